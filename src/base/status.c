@@ -1,0 +1,15 @@
+/* Errors as values: see status.h. */
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool hd_fail(struct hd_error *error, enum hd_code code, const char *format, ...) {
+    if (error == NULL) return false;
+    error->code = code;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+    return false;
+}

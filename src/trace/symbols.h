@@ -1,0 +1,38 @@
+/* From code and data addresses to what a programmer wrote, by libdw: sites to function, file, line,
+ * column and inlined frames; addresses of globals and statics to variable expressions. Opened for
+ * the modules of one trace; answers are cached, strings live as long as the handle. */
+#ifndef HEDDLE_TRACE_SYMBOLS_H
+#define HEDDLE_TRACE_SYMBOLS_H
+
+#include "base/status.h"
+#include "trace/trace.h"
+
+struct hd_symbols;
+
+struct hd_frame {
+    const char *function; /* never NULL: "??" if unknown, demangled for C++ */
+    const char *file;     /* NULL if unknown; as DWARF says, made relative to the current directory
+                             when it lies below it */
+    uint32_t line, column; /* 0 if unknown */
+    const char *module;   /* file name of the module without directory */
+    bool inlined;         /* into the next frame */
+};
+
+/* Never fails: a module that can't be read, or whose build id differs from the recorded one, gives
+ * "module+0xoffset" names and one line in hd_symbols_warning. */
+struct hd_symbols *hd_symbols_open(const struct hd_trace *trace);
+void hd_symbols_close(struct hd_symbols *symbols);
+uint32_t hd_symbols_warnings(const struct hd_symbols *symbols, const char *const **lines);
+
+/* Frames at a site, innermost first, inlined ones expanded; at least one. A site is a return
+ * address: the call before it is looked up. Returns the number of frames. */
+uint32_t hd_symbols_site(struct hd_symbols *symbols, uint32_t site, const struct hd_frame **frames);
+
+/* The name of a static-storage object at an address, with the access size to choose the member:
+ * "g.buf[3]", "stats.rx_bytes", "counter", "worker::calls" (a function's static: function::name).
+ * NULL if no module's data covers it. If base is not NULL, *base is the symbol alone and *offset the
+ * distance from its start. */
+const char *hd_symbols_variable(struct hd_symbols *symbols, uint64_t address, uint64_t size,
+                                const char **base, uint64_t *offset);
+
+#endif

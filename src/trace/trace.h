@@ -1,0 +1,137 @@
+/* A trace in memory, as read from a binary (.hdt), text (STD) or RapidBin file: columns of events in
+ * one total order, with bookkeeping events folded in (threads, order, counts, call stacks). It says
+ * what happened and judges nothing; src/model/ makes an execution of it. */
+#ifndef HEDDLE_TRACE_TRACE_H
+#define HEDDLE_TRACE_TRACE_H
+
+#include "base/status.h"
+#include "trace/wire.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define HD_NONE UINT32_MAX
+
+struct hd_trace_module {
+    char *path;
+    uint64_t text_lo, text_hi, bias, image_lo, image_hi;
+    uint32_t site_base;
+    uint32_t build_id_length;
+    uint8_t build_id[32];
+};
+
+/* How the run ended. A trace that is cut short has `whole` false and says in `missing` what is not
+ * there. */
+struct hd_trace_end {
+    bool whole;
+    bool exited, signaled; /* neither: unknown */
+    int status;            /* exit status or signal number */
+    bool deadlocked;
+    uint64_t lost_events;
+    char missing[256];
+};
+
+enum hd_trace_format { HD_FORMAT_BINARY = 0, HD_FORMAT_TEXT, HD_FORMAT_RAPIDBIN };
+
+struct hd_trace {
+    enum hd_trace_format format;
+    uint32_t events;
+    uint32_t threads;
+    /* columns, `events` long */
+    uint16_t *thread;
+    uint8_t *kind;      /* enum hd_event_kind, none of the bookkeeping ones */
+    uint8_t *flags;     /* as in wire.h */
+    uint64_t *operand;  /* as in wire.h; text: see below */
+    uint32_t *site;     /* binary: wire site; text: index into site_names */
+    uint32_t *stack;    /* node of the call tree, 0 = empty */
+    uint16_t *branches; /* since the thread's previous event, saturating */
+    uint32_t *calls;    /* hook calls since the thread's previous event, elided ones included */
+    /* 48-bit values of the events that have one (EXT), sorted by event */
+    uint32_t extras;
+    uint32_t *extra_event;
+    uint64_t *extra_value;
+    /* the call tree: node 0 is the empty stack */
+    uint32_t stacks;
+    uint32_t *stack_parent;
+    uint32_t *stack_site; /* call site of the innermost frame */
+    uint32_t modules;
+    struct hd_trace_module *module;
+    /* Text and RapidBin traces: threads, objects and sites have names instead of addresses. A memory
+     * operand is a made-up address, index into variable_names << HD_TEXT_SHIFT plus an offset; a
+     * lock, condition variable, barrier or semaphore operand is an index into object_names. */
+    char **thread_names;
+    uint32_t variables;
+    char **variable_names;
+    uint32_t objects;
+    char **object_names;
+    uint32_t sites;
+    char **site_names; /* NULL entries print as nothing */
+    /* about the run (binary) */
+    char *command; /* as given to record, shell-quoted */
+    struct hd_wire_options options;
+    bool has_branches;
+    bool exact; /* total order is the order memory saw: serial, or text */
+    struct hd_trace_end end;
+    uint64_t file_bytes;    /* size of the file */
+    uint64_t stored_bytes;  /* of its event chunks */
+    uint64_t raw_events;    /* wire events stored, bookkeeping included */
+    uint64_t hook_calls;    /* memory and synchronisation hooks the program ran */
+    uint32_t warnings;      /* lines a reader of this trace should see once */
+    char **warning;
+    void *memory; /* owner of everything above */
+};
+
+#define HD_TEXT_SHIFT 24
+
+struct hd_trace_options {
+    enum hd_trace_format format; /* used if format_given */
+    bool format_given;
+};
+
+/* Reads a trace of any format (told by its content; "-" is standard input). A damaged binary trace is
+ * read up to its last good chunk: true, with end.whole false. On failure *error says why and *trace
+ * needs no freeing. */
+bool hd_trace_load(const char *path, const struct hd_trace_options *options,
+                   struct hd_trace *trace, struct hd_error *error);
+void hd_trace_free(struct hd_trace *trace);
+
+/* The EXT value of an event, or `missing`. Sequential readers keep a cursor of their own. */
+uint64_t hd_trace_extra(const struct hd_trace *trace, uint32_t event, uint64_t missing);
+
+/* Bytes an access, atomic, ALLOC or FREE event touches (FREE: of the block it frees). */
+uint64_t hd_trace_size(const struct hd_trace *trace, uint32_t event);
+
+const char *hd_kind_name(enum hd_event_kind kind); /* "READ" */
+const char *hd_kind_text(enum hd_event_kind kind); /* "r"; "" if the text format has no such line */
+enum hd_event_class { HD_CLASS_NONE, HD_CLASS_ACCESS, HD_CLASS_ATOMIC, HD_CLASS_LOCK, HD_CLASS_SYNC,
+                      HD_CLASS_THREAD, HD_CLASS_MEMORY, HD_CLASS_MARK, HD_CLASS_BOOK };
+enum hd_event_class hd_kind_class(enum hd_event_kind kind);
+
+/* ---- writing binary traces ---------------------------------------------------------------- */
+
+struct hd_writer;
+struct hd_trace_about {
+    const char *command;
+    int32_t pid;
+    struct hd_wire_options options;
+};
+/* Creates path and writes its header. The file becomes whole with hd_writer_finish; until then, or
+ * if the process dies, it reads as cut short. */
+struct hd_writer *hd_writer_open(const char *path, const struct hd_trace_about *about,
+                                 struct hd_error *error);
+/* Events of one stream, in their order; called for streams in any interleaving. */
+bool hd_writer_events(struct hd_writer *writer, uint32_t stream, const struct hd_wire_event *event,
+                      size_t count, struct hd_error *error);
+bool hd_writer_module(struct hd_writer *writer, const struct hd_trace_module *module,
+                      struct hd_error *error);
+/* Writes what is pending to the file (called now and then, so that little is lost if the recorder
+ * itself is killed). */
+bool hd_writer_flush(struct hd_writer *writer, struct hd_error *error);
+/* Writes the closing chunk, closes and frees. */
+bool hd_writer_finish(struct hd_writer *writer, const struct hd_trace_end *end, bool has_branches,
+                      struct hd_error *error);
+/* Closes and frees without the closing chunk. */
+void hd_writer_abandon(struct hd_writer *writer);
+
+#endif

@@ -1,0 +1,247 @@
+/* What the runtime inside the program under test and the recording parent share: the raw event
+ * word, the kinds of events, and the layout of the session's shared memory. This is the only header
+ * of the analyser that the runtime includes; it depends on the C library's headers alone. */
+#ifndef HEDDLE_TRACE_WIRE_H
+#define HEDDLE_TRACE_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* One raw event is two 64-bit words. `head` is stored last and is never zero, so that whoever maps
+ * the memory after a crash finds the end of a chunk by its first zero head.
+ *   head:  bits 0-7 kind, 8-15 flags, 16-63 operand (an address or a small number)
+ *   tail:  bits 0-31 site, 32-47 hook calls of this thread since its previous event,
+ *          48-63 branches since its previous event (both counts include the present one, and
+ *          counts that do not fit travel in a preceding HD_EV_COUNT). */
+struct hd_wire_event {
+    uint64_t head;
+    uint64_t tail;
+};
+
+/* name, text-format operation ("" = has no line of its own), class */
+#define HD_EVENT_KINDS(X)                                                                        \
+    /* memory: operand address; flags = size in bytes, or 0 and the size in a preceding EXT */   \
+    X(READ, "r", ACCESS)                                                                         \
+    X(WRITE, "w", ACCESS)                                                                        \
+    /* atomics: flags = log2(size) | memory order << 4 */                                        \
+    X(ATOMIC_READ, "ar", ATOMIC)                                                                 \
+    X(ATOMIC_WRITE, "aw", ATOMIC)                                                                \
+    X(ATOMIC_UPDATE, "arw", ATOMIC)                                                              \
+    X(FENCE, "fence", ATOMIC)                                                                    \
+    /* locks: operand = lock's address; flags = enum hd_lock_type (+ HD_LOCK_BY_WAIT) */         \
+    X(ACQUIRE, "acq", LOCK)                                                                      \
+    X(RELEASE, "rel", LOCK)                                                                      \
+    X(READ_ACQUIRE, "racq", LOCK)                                                                \
+    X(READ_RELEASE, "rrel", LOCK)                                                                \
+    X(TRY_FAILED, "tryfail", LOCK)                                                               \
+    /* condition variables: operand = its address. WAIT stands where the thread was woken, after \
+     * the release and before the acquire of its mutex; a preceding EXT holds the number of the  \
+     * signal that woke it (signals count from 1 over the run), none if no signal did. SIGNAL    \
+     * and BROADCAST carry their own number in a preceding EXT. */                               \
+    X(SIGNAL, "signal", SYNC)                                                                    \
+    X(BROADCAST, "broadcast", SYNC)                                                              \
+    X(WAIT, "wait", SYNC)                                                                        \
+    X(WAIT_TIMEOUT, "timeout", SYNC)                                                             \
+    /* barriers: operand = its address; a preceding EXT holds the round, unique over the run */  \
+    X(BARRIER_ARRIVE, "barrier", SYNC)                                                           \
+    X(BARRIER_LEAVE, "", SYNC)                                                                   \
+    /* semaphores: operand = its address; SEM_INIT has the value in a preceding EXT */           \
+    X(SEM_INIT, "seminit", SYNC)                                                                 \
+    X(POST, "post", SYNC)                                                                        \
+    X(SEM_WAIT, "wait", SYNC)                                                                    \
+    /* once and static-initialisation guards: DONE by the thread that ran the initialiser, PASS  \
+     * by every other that found it done; operand = the control word's address */                \
+    X(ONCE_DONE, "aw", SYNC)                                                                     \
+    X(ONCE_PASS, "ar", SYNC)                                                                     \
+    /* threads: operand = the other thread's number */                                           \
+    X(FORK, "fork", THREAD)                                                                      \
+    X(JOIN, "join", THREAD)                                                                      \
+    X(DETACH, "detach", THREAD)                                                                  \
+    X(BEGIN, "begin", THREAD)                                                                    \
+    X(END, "end", THREAD)                                                                        \
+    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type */    \
+    X(ALLOC, "alloc", MEMORY)                                                                    \
+    X(FREE, "free", MEMORY)                                                                      \
+    /* a thread that can never go on, written when the run deadlocks: operand = what it waits    \
+     * for, flags = enum hd_wait_type */                                                         \
+    X(BLOCKED, "blocked", THREAD)                                                                \
+    /* signal handlers: operand = signal number */                                               \
+    X(HANDLER_ENTER, "", MARK)                                                                   \
+    X(HANDLER_LEAVE, "", MARK)                                                                   \
+    /* user annotation: operand = address of a NUL-terminated text in a module's read-only data  \
+     * or 0; flags = enum hd_note_type */                                                        \
+    X(NOTE, "note", MARK)                                                                        \
+    /* an explicit branch of a text trace */                                                     \
+    X(BRANCH, "branch", MARK)                                                                    \
+    /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                 \
+    X(THREAD, "", BOOK)  /* operand: the events that follow in this stream are this thread's */  \
+    X(STAMP, "", BOOK)   /* operand: global order of what follows in this stream (free) */       \
+    X(EXT, "", BOOK)     /* operand: 48-bit value that belongs to the next event */              \
+    X(COUNT, "", BOOK)   /* operand: hook calls, site: branches; added to the next event's */    \
+    X(PUSH, "", BOOK)    /* function entry: operand = call depth after it, site = return address \
+                            in the caller */                                                     \
+    X(POP, "", BOOK)     /* operand: call depth to return to */
+
+enum hd_event_kind {
+    HD_EV_NONE = 0,
+#define X(name, text, class) HD_EV_##name,
+    HD_EVENT_KINDS(X)
+#undef X
+        HD_EV_KINDS
+};
+
+enum hd_lock_type { HD_LOCK_MUTEX = 0, HD_LOCK_RWLOCK, HD_LOCK_SPIN, HD_LOCK_USER };
+#define HD_LOCK_TYPE_MASK 0x0f
+#define HD_LOCK_BY_WAIT 0x10 /* released or re-acquired by a condition wait */
+#define HD_LOCK_BY_TRY 0x20  /* acquired by a try or timed call */
+
+enum hd_block_type {
+    HD_BLOCK_HEAP = 0,
+    HD_BLOCK_MMAP,
+    HD_BLOCK_STACK /* a new thread's stack and thread-local storage */
+};
+
+enum hd_wait_type {
+    HD_WAIT_LOCK = 1,
+    HD_WAIT_COND,
+    HD_WAIT_JOIN,
+    HD_WAIT_BARRIER,
+    HD_WAIT_SEM,
+    HD_WAIT_ONCE
+};
+
+enum hd_note_type { HD_NOTE_TEXT = 0 };
+
+static inline uint64_t hd_wire_head(unsigned kind, unsigned flags, uint64_t operand) {
+    return (uint64_t)(kind & 0xff) | (uint64_t)(flags & 0xff) << 8 | operand << 16;
+}
+static inline unsigned hd_wire_kind(uint64_t head) { return head & 0xff; }
+static inline unsigned hd_wire_flags(uint64_t head) { return head >> 8 & 0xff; }
+static inline uint64_t hd_wire_operand(uint64_t head) { return head >> 16; }
+static inline uint64_t hd_wire_tail(uint32_t site, unsigned calls, unsigned branches) {
+    return site | (uint64_t)(calls & 0xffff) << 32 | (uint64_t)(branches & 0xffff) << 48;
+}
+static inline uint32_t hd_wire_site(uint64_t tail) { return (uint32_t)tail; }
+static inline unsigned hd_wire_calls(uint64_t tail) { return tail >> 32 & 0xffff; }
+static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 48; }
+
+/* A site is a code address made small: `module.site_base + (pc - module.text_lo)`, where pc is the
+ * return address of the hook or interceptor call. Site 0 is "unknown". Site numbers stay below
+ * HD_SITE_LIMIT so that site and byte offset together fit one shadow slot. */
+#define HD_SITE_LIMIT (1u << 29)
+
+/* ---- session memory ----------------------------------------------------------------------- */
+
+/* The parent makes one small memory file, the channel, and names it to its child in the environment
+ * (HEDDLE_CHANNEL=/proc/PID/fd/N). A process that wants to be recorded makes a memory file of its
+ * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
+ * and from then on drains it; the process may die at any moment. */
+#define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
+#define HD_WIRE_VERSION 1u
+#define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
+
+#define HD_CHANNEL_SLOTS 256
+enum hd_slot_state { HD_SLOT_EMPTY = 0, HD_SLOT_CLAIMED, HD_SLOT_ASKED, HD_SLOT_YES, HD_SLOT_NO };
+
+struct hd_wire_slot {
+    uint32_t state; /* enum hd_slot_state; a futex the asking process waits on */
+    int32_t pid;
+    int32_t fd; /* the session's descriptor in that process while it waits */
+    int32_t forked_from; /* pid of the recorded process it was forked from, 0 if exec'ed */
+};
+
+/* How a run is to be recorded; filled in by the parent, read-only for the target. */
+struct hd_wire_options {
+    uint32_t scheduler; /* enum hd_scheduler */
+    uint32_t policy;    /* enum hd_policy (serial) */
+    uint64_t seed;
+    uint32_t quantum; /* hook calls between preemptions (serial) */
+    uint32_t full;    /* record every access */
+    uint32_t children; /* record forked and exec'ed processes too */
+    uint32_t watchdog_ms;
+};
+enum hd_scheduler { HD_SCHED_OFF = 0, HD_SCHED_SERIAL, HD_SCHED_FREE };
+enum hd_policy { HD_POLICY_ROUND_ROBIN = 0, HD_POLICY_RANDOM };
+
+struct hd_wire_channel {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t asked; /* futex: incremented with every request, waited on by the parent */
+    struct hd_wire_options options;
+    struct hd_wire_slot slot[HD_CHANNEL_SLOTS];
+};
+
+#define HD_CHUNK_BYTES (64u * 1024u)
+#define HD_CHUNK_EVENTS ((HD_CHUNK_BYTES - 64u) / sizeof(struct hd_wire_event))
+#define HD_MAX_CHUNKS 4096u
+#define HD_MAX_MODULES 1024u
+#define HD_STRINGS_BYTES (512u * 1024u)
+
+enum hd_chunk_state {
+    HD_CHUNK_FREE = 0, /* all zero; the target may take it */
+    HD_CHUNK_OPEN,     /* a thread writes into it */
+    HD_CHUNK_FULL      /* the parent may drain it; it zeroes it and makes it FREE */
+};
+
+/* Streams: under the serial scheduler all threads write one stream (0), in order, with THREAD
+ * events; under the free scheduler each thread has its own stream (its thread number), and STAMP
+ * events tell how streams interleave. */
+struct hd_wire_chunk {
+    uint32_t state; /* enum hd_chunk_state */
+    uint32_t stream;
+    uint32_t sequence; /* chunks of one stream count from 0 */
+    uint32_t reserved[13];
+    struct hd_wire_event event[HD_CHUNK_EVENTS];
+};
+
+struct hd_wire_module {
+    uint64_t text_lo, text_hi; /* executable addresses */
+    uint64_t bias;             /* address in memory = bias + address in the file */
+    uint64_t image_lo, image_hi; /* all loaded segments */
+    uint32_t site_base;
+    uint32_t path; /* offset into strings */
+    uint32_t generation; /* 0; counts up if the same path is loaded again elsewhere */
+    uint32_t build_id_length;
+    uint8_t build_id[32];
+};
+
+struct hd_wire_session {
+    uint64_t magic;
+    uint32_t version;
+    int32_t pid;
+    uint64_t bytes; /* of the whole mapping */
+    struct hd_wire_options options;
+    uint32_t wake;         /* futex: incremented when chunks become FULL */
+    uint32_t freed;        /* futex: incremented by the parent when chunks become FREE */
+    uint32_t chunk_count;  /* chunks the target may use; the parent does not change it */
+    uint32_t module_count; /* entries below this are complete */
+    uint32_t string_bytes;
+    uint32_t threads_started;
+    uint32_t ended;   /* 1 when the target said goodbye itself (exit, _exit, exec) */
+    uint32_t parent_gone; /* set by the parent when it stops draining: do not wait for it */
+    uint32_t deadlocked;  /* the serial scheduler found that no thread can go on */
+    uint32_t has_branches; /* a coverage hook was called: branch counts mean something */
+    uint32_t lost_events;  /* events dropped because the parent was gone */
+    uint32_t reserved;
+    struct hd_wire_module module[HD_MAX_MODULES];
+    char strings[HD_STRINGS_BYTES];
+    /* chunks follow, at the next multiple of HD_CHUNK_BYTES */
+};
+
+static inline size_t hd_wire_chunks_offset(void) {
+    return (sizeof(struct hd_wire_session) + HD_CHUNK_BYTES - 1) / HD_CHUNK_BYTES * HD_CHUNK_BYTES;
+}
+static inline size_t hd_wire_session_bytes(uint32_t chunks) {
+    return hd_wire_chunks_offset() + (size_t)chunks * HD_CHUNK_BYTES;
+}
+static inline struct hd_wire_chunk *hd_wire_chunk(struct hd_wire_session *s, uint32_t i) {
+    return (struct hd_wire_chunk *)((char *)s + hd_wire_chunks_offset() + (size_t)i * HD_CHUNK_BYTES);
+}
+
+_Static_assert(sizeof(struct hd_wire_event) == 16, "an event is two words");
+_Static_assert(sizeof(struct hd_wire_chunk) <= HD_CHUNK_BYTES, "a chunk fits its slot");
+_Static_assert(HD_EV_KINDS < 0x80, "kinds fit");
+
+#endif
