@@ -1,0 +1,33 @@
+/* Strings made small: equal strings get the same number, numbers count from 0 in the order of first
+ * appearance. */
+#ifndef HEDDLE_BASE_INTERN_H
+#define HEDDLE_BASE_INTERN_H
+
+#include "base/arena.h"
+#include "base/vector.h"
+
+#include <stdint.h>
+
+#define HD_INTERN_NONE UINT32_MAX
+
+struct hd_intern_entry {
+    uint64_t first, second; /* short strings: their bytes; long ones: hash and 0 */
+    uint32_t length;        /* plus one; 0 = empty slot */
+    uint32_t id;
+};
+
+/* A zeroed table is an empty one. The names are NUL-terminated copies in the arena. */
+struct hd_intern {
+    struct hd_intern_entry *entry;
+    uint32_t mask;
+    struct hd_arena arena;
+    HD_VECTOR(char *) name;
+};
+
+/* The number of a string; HD_INTERN_NONE when memory or numbers are out. */
+uint32_t hd_intern(struct hd_intern *table, const char *bytes, size_t length);
+/* The same without adding it: HD_INTERN_NONE if it is not there. */
+uint32_t hd_intern_find(const struct hd_intern *table, const char *bytes, size_t length);
+void hd_intern_free(struct hd_intern *table);
+
+#endif
