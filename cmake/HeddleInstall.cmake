@@ -1,0 +1,15 @@
+# Installed tree: bin/heddle with its two compiler aliases, lib/heddle/ for the runtime (found from
+# the executable as ../lib/heddle, so the whole prefix can be moved), headers, man pages, completions.
+if(TARGET heddle)
+  install(TARGETS heddle RUNTIME DESTINATION bin)
+  foreach(alias heddle-cc heddle-c++)
+    install(FILES ${CMAKE_BINARY_DIR}/${alias} DESTINATION bin)
+  endforeach()
+endif()
+if(TARGET heddle_rt)
+  install(TARGETS heddle_rt LIBRARY DESTINATION lib/heddle)
+endif()
+install(FILES ${CMAKE_BINARY_DIR}/heddle-gcc.specs DESTINATION lib/heddle)
+if(EXISTS ${CMAKE_SOURCE_DIR}/include/heddle)
+  install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heddle DESTINATION include)
+endif()

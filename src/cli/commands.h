@@ -1,0 +1,39 @@
+/* The table of commands. A new command is one line here, src/cli/cmd_<name>.c with
+ * `int hd_cmd_<name>(int argc, char **argv)`, docs/<name>.md and tests/cli/<name>*.test. */
+#ifndef HEDDLE_CLI_COMMANDS_H
+#define HEDDLE_CLI_COMMANDS_H
+
+/* function suffix, name the user types, group, one-line summary. Groups are listed by `heddle help`
+ * in the order in which they first appear. */
+#define HD_COMMANDS(X)                                                                         \
+    X(cc, "cc", "Build", "compile and link C for heddle; stands in for CC")                    \
+    X(cxx, "c++", "Build", "compile and link C++ for heddle; stands in for CXX")               \
+    X(record, "record", "Run", "run a program and write down what its threads do")             \
+    X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \
+    X(dump, "dump", "Look", "print a trace, one line an event")                                \
+    X(convert, "convert", "Look", "turn a trace into another format")
+
+/* Each gets its own name as argv[0] and returns the exit status. */
+#define X(function, name, group, summary) \
+    int hd_cmd_##function(int argc, char **argv) __attribute__((weak));
+HD_COMMANDS(X)
+#undef X
+
+/* `heddle help cc`: the wrappers themselves pass --help to the compiler. */
+int hd_cc_help(const char *command);
+
+struct hd_command {
+    const char *name;
+    const char *group;
+    const char *summary;
+    int (*run)(int argc, char **argv);
+};
+
+/* What a command's exit status means (record and replay pass the program's own on instead). */
+enum hd_exit {
+    HD_EXIT_CLEAN = 0,    /* did the job, found nothing */
+    HD_EXIT_FINDINGS = 1, /* did the job, found something */
+    HD_EXIT_FAILED = 2    /* could not do the job */
+};
+
+#endif

@@ -1,0 +1,323 @@
+/* Option tables over getopt_long. */
+#include "cli/options.h"
+#include "cli/output.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_ONLY 256 /* getopt's value for row i is LONG_ONLY + i */
+#define HELP (LONG_ONLY - 1)
+
+static unsigned row_count(const struct hd_option *option) {
+    unsigned n = 0;
+    while (option && option[n].name) n++;
+    return n;
+}
+
+/* ---- words ------------------------------------------------------------------------------------
+ */
+
+/* Damerau-Levenshtein distance (adjacent swaps count one), of words short enough for the table. */
+#define WORD_MAX 32
+static unsigned word_distance(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    if (n >= WORD_MAX || m >= WORD_MAX) return WORD_MAX;
+    unsigned d[WORD_MAX][WORD_MAX];
+    for (size_t i = 0; i <= n; i++) d[i][0] = (unsigned)i;
+    for (size_t j = 0; j <= m; j++) d[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t j = 1; j <= m; j++) {
+            unsigned best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+const char *hd_nearest_word(const char *word, const char *const *candidate, unsigned count) {
+    const char *nearest = NULL;
+    size_t length = strlen(word);
+    /* Short words are near to everything: allow one mistake in up to four letters, two above. */
+    unsigned best = length <= 4 ? 2 : 3;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned distance = word_distance(word, candidate[i]);
+        if (length >= 3 && strncmp(word, candidate[i], length) == 0) distance = 1;
+        if (distance < best) {
+            best = distance;
+            nearest = candidate[i];
+        }
+    }
+    return nearest;
+}
+
+/* ---- help -------------------------------------------------------------------------------------
+ */
+
+#define HELP_COLUMN 30
+
+static void help_row(char letter, const char *name, const char *argument, const char *help) {
+    char left[128];
+    int used = letter ? snprintf(left, sizeof left, "  -%c, --%s", letter, name)
+                      : snprintf(left, sizeof left, "      --%s", name);
+    if (argument) used += snprintf(left + used, sizeof left - (size_t)used, " %s", argument);
+    printf("%-*s", HELP_COLUMN - 2, left);
+    if (used > HELP_COLUMN - 2) printf("\n%*s", HELP_COLUMN - 2, "");
+    /* Wrap the text to the right of the column. */
+    unsigned column = HELP_COLUMN - 2;
+    printf("  ");
+    while (*help) {
+        size_t word = strcspn(help, " ");
+        if (column + word > 78 && column > HELP_COLUMN) {
+            printf("\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        }
+        printf("%.*s", (int)word, help);
+        column += (unsigned)word;
+        help += word;
+        if (*help == ' ') {
+            help++;
+            putchar(' ');
+            column++;
+        }
+    }
+    putchar('\n');
+}
+
+void hd_options_help(const struct hd_usage *usage) {
+    printf("Usage: heddle%s%s [OPTION]...%s%s\n\n", usage->command ? " " : "",
+           usage->command ? usage->command : "", *usage->operands ? " " : "", usage->operands);
+    if (usage->about) printf("%s\n", usage->about);
+    printf("Options:\n");
+    for (const struct hd_option *option = usage->options; option && option->name; option++) {
+        char text[512];
+        snprintf(text, sizeof text, "%s%s%s%s", option->help, option->choices ? " (" : "",
+                 option->choices ? option->choices : "", option->choices ? ")" : "");
+        help_row(option->letter, option->name, option->argument, text);
+    }
+    help_row('h', "help", NULL, "show this text");
+    if (usage->example) printf("\nExample:\n%s", usage->example);
+}
+
+/* ---- parsing ----------------------------------------------------------------------------------
+ */
+
+static bool store_number(const struct hd_usage *usage, const struct hd_option *option,
+                         const char *text) {
+    char *end;
+    errno = 0;
+    /* strtoull takes signs and leading blanks; a count has neither. */
+    unsigned long long value = strtoull(text, &end, 0);
+    if (*text < '0' || *text > '9' || *end) {
+        hd_complain(usage->command, "--%s wants a number, not '%s'", option->name, text);
+        return false;
+    }
+    if (errno == ERANGE || value < option->low || value > option->high) {
+        if (option->high == UINT64_MAX)
+            hd_complain(usage->command, "--%s must be at least %" PRIu64 " (given: %s)",
+                        option->name, option->low, text);
+        else
+            hd_complain(usage->command, "--%s must be from %" PRIu64 " to %" PRIu64 " (given: %s)",
+                        option->name, option->low, option->high, text);
+        return false;
+    }
+    *(uint64_t *)option->target = value;
+    return true;
+}
+
+static bool store_choice(const struct hd_usage *usage, const struct hd_option *option,
+                         const char *text) {
+    size_t length = strlen(text);
+    const char *word = option->choices;
+    for (unsigned i = 0;; i++) {
+        size_t n = strcspn(word, "|");
+        if (n == length && memcmp(word, text, n) == 0) {
+            *(unsigned *)option->target = i;
+            return true;
+        }
+        if (!word[n]) break;
+        word += n + 1;
+    }
+    hd_complain(usage->command, "--%s must be one of %s (given: '%s')", option->name,
+                option->choices, text);
+    return false;
+}
+
+static bool store(const struct hd_usage *usage, const struct hd_option *option, const char *text) {
+    switch (option->type) {
+    case HD_OPTION_FLAG:
+        *(bool *)option->target = true;
+        return true;
+    case HD_OPTION_TEXT:
+        *(const char **)option->target = text;
+        return true;
+    case HD_OPTION_NUMBER:
+        return store_number(usage, option, text);
+    case HD_OPTION_CHOICE:
+        return store_choice(usage, option, text);
+    case HD_OPTION_LIST: {
+        struct hd_option_list *list = option->target;
+        const char **grown = realloc(list->item, (list->count + 1) * sizeof *grown);
+        if (!grown) {
+            hd_complain(usage->command, "out of memory");
+            return false;
+        }
+        list->item = grown;
+        list->item[list->count++] = text;
+        return true;
+    }
+    }
+    return false;
+}
+
+/* `word` is the whole argument as given ("--sheduler=x"); short options come as a letter. */
+static void complain_unknown(const struct hd_usage *usage, const char *word, int letter) {
+    char command[64], given[64];
+    snprintf(command, sizeof command, "heddle %s%s", usage->command ? usage->command : "",
+             usage->command ? " --help" : "help");
+    if (letter) {
+        hd_complain(usage->command, "unknown option -%c; see '%s'", letter, command);
+        return;
+    }
+    const char *name[64] = {"help"};
+    unsigned names = 1;
+    for (const struct hd_option *o = usage->options; o && o->name && names < 64; o++)
+        name[names++] = o->name;
+    size_t length = strcspn(word + 2, "=");
+    snprintf(given, sizeof given, "%.*s", (int)(length < 60 ? length : 60), word + 2);
+    const char *nearest = hd_nearest_word(given, name, names);
+    if (nearest)
+        hd_complain(usage->command, "unknown option --%s; did you mean --%s? See '%s'", given,
+                    nearest, command);
+    else
+        hd_complain(usage->command, "unknown option --%s; see '%s'", given, command);
+}
+
+enum outcome { PARSED, WRONG, HELPED };
+
+static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, int *first) {
+    unsigned rows = row_count(usage->options);
+    struct option *long_option = calloc(rows + 2, sizeof *long_option);
+    char *letters = malloc(2 * rows + 5);
+    enum outcome outcome = PARSED;
+    if (!long_option || !letters) {
+        hd_complain(usage->command, "out of memory");
+        free(long_option);
+        free(letters);
+        return WRONG;
+    }
+    char *letter = letters;
+    if (usage->operands_last) *letter++ = '+';
+    *letter++ = ':'; /* a missing argument is told apart from an unknown option */
+    *letter++ = 'h';
+    for (unsigned i = 0; i < rows; i++) {
+        const struct hd_option *option = &usage->options[i];
+        bool takes = option->type != HD_OPTION_FLAG;
+        long_option[i] = (struct option){option->name, takes ? required_argument : no_argument,
+                                         NULL, LONG_ONLY + (int)i};
+        if (option->letter) {
+            *letter++ = option->letter;
+            if (takes) *letter++ = ':';
+        }
+    }
+    long_option[rows] = (struct option){"help", no_argument, NULL, HELP};
+    *letter = 0;
+
+    optind = 0; /* 0, not 1: makes glibc forget what it knew of the last argv */
+    opterr = 0;
+    while (outcome == PARSED) {
+        int next = optind ? optind : 1;
+        int got = getopt_long(argc, argv, letters, long_option, NULL);
+        if (got < 0) break;
+        const struct hd_option *option = NULL;
+        if (got >= LONG_ONLY) option = &usage->options[got - LONG_ONLY];
+        for (unsigned i = 0; !option && i < rows; i++)
+            if (usage->options[i].letter == got && got) option = &usage->options[i];
+        if (got == 'h' || got == HELP) {
+            if (!option) {
+                hd_options_help(usage);
+                outcome = HELPED;
+                break;
+            }
+        }
+        if (option) {
+            if (!store(usage, option, optarg)) outcome = WRONG;
+            continue;
+        }
+        outcome = WRONG;
+        /* optopt holds the letter, or the value of the long option, or 0. */
+        const char *word = argv[optind > next ? optind - 1 : next];
+        if (got == ':') {
+            if (optopt >= LONG_ONLY)
+                hd_complain(usage->command, "option --%s needs an argument: %s",
+                            usage->options[optopt - LONG_ONLY].name,
+                            usage->options[optopt - LONG_ONLY].argument);
+            else
+                hd_complain(usage->command, "option -%c needs an argument", optopt);
+        } else if (optopt >= LONG_ONLY || optopt == HELP) {
+            hd_complain(usage->command, "option --%s takes no argument",
+                        optopt == HELP ? "help" : usage->options[optopt - LONG_ONLY].name);
+        } else {
+            complain_unknown(usage, word, optopt);
+        }
+    }
+    *first = optind;
+    free(long_option);
+    free(letters);
+    return outcome;
+}
+
+bool hd_options_parse(const struct hd_usage *usage, int argc, char **argv, int *first,
+                      int *status) {
+    enum outcome outcome = parse(usage, argc, argv, first);
+    *status = outcome == HELPED ? 0 : 2;
+    if (outcome != PARSED) return false;
+    int operands = argc - *first;
+    if (operands < usage->least) {
+        hd_complain(usage->command, "something is missing: heddle %s [OPTION]... %s",
+                    usage->command ? usage->command : "", usage->operands);
+        return false;
+    }
+    if (usage->most >= 0 && operands > usage->most) {
+        hd_complain(usage->command, "'%s' is one too many: heddle %s [OPTION]... %s",
+                    argv[*first + usage->most], usage->command ? usage->command : "",
+                    usage->operands);
+        return false;
+    }
+    return true;
+}
+
+bool hd_options_parse_text(const struct hd_usage *usage, const char *source, const char *text,
+                           char **storage, int *status) {
+    *status = 2;
+    *storage = strdup(text);
+    size_t limit = strlen(text) / 2 + 3;
+    char **word = calloc(limit, sizeof *word);
+    if (!*storage || !word) {
+        hd_complain(usage->command, "out of memory");
+        free(word);
+        return false;
+    }
+    int words = 0, first;
+    char *rest = *storage;
+    word[words++] = (char *)(uintptr_t)source;
+    for (char *one; (one = strsep(&rest, " \t\n"));)
+        if (*one) word[words++] = one;
+    assert((size_t)words < limit);
+    enum outcome outcome = parse(usage, words, word, &first);
+    bool good = outcome == PARSED && first == words;
+    if (outcome == HELPED) *status = 0;
+    if (outcome == PARSED && !good)
+        hd_complain(usage->command, "%s may hold options only, not '%s'", source, word[first]);
+    if (outcome == WRONG) hd_complain(usage->command, "that option came from %s", source);
+    free(word);
+    return good;
+}

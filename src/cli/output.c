@@ -1,0 +1,109 @@
+/* Error lines, colour and the progress bar. */
+#include "cli/output.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static void message(const char *command, const char *severity, const char *format,
+                    va_list arguments) {
+    fflush(stdout);
+    fprintf(stderr, "%sheddle: ", hd_style_on(stderr, HD_STYLE_BOLD));
+    if (command) fprintf(stderr, "%s: ", command);
+    fprintf(stderr, "%s%s", severity, hd_style_off(stderr));
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
+int hd_complain(const char *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    message(command, "", format, arguments);
+    va_end(arguments);
+    return 2;
+}
+
+int hd_complain_error(const char *command, const struct hd_error *error) {
+    return hd_complain(command, "%s", error->message);
+}
+
+void hd_warn(const char *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    message(command, "warning: ", format, arguments);
+    va_end(arguments);
+}
+
+bool hd_finish_output(const char *command) {
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout)) return true;
+    if (errno != EPIPE)
+        hd_complain(command, "could not write standard output: %s",
+                    errno ? strerror(errno) : "an earlier write failed");
+    return false;
+}
+
+bool hd_color(FILE *stream) {
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (no_color && *no_color) return false;
+    if (!term || strcmp(term, "dumb") == 0) return false;
+    return isatty(fileno(stream));
+}
+
+const char *hd_style_on(FILE *stream, enum hd_style style) {
+    static const char *const sequence[] = {"",         "\033[1m",  "\033[2m", "\033[31m",
+                                           "\033[32m", "\033[33m", "\033[36m"};
+    return hd_color(stream) ? sequence[style] : "";
+}
+
+const char *hd_style_off(FILE *stream) { return hd_color(stream) ? "\033[0m" : ""; }
+
+static uint64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#define DRAW_INTERVAL_NS 100000000u
+
+void hd_progress_begin(struct hd_progress_bar *bar, const char *label) {
+    bar->label = label;
+    bar->terminal = isatty(STDERR_FILENO);
+    bar->drawn = false;
+    bar->next_draw_ns =
+        bar->terminal ? now_ns() + DRAW_INTERVAL_NS : 0; /* short work shows nothing */
+}
+
+void hd_progress_update(struct hd_progress_bar *bar, uint64_t done, uint64_t total) {
+    if (!bar->terminal) return;
+    uint64_t now = now_ns();
+    if (now < bar->next_draw_ns) return;
+    bar->next_draw_ns = now + DRAW_INTERVAL_NS;
+    bar->drawn = true;
+    if (total == 0) {
+        fprintf(stderr, "\r\033[K%s %" PRIu64, bar->label, done);
+        return;
+    }
+    struct winsize window = {0};
+    unsigned columns =
+        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col ? window.ws_col : 80;
+    unsigned used = (unsigned)strlen(bar->label) + sizeof " [] 100%";
+    unsigned width = columns > used + 10 ? columns - used : 10;
+    if (width > 40) width = 40;
+    if (done > total) done = total;
+    double part = (double)done / (double)total;
+    unsigned filled = (unsigned)(part * width);
+    fprintf(stderr, "\r\033[K%s [", bar->label);
+    for (unsigned i = 0; i < width; i++) fputc(i < filled ? '=' : ' ', stderr);
+    fprintf(stderr, "] %3u%%", (unsigned)(part * 100));
+}
+
+void hd_progress_end(struct hd_progress_bar *bar) {
+    if (bar->drawn) fputs("\r\033[K", stderr);
+    bar->drawn = false;
+}

@@ -1,0 +1,51 @@
+/* What every command prints the same way: error lines, colour on terminals, the progress bar. */
+#ifndef HEDDLE_CLI_OUTPUT_H
+#define HEDDLE_CLI_OUTPUT_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* "heddle: record: message" on stderr, one line. command NULL leaves its part out. Returns 2, the
+ * status of a command that could not do its job, so that `return hd_complain(...)` reads well. */
+int hd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for an error value. */
+int hd_complain_error(const char *command, const struct hd_error *error);
+/* "heddle: record: warning: message". */
+void hd_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Flushes stdout; false (after a message) if anything written to it was lost. A closed pipe, as in
+ * `heddle dump | head`, is no error worth a message. */
+bool hd_finish_output(const char *command);
+
+enum hd_style {
+    HD_STYLE_NONE,
+    HD_STYLE_BOLD,
+    HD_STYLE_DIM,
+    HD_STYLE_RED,
+    HD_STYLE_GREEN,
+    HD_STYLE_YELLOW,
+    HD_STYLE_CYAN
+};
+
+/* Colour goes to terminals only, and not even there if NO_COLOR is set or TERM is dumb. */
+bool hd_color(FILE *stream);
+/* Escape sequence that switches a style on, or "" if the stream takes no colour. */
+const char *hd_style_on(FILE *stream, enum hd_style style);
+const char *hd_style_off(FILE *stream);
+
+/* A progress bar on stderr, drawn at most ten times a second, and only if stderr is a terminal. */
+struct hd_progress_bar {
+    const char *label;
+    uint64_t next_draw_ns;
+    bool terminal, drawn;
+};
+void hd_progress_begin(struct hd_progress_bar *bar, const char *label);
+/* total 0: unknown, only the count is shown. */
+void hd_progress_update(struct hd_progress_bar *bar, uint64_t done, uint64_t total);
+/* Wipes the bar. */
+void hd_progress_end(struct hd_progress_bar *bar);
+
+#endif
