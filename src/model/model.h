@@ -11,9 +11,9 @@
  * freed and re-allocated memory is another location. */
 struct hd_location {
     uint64_t address;
-    uint32_t bytes;
+    uint32_t bytes : 31;
+    uint32_t shared : 1; /* accessed by two threads, at least one of them writing (atomics count) */
     uint32_t block; /* index into blocks, HD_NONE for static storage and memory of unknown origin */
-    bool shared;    /* accessed by two threads, at least one of them writing (atomics count) */
 };
 
 /* A life of a heap block, mapping or thread stack. */
@@ -30,6 +30,15 @@ struct hd_lock {
     uint32_t block;   /* heap block it lives in, HD_NONE if none */
 };
 
+/* A condition variable, barrier, semaphore, once control, or the text of a note. */
+enum hd_object_type { HD_OBJECT_COND, HD_OBJECT_BARRIER, HD_OBJECT_SEM, HD_OBJECT_ONCE,
+                      HD_OBJECT_NOTE };
+struct hd_object {
+    uint64_t operand; /* address, or object index of a text trace */
+    uint8_t type;     /* enum hd_object_type */
+    uint32_t block;   /* heap block it lives in, HD_NONE if none */
+};
+
 /* Outermost acquire to its release by one thread on one lock. A thread that holds a lock in read mode
  * and takes it in write mode opens a second section. */
 struct hd_section {
@@ -38,6 +47,7 @@ struct hd_section {
     uint32_t lock;
     uint16_t thread;
     bool read_mode;
+    uint8_t held;   /* how many sections of this thread were open at the acquire; 255: that or more */
     uint32_t outer; /* innermost section of this thread that was open at the acquire, HD_NONE if none */
 };
 
@@ -60,30 +70,38 @@ struct hd_model {
     const uint32_t *stack;
     const uint16_t *branches;
     const uint32_t *calls;
-    /* what the event is about: accesses, atomics: location (see hd_model_locations); locks and
-     * TRY_FAILED: lock; ALLOC and FREE: block; FORK, JOIN, DETACH: thread; the rest of SYNC: object */
+    /* what the event is about: accesses, atomics: the first location (see hd_model_locations); locks
+     * and TRY_FAILED: lock; ALLOC and FREE: block; FORK, JOIN, DETACH: thread; the rest of SYNC and
+     * NOTE: sync_object; BLOCKED: lock, thread or sync_object as its flags say; HANDLER_*: signal
+     * number. HD_NONE where there is nothing to name: fences, branches, accesses of no bytes, FREE of
+     * memory that was not seen allocated (hd_model_locations still tells what it touches). */
     const uint32_t *object;
-    /* reads and updates: the write (or ALLOC of zeroed memory never counts; HD_NONE = initial value)
-     * it read from; several for a read over several writes (see hd_model_reads_from); for writes
-     * HD_NONE */
+    /* reads and updates: the write (a FREE is one, an ALLOC never) it read from, HD_NONE = initial
+     * value; the last of them for a read over several writes (see hd_model_reads_from); HD_NONE for
+     * writes */
     const uint32_t *from;
 
-    uint32_t locations, blocks, locks, sections, edges;
+    uint32_t locations, blocks, locks, objects, sections, edges;
     const struct hd_location *location;
     const struct hd_block *block;
     const struct hd_lock *lock;
+    const struct hd_object *sync_object;
     const struct hd_section *section;  /* in order of their acquires */
     const struct hd_edge *edge;        /* in order of `to` */
 
     /* index arrays: events of thread t are thread_event[thread_start[t] .. thread_start[t+1]) */
     const uint32_t *thread_start, *thread_event;
-    const uint32_t *position; /* of an event in its thread */
     /* accesses (atomics, and FREE as a write, included) of location l, in trace order:
      * location_event[location_start[l] .. location_start[l+1]) */
     const uint32_t *location_start, *location_event;
+    /* locations of block b are block_start[b] .. block_start[b+1), by address; those without a block
+     * come before block_start[0] */
+    const uint32_t *block_start;
     const uint32_t *lock_start, *lock_section; /* sections of a lock, in order of acquire */
     const uint32_t *event_section; /* per event: innermost section open when it ran, HD_NONE; an
                                       acquire is inside its own section, a release too */
+    uint32_t warnings; /* what was not well-formed and how it was repaired, lines to be seen once */
+    char **warning;
     uint64_t bytes; /* memory held, for stats */
     void *memory;
 };
@@ -92,9 +110,10 @@ struct hd_model_options {
     bool lenient; /* repair a trace that is not well-formed and warn, instead of failing */
 };
 
-/* Builds the model and takes the trace over (the model frees it). Fails, naming the event and the
+/* Builds the model and takes the trace over: *trace is empty afterwards, also on failure. Fails, naming the event and the
  * rule, on a trace that is not well-formed (a release without its acquire, two holders, a join before
- * the end, ...). Binary traces of `free` recordings are built leniently. */
+ * the end, ...). Binary traces of `free` recordings, and those that are not whole, are built
+ * leniently. */
 bool hd_model_build(struct hd_trace *trace, const struct hd_model_options *options,
                     struct hd_model *model, struct hd_error *error);
 /* hd_trace_load and hd_model_build in one. */
@@ -110,6 +129,16 @@ uint32_t hd_model_reads_from(const struct hd_model *model, uint32_t event, const
 /* Outgoing and incoming must-order edges of an event, as indices into edge. */
 uint32_t hd_model_edges_into(const struct hd_model *model, uint32_t event, const uint32_t **list);
 uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const uint32_t **list);
+
+/* How many events of its thread come before an event. */
+uint32_t hd_model_position(const struct hd_model *model, uint32_t event);
+/* Sections of its thread that are open when an event runs, innermost first; an acquire and a release
+ * are inside their own. Writes at most `room` of them; returns how many there are. */
+uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *section,
+                       uint32_t room);
+/* The section of another thread that made a TRY_FAILED fail: one that was open on its lock. HD_NONE if
+ * none was. */
+uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event);
 
 bool hd_model_is_access(const struct hd_model *model, uint32_t event); /* plain or atomic, or FREE */
 bool hd_model_is_write(const struct hd_model *model, uint32_t event);
