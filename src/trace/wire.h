@@ -224,6 +224,10 @@ struct hd_wire_session {
     uint32_t deadlocked;  /* the serial scheduler found that no thread can go on */
     uint32_t has_branches; /* a coverage hook was called: branch counts mean something */
     uint32_t lost_events;  /* events dropped because the parent was gone */
+    uint32_t full_chunks;  /* FULL at this moment */
+    uint32_t draining;     /* 1 while the parent sleeps on `wake` */
+    int32_t exit_status;   /* as the target gave it, valid when ended */
+    int32_t parent;        /* pid of the recording parent */
     uint32_t reserved;
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];

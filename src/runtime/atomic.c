@@ -1,0 +1,191 @@
+/* Atomic operations: the compilers call these instead of the machine's. Each is carried out here,
+ * sequentially consistent, and recorded with the order the program asked for. Under free a striped
+ * lock makes the operation and its stamp one step, so that the recorded order is memory's. */
+#include "runtime/rt.h"
+
+#define STRIPES 256u
+static struct {
+    struct rt_spin lock;
+    uint32_t padding[15];
+} stripe[STRIPES];
+
+static struct rt_spin *stripe_of(const volatile void *address) {
+    return &stripe[((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15ull >> 56].lock;
+}
+
+/* A loop that only re-reads one atomic is one fact: the reads after the first are not recorded while
+ * no other thread ran in between (serial), and the thread soon lets the others run. */
+#define SPIN_YIELD 64u
+static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
+    if (rt.mode != HD_SCHED_SERIAL) return false;
+    uint64_t key = (uint64_t)(uintptr_t)address * 31 ^ pc;
+    if (t->spin_site != key || t->calls_emitted != t->spin_mark) {
+        t->spin_site = key;
+        t->spins = 0;
+        return false;
+    }
+    if (++t->spins % SPIN_YIELD == 0) {
+        rt_sched_yield(t);
+        t->spin_site = 0; /* others ran: the next read is news */
+    }
+    return !rt.full;
+}
+
+static struct rt_thread *begin(const volatile void *address, struct rt_spin **lock) {
+    struct rt_thread *t = rt_enter();
+    *lock = NULL;
+    if (t != NULL && rt.mode == HD_SCHED_FREE) {
+        *lock = stripe_of(address);
+        rt_spin_lock(*lock);
+    }
+    return t;
+}
+
+static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
+                   const volatile void *address, int order, uintptr_t pc) {
+    if (t == NULL) return;
+    if (kind != HD_EV_ATOMIC_READ || !spinning(t, address, pc)) {
+        struct rt_cell *cell = rt_cell((uintptr_t)address);
+        if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
+        if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
+        rt_emit_sync(t, kind, log_size | ((unsigned)order & 7) << 4, (uintptr_t)address, pc);
+        t->spin_mark = t->calls_emitted;
+    }
+    if (lock != NULL) rt_spin_unlock(lock);
+    rt_leave(t);
+}
+
+typedef unsigned __int128 u128;
+
+/* cmpxchg16b by hand: the compilers' own 128-bit atomics would call libatomic. */
+static bool cas128(volatile u128 *a, u128 *expected, u128 desired) {
+    bool same;
+    uint64_t lo = (uint64_t)*expected, hi = (uint64_t)(*expected >> 64);
+    __asm__ volatile("lock cmpxchg16b %1"
+                     : "=@ccz"(same), "+m"(*a), "+a"(lo), "+d"(hi)
+                     : "b"((uint64_t)desired), "c"((uint64_t)(desired >> 64))
+                     : "memory");
+    if (!same) *expected = (u128)hi << 64 | lo;
+    return same;
+}
+
+#define NATIVE(type, log)                                                                        \
+    static type load_##log(const volatile type *a) { return __atomic_load_n(a, 5); }             \
+    static void store_##log(volatile type *a, type v) { __atomic_store_n(a, v, 5); }             \
+    static bool cas_##log(volatile type *a, type *e, type v) {                                   \
+        return __atomic_compare_exchange_n(a, e, v, false, 5, 5);                                \
+    }                                                                                            \
+    static type exchange_##log(volatile type *a, type v) { return __atomic_exchange_n(a, v, 5); }
+NATIVE(uint8_t, 0)
+NATIVE(uint16_t, 1)
+NATIVE(uint32_t, 2)
+NATIVE(uint64_t, 3)
+
+static u128 load_4(const volatile u128 *a) {
+    u128 value = 0;
+    cas128((volatile u128 *)(uintptr_t)a, &value, 0);
+    return value;
+}
+static bool cas_4(volatile u128 *a, u128 *e, u128 v) { return cas128(a, e, v); }
+static u128 exchange_4(volatile u128 *a, u128 v) {
+    u128 old = load_4(a);
+    while (!cas128(a, &old, v)) {}
+    return old;
+}
+static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
+
+#define UPDATE(bits, type, log, name, expression)                                                \
+    RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order);      \
+    RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order) {     \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        type old = load_##log(a);                                                                \
+        while (!cas_##log(a, &old, (type)(expression))) {}                                       \
+        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                          \
+        return old;                                                                              \
+    }
+
+#define ATOMICS(bits, type, log)                                                                 \
+    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);                \
+    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {               \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        type value = load_##log(a);                                                              \
+        finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                            \
+        return value;                                                                            \
+    }                                                                                            \
+    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);             \
+    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {            \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        store_##log(a, v);                                                                       \
+        finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                           \
+    }                                                                                            \
+    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);          \
+    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {         \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        type old = exchange_##log(a, v);                                                         \
+        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                          \
+        return old;                                                                              \
+    }                                                                                            \
+    UPDATE(bits, type, log, add, old + v)                                                        \
+    UPDATE(bits, type, log, sub, old - v)                                                        \
+    UPDATE(bits, type, log, and, old &v)                                                         \
+    UPDATE(bits, type, log, or, old | v)                                                         \
+    UPDATE(bits, type, log, xor, old ^ v)                                                        \
+    UPDATE(bits, type, log, nand, ~(old & v))                                                    \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e,       \
+                                                                type v, int order, int fail);    \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e,       \
+                                                                type v, int order, int fail) {   \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        bool done = cas_##log(a, e, v);                                                          \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                  \
+               done ? order : fail, RT_CALLER);                                                  \
+        return done;                                                                             \
+    }                                                                                            \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v, \
+                                                              int order, int fail);              \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v, \
+                                                              int order, int fail) {             \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        bool done = cas_##log(a, e, v);                                                          \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                  \
+               done ? order : fail, RT_CALLER);                                                  \
+        return done;                                                                             \
+    }                                                                                            \
+    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,  \
+                                                              int order, int fail);              \
+    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,  \
+                                                              int order, int fail) {             \
+        struct rt_spin *lock;                                                                    \
+        struct rt_thread *t = begin(a, &lock);                                                   \
+        bool done = cas_##log(a, &e, v);                                                         \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                  \
+               done ? order : fail, RT_CALLER);                                                  \
+        return e;                                                                                \
+    }
+
+ATOMICS(8, uint8_t, 0)
+ATOMICS(16, uint16_t, 1)
+ATOMICS(32, uint32_t, 2)
+ATOMICS(64, uint64_t, 3)
+ATOMICS(128, u128, 4)
+
+RT_EXPORT void __tsan_atomic_thread_fence(int order);
+RT_EXPORT void __tsan_atomic_thread_fence(int order) {
+    struct rt_thread *t = rt_enter();
+    __atomic_thread_fence(5);
+    if (t == NULL) return;
+    rt_emit_sync(t, HD_EV_FENCE, ((unsigned)order & 7) << 4, 0, RT_CALLER);
+    rt_leave(t);
+}
+
+RT_EXPORT void __tsan_atomic_signal_fence(int order);
+RT_EXPORT void __tsan_atomic_signal_fence(int order) {
+    (void)order;
+    __atomic_signal_fence(5);
+}

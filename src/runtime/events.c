@@ -1,0 +1,108 @@
+/* The event path behind rt_emit: chunks of shared memory, call stacks, counts. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <string.h>
+
+#define MAX_FULL 96u /* chunks the parent may be behind before the program waits for it */
+
+static uint32_t serial_sequence;
+
+/* When nobody drains any more, events go to a page that is written over and over. */
+static struct hd_wire_event *discard(void) {
+    static struct hd_wire_chunk *bin;
+    if (bin == NULL) bin = rt_map(sizeof *bin);
+    return bin->event;
+}
+
+static struct hd_wire_chunk *take_free(struct hd_wire_session *s) {
+    uint32_t count = s->chunk_count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct hd_wire_chunk *chunk = hd_wire_chunk(s, i);
+        uint32_t expect = HD_CHUNK_FREE;
+        if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) != HD_CHUNK_FREE) continue;
+        if (__atomic_compare_exchange_n(&chunk->state, &expect, HD_CHUNK_OPEN, false,
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+            return chunk;
+    }
+    return NULL;
+}
+
+void rt_chunk_submit(struct rt_thread *t) {
+    struct hd_wire_session *s = rt.session;
+    if (s == NULL || t->chunk == NULL) return;
+    __atomic_fetch_add(&s->full_chunks, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->chunk->state, HD_CHUNK_FULL, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&s->wake, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&s->draining, __ATOMIC_SEQ_CST)) rt_futex_wake(&s->wake, 1, true);
+    t->chunk = NULL;
+    t->cursor = t->chunk_end = NULL;
+}
+
+RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
+    struct hd_wire_session *s = rt.session;
+    rt_chunk_submit(t);
+    struct hd_wire_chunk *chunk = NULL;
+    while (s != NULL && !__atomic_load_n(&s->parent_gone, __ATOMIC_RELAXED)) {
+        uint32_t freed = __atomic_load_n(&s->freed, __ATOMIC_ACQUIRE);
+        bool behind = __atomic_load_n(&s->full_chunks, __ATOMIC_RELAXED) >= MAX_FULL;
+        if (!behind && (chunk = take_free(s)) != NULL) break;
+        struct timespec wait = {0, 50 * 1000 * 1000};
+        rt_futex_wait(&s->freed, freed, &wait, true);
+        if (freed == __atomic_load_n(&s->freed, __ATOMIC_ACQUIRE) && !rt_parent_alive())
+            __atomic_store_n(&s->parent_gone, 1, __ATOMIC_RELAXED);
+    }
+    if (chunk == NULL) {
+        if (s != NULL) s->lost_events += HD_CHUNK_EVENTS;
+        t->cursor = discard();
+        t->chunk_end = t->cursor + HD_CHUNK_EVENTS;
+        return;
+    }
+    bool serial = rt.mode == HD_SCHED_SERIAL;
+    chunk->stream = serial ? 0 : t->number;
+    chunk->sequence = serial ? serial_sequence++ : t->sequence++;
+    t->chunk = chunk;
+    t->cursor = chunk->event;
+    t->chunk_end = chunk->event + HD_CHUNK_EVENTS;
+}
+
+void rt_chunks_reset(void) { serial_sequence = 0; }
+
+/* Function entries and exits are not events of their own: what changed since the thread's last event
+ * is written before the next one. */
+RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
+    struct rt_frame *low = t->frame_low < t->frame_emitted ? t->frame_low : t->frame_emitted;
+    if (low < t->frame_emitted)
+        rt_store(t, hd_wire_head(HD_EV_POP, 0, (uint64_t)(low - t->frame_base)), 0);
+    for (struct rt_frame *f = low; f < t->frame; f++) {
+        /* A frame's call site may lie in another module than the events': keep that cached. */
+        uintptr_t lo = t->text_lo, size = t->text_size;
+        uint32_t base = t->site_base, site = rt_site(t, f->pc);
+        t->text_lo = lo, t->text_size = size, t->site_base = base;
+        rt_store(t, hd_wire_head(HD_EV_PUSH, 0, (uint64_t)(f - t->frame_base) + 1), site);
+    }
+    t->frame_emitted = t->frame_low = t->frame;
+}
+
+RT_NOINLINE void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t branches) {
+    uint32_t fit = branches > UINT32_MAX ? UINT32_MAX : (uint32_t)branches;
+    rt_store(t, hd_wire_head(HD_EV_COUNT, 0, calls), fit);
+}
+
+/* Serial: all threads share one stream, so the holder of the baton can write an event that is another
+ * thread's (the wait that its signal ends, the block that a deadlock leaves). */
+void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) {
+    rt_store(holder, hd_wire_head(HD_EV_THREAD, 0, other->number), 0);
+    other->cursor = holder->cursor;
+    other->chunk_end = holder->chunk_end;
+    other->chunk = holder->chunk;
+}
+
+void rt_emit_back(struct rt_thread *holder, struct rt_thread *other) {
+    rt_store(other, hd_wire_head(HD_EV_THREAD, 0, holder->number), 0);
+    holder->cursor = other->cursor;
+    holder->chunk_end = other->chunk_end;
+    holder->chunk = other->chunk;
+    other->cursor = other->chunk_end = NULL;
+    other->chunk = NULL;
+}

@@ -1,0 +1,358 @@
+/* The runtime's own header: the thread record, the event path, the shadow cell, and what the parts of
+ * the runtime offer each other. Everything here runs inside the program under test: no malloc, no
+ * stdio, no locks on the path of a memory access. */
+#ifndef HEDDLE_RUNTIME_RT_H
+#define HEDDLE_RUNTIME_RT_H
+
+#include "trace/wire.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+/* Nothing of the runtime is visible to the program but hooks and interceptors. */
+#pragma GCC visibility push(hidden)
+
+#define RT_EXPORT __attribute__((visibility("default")))
+#define RT_NOINLINE __attribute__((noinline))
+#define RT_INLINE static inline __attribute__((always_inline))
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define RT_CALLER ((uintptr_t)__builtin_return_address(0))
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+enum rt_state {
+    RT_NEW = 0, /* no record of this thread yet */
+    RT_RUNNING, /* holds the baton (serial), or runs (free) */
+    RT_READY,   /* waits for the baton */
+    RT_BLOCKED, /* waits for an object the scheduler knows */
+    RT_OUTSIDE, /* in a call that may block, without the baton */
+    RT_DEAD
+};
+
+struct rt_frame {
+    uintptr_t pc; /* return address in the caller */
+    uintptr_t sp;
+};
+
+/* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
+ * lines are what a memory access touches. */
+struct rt_thread {
+    uint64_t calls; /* hook calls so far */
+    uint64_t limit; /* a hook that makes calls >= limit takes the slow path */
+    uint64_t branches;
+    uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
+    uint32_t salt;  /* mixed into shadow slots: 0 under serial, differs between threads under free */
+    uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */
+    uint32_t site_base;
+    uint32_t number;
+    struct hd_wire_event *cursor, *chunk_end;
+    struct rt_frame *frame, *frame_low, *frame_emitted; /* top now, lowest since the last event,
+                                                           top as the trace knows it */
+    struct rt_frame *frame_base, *frame_end;
+    uint64_t calls_emitted, branches_emitted;
+    uint32_t owner_tag; /* number, as a shadow cell can hold it */
+    uint32_t inside;    /* depth of interceptors: what they call is not recorded */
+    volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
+    volatile uint32_t signals_pending;
+    struct hd_wire_chunk *chunk;
+    uint32_t sequence; /* of the next chunk (free) */
+    struct rt_reads *reads; /* recent reads of read-shared cells (free) */
+    /* scheduler */
+    enum rt_state state;
+    uint32_t go; /* futex: 1 = you have the baton */
+    uint8_t wait_type;
+    bool timed_out;
+    bool woken;      /* by the object it waited for */
+    bool registered;
+    bool handler;    /* runs a signal handler */
+    bool timed;      /* blocked with a deadline */
+    bool wait_mutex; /* wait_object is a pthread_mutex_t */
+    volatile bool cancelled; /* pthread_cancel was called on it */
+    uint32_t handlers_run;   /* signal handlers without SA_RESTART, so far */
+    struct rt_pending *pending;
+    uintptr_t wait_object, wait_pc;
+    struct rt_thread *next; /* in the ready queue, or in an object's wait list */
+    uint64_t slice_end;   /* calls at which the quantum is over */
+    uint64_t spin_site;   /* site and address of the last atomic read, while nothing else happened */
+    uint64_t spin_mark;
+    uint32_t spins;
+    int tid; /* kernel's */
+    pthread_t handle;
+    uint64_t overflow; /* frames beyond frame_end */
+};
+
+extern __thread struct rt_thread rt_self;
+
+#define RT_MAX_THREADS 65536u
+
+/* What every thread's number leads to, for as long as the run lasts. */
+struct rt_slot {
+    struct rt_thread *thread; /* NULL once its storage is gone */
+    pthread_t handle;
+    void *(*function)(void *);
+    void *argument;
+    uint32_t started, permit; /* futexes: the child has its record; the child may go on */
+    bool ended, detached, c11;
+};
+
+struct rt_global {
+    struct hd_wire_session *session; /* NULL: not recording */
+    enum hd_scheduler mode;
+    bool full;
+    bool ready; /* real functions are known */
+    struct hd_wire_options options;
+    _Atomic uint32_t threads; /* numbers given out */
+    struct rt_slot *slot;
+    _Atomic uint64_t stamp;  /* free: the global order */
+    _Atomic uint32_t epochs;
+    _Atomic uint32_t signals; /* condition signals, numbered from 1 */
+    _Atomic uint32_t rounds;
+    int parent;
+};
+extern struct rt_global rt;
+
+/* ---- sites (sites.c) ---------------------------------------------------------------------- */
+
+uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc);
+void rt_modules_scan(void);
+void rt_modules_closed(void);
+bool rt_is_runtime_code(uintptr_t pc);
+
+RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
+    uintptr_t offset = pc - t->text_lo;
+    if (likely(offset < t->text_size)) return t->site_base + (uint32_t)offset;
+    return rt_site_slow(t, pc);
+}
+
+/* ---- shadow (shadow.c) -------------------------------------------------------------------- */
+
+/* One cell for every 8 bytes of memory, found through a two-level table so that any address works.
+ * owner: bits 32-63 the epoch that last touched it, 31 that thread wrote it, 20-30 that thread's tag,
+ * 16-19 which slots hold the latest access to their offset, 0-15 which slot has been recorded directly
+ * after which other at the same offset. A slot is site << 3 | offset, salted. An access is left out of the trace if its
+ * site, and the step from the thread's previous access to the location to this one, are recorded
+ * already in this epoch and nobody else came in between. */
+struct rt_cell {
+    uint64_t owner;
+    uint32_t slot[4];
+};
+_Static_assert(sizeof(struct rt_cell) == 24, "three bytes of shadow for one");
+
+#define RT_TAG_ALIEN 0x7ffu  /* threads beyond the tags, atomics, free: always another thread */
+#define RT_TAG_SHARED 0x7feu /* free: read by several threads; the epoch is the version */
+#define RT_OWNER_WRITTEN (1ull << 31)
+#define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << 20)
+
+#define RT_SHADOW_SHIFT 28
+#define RT_SHADOW_ENTRIES (1u << (47 - RT_SHADOW_SHIFT))
+extern struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
+struct rt_cell *rt_shadow_map(uintptr_t address); /* NULL: address has no shadow */
+void rt_shadow_clear(uintptr_t address, size_t bytes);
+
+RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
+    uintptr_t index = address >> RT_SHADOW_SHIFT;
+    if (unlikely(index >= RT_SHADOW_ENTRIES)) return NULL;
+    struct rt_cell *base = rt_shadow[index];
+    if (unlikely(base == NULL)) base = rt_shadow_map(address);
+    if (unlikely(base == NULL)) return NULL;
+    return base + ((address & ((1ul << RT_SHADOW_SHIFT) - 1)) >> 3);
+}
+
+/* ---- events (events.c) -------------------------------------------------------------------- */
+
+void rt_chunk_next(struct rt_thread *t);
+void rt_chunk_submit(struct rt_thread *t); /* hands the thread's chunk to the parent as it is */
+void rt_chunks_reset(void);
+void rt_emit_stack(struct rt_thread *t);
+void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t branches);
+
+RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
+    if (unlikely(t->cursor == t->chunk_end)) rt_chunk_next(t);
+    struct hd_wire_event *event = t->cursor;
+    event->tail = tail;
+    __atomic_store_n(&event->head, head, __ATOMIC_RELEASE);
+    t->cursor = event + 1;
+}
+
+/* Writes one event of this thread: its call stack if that changed, its counts, itself. */
+RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
+                       uint32_t site) {
+    if (unlikely(t->frame != t->frame_emitted || t->frame_low != t->frame_emitted))
+        rt_emit_stack(t);
+    uint64_t calls = t->calls - t->calls_emitted, branches = t->branches - t->branches_emitted;
+    t->calls_emitted = t->calls;
+    t->branches_emitted = t->branches;
+    if (unlikely((calls | branches) >> 16)) {
+        rt_emit_counts(t, calls, branches);
+        calls = branches = 0;
+    }
+    rt_store(t, hd_wire_head(kind, flags, operand),
+             hd_wire_tail(site, (unsigned)calls, (unsigned)branches));
+}
+RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value) {
+    rt_store(t, hd_wire_head(HD_EV_EXT, 0, value & ((1ull << 48) - 1)), 0);
+}
+
+/* A new place in the global order for what follows (free); nothing under serial. */
+RT_INLINE void rt_stamp(struct rt_thread *t) {
+    if (rt.mode == HD_SCHED_FREE) {
+        uint64_t stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
+        rt_store(t, hd_wire_head(HD_EV_STAMP, 0, stamp), 0);
+    }
+}
+
+/* Ends the thread's epoch: what it does from here on is recorded anew. */
+RT_INLINE void rt_new_epoch(struct rt_thread *t) {
+    t->epoch = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
+    if (unlikely(t->epoch == 0)) t->epoch = atomic_fetch_add(&rt.epochs, 1) + 1;
+    if (rt.mode == HD_SCHED_FREE) t->salt = t->epoch * 0x9e3779b1u;
+}
+
+/* A synchronisation event: stamped, and the thread's epoch ends. */
+RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
+                            uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    rt_stamp(t);
+    rt_emit(t, kind, flags, operand, site);
+    rt_new_epoch(t);
+}
+RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned flags,
+                                  uint64_t operand, uint64_t extra, uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    rt_stamp(t);
+    rt_emit_extra(t, extra);
+    rt_emit(t, kind, flags, operand, site);
+    rt_new_epoch(t);
+}
+
+/* ---- accesses (access.c) ------------------------------------------------------------------ */
+
+/* A plain access of any size and alignment, on behalf of an interceptor. */
+void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
+
+void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
+
+/* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */
+
+/* Every interceptor is
+ *     struct rt_thread *t = rt_enter();       NULL: not recording, or called from the runtime
+ *     if (t == NULL) return REAL(f)(...);
+ *     ... rt_leave(t);
+ * Between the two the thread holds the baton (serial), counts as one hook call, and signals wait. */
+struct rt_thread *rt_enter_slow(void);
+void rt_leave_signals(struct rt_thread *t);
+
+RT_INLINE struct rt_thread *rt_enter(void) {
+    struct rt_thread *t = &rt_self;
+    if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
+    if (unlikely(t->calls + 1 >= t->limit || t->state != RT_RUNNING)) return rt_enter_slow();
+    t->calls++;
+    t->busy++;
+    t->inside++;
+    return t;
+}
+RT_INLINE void rt_leave(struct rt_thread *t) {
+    t->inside--;
+    t->busy--;
+    if (unlikely(t->signals_pending && t->busy == 0)) rt_leave_signals(t);
+}
+
+/* ---- scheduler (sched.c) ------------------------------------------------------------------ */
+
+void rt_sched_start(void);
+/* Serial: give the baton to another ready thread, if there is one. */
+void rt_sched_yield(struct rt_thread *t);
+/* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The caller
+ * re-checks its condition. False if the deadline passed. Only with the baton held; returns with it. */
+bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
+                    const struct timespec *deadline, clockid_t clock, uintptr_t pc);
+/* Serial: make threads that wait for the object ready: all of them, or the first. */
+unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all);
+/* Serial: takes the longest-waiting thread off the object and makes it ready; NULL if none. */
+struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object);
+/* Around a call that may block outside our view. Both work in both modes and outside recording. */
+void rt_block_enter(struct rt_thread *t);
+void rt_block_leave(struct rt_thread *t);
+void rt_sched_acquire(struct rt_thread *t); /* wait for the baton */
+void rt_sched_first(struct rt_thread *t);   /* the thread that starts recording has it */
+void rt_sched_begin(struct rt_thread *t);   /* a thread added before runs: wait for its turn */
+bool rt_sched_lend(struct rt_thread *t);    /* give the baton away from inside a signal handler */
+void rt_sched_add(struct rt_thread *t);     /* a new thread, ready */
+void rt_sched_exit(struct rt_thread *t);    /* gives the baton away for good */
+void rt_sched_preempted(struct rt_thread *t); /* slow path of a hook: quantum over, or baton taken */
+void rt_sched_wake_cancelled(struct rt_thread *t);
+/* Events that one thread writes on behalf of another (serial: they share the stream). */
+void rt_emit_as(struct rt_thread *holder, struct rt_thread *other);
+void rt_emit_back(struct rt_thread *holder, struct rt_thread *other);
+
+/* ---- threads, process (thread.c, process.c) ----------------------------------------------- */
+
+void rt_threads_start(struct rt_thread *t);          /* recording begins with this thread */
+void rt_thread_attach_foreign(struct rt_thread *t); /* one that pthread_create did not make */
+/* At a cancellation point, with the runtime left behind if the thread is to end here. */
+void rt_cancel_point(struct rt_thread *t);
+bool rt_parent_alive(void);
+void rt_locks_reset(void); /* in a forked child: nobody holds the runtime's locks */
+extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
+/* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
+#define RT_SIGNAL SIGSTKFLT
+
+/* ---- small things (util.c) ---------------------------------------------------------------- */
+
+void *rt_map(size_t bytes); /* zeroed, lazily backed, never fails (aborts with a message) */
+void rt_unmap(void *memory, size_t bytes);
+void rt_message(const char *text); /* one line on standard error */
+__attribute__((noreturn)) void rt_die(const char *text);
+long rt_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout, bool shared);
+long rt_futex_wake(uint32_t *word, int count, bool shared);
+int rt_gettid(void);
+
+struct rt_spin {
+    uint32_t word;
+};
+long rt_futex_wait_until(uint32_t *word, uint32_t value, const struct timespec *deadline,
+                         clockid_t clock); /* deadline absolute, NULL: none */
+void rt_spin_lock_slow(struct rt_spin *lock);
+RT_INLINE void rt_spin_lock(struct rt_spin *lock) {
+    uint32_t free_word = 0;
+    if (!__atomic_compare_exchange_n(&lock->word, &free_word, 1, false, __ATOMIC_ACQUIRE,
+                                     __ATOMIC_RELAXED))
+        rt_spin_lock_slow(lock);
+}
+void rt_spin_unlock(struct rt_spin *lock);
+
+/* Real functions behind the interceptors, by dlsym(RTLD_NEXT), on first use. */
+void *rt_real(const char *name, void **cache);
+#define REAL(name)                                                                               \
+    ({                                                                                           \
+        static void *cache_;                                                                     \
+        (__typeof__(&name))(likely(cache_ != NULL) ? cache_ : rt_real(#name, &cache_));          \
+    })
+
+/* Table from addresses of synchronisation objects to a small record (table.c): barriers' counts,
+ * once controls, process-shared objects. */
+struct rt_object {
+    uintptr_t address;
+    uint32_t type;  /* enum rt_object_type */
+    uint32_t value; /* barrier: count; mutex: recursion depth... */
+    uint32_t extra;
+    uint32_t owner; /* thread number + 1 */
+    uint64_t round, done;
+};
+enum rt_object_type { RT_OBJECT_NONE = 0, RT_OBJECT_MUTEX, RT_OBJECT_RWLOCK, RT_OBJECT_SPIN,
+                      RT_OBJECT_COND, RT_OBJECT_BARRIER, RT_OBJECT_SEM, RT_OBJECT_ONCE,
+                      RT_OBJECT_THREAD };
+#define RT_OBJECT_SHARED 0x100u /* process-shared: other processes may change it */
+/* Finds or makes; the record is locked until rt_object_put. */
+struct rt_object *rt_object_get(uintptr_t address);
+void rt_object_put(struct rt_object *object);
+void rt_object_drop(uintptr_t address);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,534 @@
+/* The serial scheduler: one thread holds the baton and gives it up only at a hook, an intercepted call
+ * or a call that may block. Threads that wait for an object the runtime knows are blocked here, not in
+ * the kernel, so that a deadlock is seen the moment it closes. Under free nothing of this runs. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BUCKETS 256u
+
+struct queue {
+    struct rt_thread *first, *last;
+};
+
+/* Everything below is guarded by lock. */
+static struct rt_spin lock;
+static struct rt_thread *holder;
+static struct queue ready;
+static unsigned ready_count, outside_count, timed_count, blocked_count;
+static struct queue waiting[BUCKETS];
+static uint64_t random_state;
+
+/* The one stream that all threads write, while nobody holds the baton. */
+static struct {
+    struct hd_wire_event *cursor, *end;
+    struct hd_wire_chunk *chunk;
+    uint32_t thread;
+} stream;
+
+static uint64_t next_random(void) {
+    random_state += 0x9e3779b97f4a7c15ull;
+    uint64_t z = random_state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+static void append(struct queue *q, struct rt_thread *t) {
+    t->next = NULL;
+    if (q->last != NULL) q->last->next = t;
+    else q->first = t;
+    q->last = t;
+}
+
+static void unlink_after(struct queue *q, struct rt_thread *before, struct rt_thread *t) {
+    if (before != NULL) before->next = t->next;
+    else q->first = t->next;
+    if (q->last == t) q->last = before;
+    t->next = NULL;
+}
+
+static struct queue *bucket(unsigned type, uintptr_t object) {
+    return &waiting[((object ^ type) * 0x9e3779b97f4a7c15ull >> 56) % BUCKETS];
+}
+
+static void make_ready(struct rt_thread *t) {
+    t->state = RT_READY;
+    ready_count++;
+    append(&ready, t);
+}
+
+static struct rt_thread *pick(void) {
+    if (ready_count == 0) return NULL;
+    struct rt_thread *before = NULL, *t = ready.first;
+    if (rt.options.policy == HD_POLICY_RANDOM)
+        for (uint64_t skip = next_random() % ready_count; skip > 0; skip--) before = t, t = t->next;
+    unlink_after(&ready, before, t);
+    ready_count--;
+    return t;
+}
+
+/* Chooses who runs next; the caller wakes it after unlocking. */
+static struct rt_thread *pass(void) {
+    struct rt_thread *next = pick();
+    holder = next;
+    if (next != NULL) next->state = RT_RUNNING;
+    return next;
+}
+
+static void wake(struct rt_thread *next) {
+    if (next == NULL) return;
+    __atomic_store_n(&next->go, 1, __ATOMIC_RELEASE);
+    rt_futex_wake(&next->go, 1, false);
+}
+
+static void put_stream(struct rt_thread *t) {
+    stream.cursor = t->cursor;
+    stream.end = t->chunk_end;
+    stream.chunk = t->chunk;
+    stream.thread = t->number;
+    t->cursor = t->chunk_end = NULL;
+    t->chunk = NULL;
+}
+
+static void new_slice(struct rt_thread *t) {
+    uint64_t quantum = rt.options.quantum;
+    if (rt.options.policy == HD_POLICY_RANDOM) quantum = 1 + next_random() % (2 * quantum);
+    t->slice_end = t->calls + quantum;
+    t->limit = rt.full ? 0 : t->slice_end;
+    t->spin_site = 0;
+}
+
+static void take_stream(struct rt_thread *t) {
+    t->cursor = stream.cursor;
+    t->chunk_end = stream.end;
+    t->chunk = stream.chunk;
+    if (stream.thread != t->number) rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
+    new_slice(t);
+}
+
+/* Waits for the baton without a deadline. Short waits are common when threads hand work to each other,
+ * so look a few times before sleeping. */
+static void wait_go(struct rt_thread *t) {
+    for (int i = 0; i < 200 && !__atomic_load_n(&t->go, __ATOMIC_ACQUIRE); i++)
+        __builtin_ia32_pause();
+    while (!__atomic_load_n(&t->go, __ATOMIC_ACQUIRE)) rt_futex_wait(&t->go, 0, NULL, false);
+    t->go = 0;
+    if (rt.mode == HD_SCHED_SERIAL) take_stream(t);
+}
+
+void rt_sched_first(struct rt_thread *t) {
+    random_state = rt.options.seed * 0x2545f4914f6cdd1dull + 1;
+    holder = NULL;
+    ready = (struct queue){NULL, NULL};
+    for (unsigned i = 0; i < BUCKETS; i++) waiting[i] = ready;
+    ready_count = outside_count = timed_count = blocked_count = 0;
+    lock.word = 0;
+    stream.cursor = stream.end = NULL;
+    stream.chunk = NULL;
+    stream.thread = UINT32_MAX;
+    t->state = RT_RUNNING;
+    if (rt.mode == HD_SCHED_SERIAL) {
+        holder = t;
+        take_stream(t);
+    } else {
+        t->limit = rt.full ? 0 : UINT64_MAX;
+        t->slice_end = UINT64_MAX;
+    }
+}
+
+void rt_sched_add(struct rt_thread *t) {
+    rt_spin_lock(&lock);
+    make_ready(t);
+    rt_spin_unlock(&lock);
+}
+
+void rt_sched_begin(struct rt_thread *t) {
+    if (rt.mode == HD_SCHED_SERIAL) {
+        wait_go(t);
+    } else {
+        t->state = RT_RUNNING;
+        t->limit = rt.full ? 0 : UINT64_MAX;
+        t->slice_end = UINT64_MAX;
+    }
+}
+
+void rt_sched_yield(struct rt_thread *t) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    rt_spin_lock(&lock);
+    if (ready_count == 0) {
+        new_slice(t);
+        rt_spin_unlock(&lock);
+        return;
+    }
+    put_stream(t);
+    make_ready(t);
+    struct rt_thread *next = pass();
+    rt_spin_unlock(&lock);
+    if (next == t) {
+        take_stream(t);
+        return;
+    }
+    wake(next);
+    wait_go(t);
+}
+
+/* Whether a thread holds what it waits for is known for mutexes, by the C library's own word. */
+static struct rt_thread *by_tid(int tid) {
+    for (uint32_t i = 0; i < rt.threads; i++) {
+        struct rt_thread *t = rt.slot[i].thread;
+        if (t != NULL && !rt.slot[i].ended && t->tid == tid) return t;
+    }
+    return NULL;
+}
+
+static struct rt_thread *waits_for(const struct rt_thread *t) {
+    if (t->state != RT_BLOCKED || t->timed) return NULL;
+    if (t->wait_type == HD_WAIT_LOCK && t->wait_mutex)
+        return by_tid(((const pthread_mutex_t *)t->wait_object)->__data.__owner);
+    if (t->wait_type == HD_WAIT_JOIN) return rt.slot[t->wait_object].thread;
+    return NULL;
+}
+
+static bool in_cycle(struct rt_thread *t) {
+    struct rt_thread *u = waits_for(t);
+    for (uint32_t steps = 0; u != NULL && steps < rt.threads; steps++) {
+        if (u == t) return true;
+        u = waits_for(u);
+    }
+    return false;
+}
+
+/* No thread can go on: nobody ready, outside, or waiting for a deadline; and if a signal handler may
+ * still come, only locks and joins count, which no handler can give. */
+static bool stuck(void) {
+    if (ready_count || outside_count || timed_count || blocked_count == 0) return false;
+    if (!rt_handlers_installed) return true;
+    for (uint32_t i = 0; i < rt.threads; i++) {
+        struct rt_thread *t = rt.slot[i].thread;
+        if (t != NULL && t->state == RT_BLOCKED && t->wait_type != HD_WAIT_LOCK &&
+            t->wait_type != HD_WAIT_JOIN)
+            return false;
+    }
+    return true;
+}
+
+__attribute__((noreturn)) static void deadlock(struct rt_thread *t) {
+    for (uint32_t i = 0; i < rt.threads; i++) {
+        struct rt_thread *u = rt.slot[i].thread;
+        if (u == NULL || u->state != RT_BLOCKED) continue;
+        if (u != t) rt_emit_as(t, u);
+        rt_emit(u, HD_EV_BLOCKED, u->wait_type, u->wait_object, rt_site(u, u->wait_pc));
+        if (u != t) rt_emit_back(t, u);
+    }
+    rt.session->deadlocked = 1;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    syscall(SYS_kill, getpid(), SIGKILL);
+    for (;;) syscall(SYS_pause);
+}
+
+static void remove_waiter(struct rt_thread *t) {
+    struct queue *q = bucket(t->wait_type, t->wait_object);
+    struct rt_thread *before = NULL;
+    for (struct rt_thread *u = q->first; u != NULL; before = u, u = u->next) {
+        if (u != t) continue;
+        unlink_after(q, before, t);
+        break;
+    }
+    blocked_count--;
+    if (t->timed) timed_count--;
+    t->timed = false;
+}
+
+static void run_signals(struct rt_thread *t) {
+    uint32_t busy = t->busy, inside = t->inside;
+    t->busy = 0;
+    t->inside = 0;
+    rt_leave_signals(t);
+    t->inside = inside;
+    t->busy = busy;
+}
+
+bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
+                    const struct timespec *deadline, clockid_t clock, uintptr_t pc) {
+    rt_spin_lock(&lock);
+    t->state = RT_BLOCKED;
+    t->wait_type = (uint8_t)wait_type;
+    t->wait_object = object;
+    t->wait_pc = pc;
+    t->timed = deadline != NULL;
+    t->timed_out = false;
+    append(bucket(wait_type, object), t);
+    blocked_count++;
+    if (t->timed) timed_count++;
+    if (deadline == NULL && (stuck() || in_cycle(t))) deadlock(t);
+    put_stream(t);
+    struct rt_thread *next = pass();
+    rt_spin_unlock(&lock);
+    wake(next);
+    for (int i = 0; i < 200 && !__atomic_load_n(&t->go, __ATOMIC_ACQUIRE); i++)
+        __builtin_ia32_pause();
+    while (!__atomic_load_n(&t->go, __ATOMIC_ACQUIRE)) {
+        long result = rt_futex_wait_until(&t->go, 0, deadline, clock);
+        bool late = result == -ETIMEDOUT;
+        if (!late && !t->signals_pending) continue;
+        rt_spin_lock(&lock);
+        if (t->state == RT_BLOCKED) {
+            remove_waiter(t);
+            t->timed_out = late;
+            make_ready(t);
+            if (holder == NULL) {
+                next = pass();
+                if (next == t) t->go = 1;
+                rt_spin_unlock(&lock);
+                if (next != t) wake(next);
+                continue;
+            }
+        }
+        rt_spin_unlock(&lock);
+        if (late) deadline = NULL;
+    }
+    t->go = 0;
+    if (rt.mode == HD_SCHED_SERIAL) take_stream(t);
+    if (t->signals_pending) run_signals(t);
+    return !t->timed_out;
+}
+
+unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all) {
+    if (__atomic_load_n(&blocked_count, __ATOMIC_RELAXED) == 0) return 0;
+    unsigned woken = 0;
+    rt_spin_lock(&lock);
+    struct queue *q = bucket(wait_type, object);
+    struct rt_thread *before = NULL, *t = q->first;
+    while (t != NULL) {
+        struct rt_thread *next = t->next;
+        if (t->wait_type != wait_type || t->wait_object != object) {
+            before = t;
+            t = next;
+            continue;
+        }
+        unlink_after(q, before, t);
+        blocked_count--;
+        if (t->timed) timed_count--;
+        t->timed = false;
+        make_ready(t);
+        woken++;
+        if (!all) break;
+        t = next;
+    }
+    rt_spin_unlock(&lock);
+    return woken;
+}
+
+struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object) {
+    if (__atomic_load_n(&blocked_count, __ATOMIC_RELAXED) == 0) return NULL;
+    rt_spin_lock(&lock);
+    struct rt_thread *t = bucket(wait_type, object)->first;
+    while (t != NULL && (t->wait_type != wait_type || t->wait_object != object)) t = t->next;
+    if (t != NULL) {
+        remove_waiter(t);
+        t->woken = true;
+        make_ready(t);
+    }
+    rt_spin_unlock(&lock);
+    return t;
+}
+
+static void lend(struct rt_thread *t) {
+    rt_spin_lock(&lock);
+    put_stream(t);
+    t->state = RT_OUTSIDE;
+    t->limit = 0;
+    outside_count++;
+    struct rt_thread *next = pass();
+    rt_spin_unlock(&lock);
+    wake(next);
+}
+
+void rt_block_enter(struct rt_thread *t) {
+    if (t == NULL) return;
+    if (rt.mode == HD_SCHED_SERIAL && t->state == RT_RUNNING) lend(t);
+    t->inside--;
+    t->busy--;
+    if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
+}
+
+void rt_block_leave(struct rt_thread *t) {
+    if (t == NULL) return;
+    t->busy++;
+    t->inside++;
+    if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
+}
+
+bool rt_sched_lend(struct rt_thread *t) {
+    if (rt.mode != HD_SCHED_SERIAL || t->state != RT_RUNNING || t->busy) return false;
+    t->busy++;
+    lend(t);
+    t->busy--;
+    return true;
+}
+
+void rt_sched_acquire(struct rt_thread *t) {
+    rt_spin_lock(&lock);
+    if (t->state == RT_OUTSIDE) outside_count--;
+    make_ready(t);
+    struct rt_thread *next = holder == NULL ? pass() : NULL;
+    rt_spin_unlock(&lock);
+    if (next == t) {
+        take_stream(t);
+        return;
+    }
+    wake(next);
+    wait_go(t);
+}
+
+void rt_sched_exit(struct rt_thread *t) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    rt_spin_lock(&lock);
+    t->state = RT_DEAD;
+    if (stuck()) deadlock(t);
+    put_stream(t);
+    struct rt_thread *next = pass();
+    rt_spin_unlock(&lock);
+    wake(next);
+}
+
+RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
+    if (t->inside || rt.mode == HD_SCHED_OFF) return;
+    if (t->state == RT_NEW) {
+        rt_thread_attach_foreign(t);
+        return;
+    }
+    if (t->state == RT_DEAD) return;
+    t->busy++;
+    t->inside++;
+    if (rt.mode == HD_SCHED_SERIAL) {
+        if (t->state == RT_OUTSIDE) rt_sched_acquire(t);
+        else if (t->calls >= t->slice_end) rt_sched_yield(t);
+    }
+    t->inside--;
+    t->busy--;
+    if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
+}
+
+/* A thread that is to be cancelled returns from where it is blocked. */
+void rt_sched_wake_cancelled(struct rt_thread *t) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    rt_spin_lock(&lock);
+    if (t->state == RT_BLOCKED) {
+        remove_waiter(t);
+        make_ready(t);
+    }
+    rt_spin_unlock(&lock);
+}
+
+/* ---- the watchdog: a thread that blocks or computes outside our view must not stop the rest ------ */
+
+static bool sleeping(int tid, uint64_t *switches) {
+    char path[64] = "/proc/self/task/", text[2048];
+    char digits[16];
+    int n = 0, at = 16;
+    for (int value = tid; value > 0; value /= 10) digits[n++] = (char)('0' + value % 10);
+    while (n > 0) path[at++] = digits[--n];
+    for (const char *tail = "/status"; *tail; tail++) path[at++] = *tail;
+    path[at] = '\0';
+    int fd = (int)syscall(SYS_openat, -100, path, 0);
+    if (fd < 0) return false;
+    long length = syscall(SYS_read, fd, text, sizeof text - 1);
+    syscall(SYS_close, fd);
+    if (length <= 0) return false;
+    text[length] = '\0';
+    bool asleep = false;
+    *switches = 0;
+    for (const char *line = text; *line != '\0';) {
+        if (line[0] == 'S' && line[1] == 't' && line[2] == 'a' && line[3] == 't')
+            asleep = line[7] == 'S';
+        if (line[0] == 'v' && line[1] == 'o') {
+            const char *p = line;
+            while (*p != '\0' && (*p < '0' || *p > '9')) p++;
+            while (*p >= '0' && *p <= '9') *switches = *switches * 10 + (uint64_t)(*p++ - '0');
+        }
+        while (*line != '\0' && *line != '\n') line++;
+        if (*line == '\n') line++;
+    }
+    return asleep;
+}
+
+/* Takes the baton from a holder that sleeps in the kernel outside the runtime. Closing its limit makes
+ * its next hook take the slow path; the barrier makes sure that it sees this; that it slept without
+ * waking from before the one to after the other shows that it is in no hook now. */
+static void steal(struct rt_thread *t) {
+    uint64_t before, after;
+    rt_spin_lock(&lock);
+    if (holder != t || t->busy || !sleeping(t->tid, &before)) {
+        rt_spin_unlock(&lock);
+        return;
+    }
+    uint64_t limit = t->limit;
+    __atomic_store_n(&t->limit, 0, __ATOMIC_SEQ_CST);
+    syscall(SYS_membarrier, 8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */, 0, 0);
+    struct rt_thread *next = NULL;
+    if (!t->busy && sleeping(t->tid, &after) && before == after) {
+        put_stream(t);
+        t->state = RT_OUTSIDE;
+        outside_count++;
+        next = pass();
+    } else {
+        t->limit = limit;
+    }
+    rt_spin_unlock(&lock);
+    wake(next);
+}
+
+static void *watchdog(void *unused) {
+    (void)unused;
+    struct rt_thread *last = NULL;
+    uint64_t last_calls = 0;
+    unsigned still = 0;
+    uint32_t word = 0;
+    unsigned period = rt.options.watchdog_ms ? rt.options.watchdog_ms : 5;
+    for (;;) {
+        struct timespec pause = {period / 1000, (long)(period % 1000) * 1000000};
+        rt_futex_wait(&word, 0, &pause, false);
+        if (rt.mode != HD_SCHED_SERIAL) return NULL;
+        rt_spin_lock(&lock);
+        struct rt_thread *t = holder;
+        unsigned others = ready_count;
+        uint64_t calls = t != NULL ? t->calls : 0;
+        int tid = t != NULL ? t->tid : 0;
+        rt_spin_unlock(&lock);
+        if (t == NULL || others == 0 || t != last || calls != last_calls) {
+            last = t;
+            last_calls = calls;
+            still = 0;
+            continue;
+        }
+        still++;
+        if (still >= 2) steal(t);
+        /* Running, but through code without hooks: ask it to let go. */
+        if (still >= 10 && still % 10 == 0 && holder == t)
+            syscall(SYS_tgkill, getpid(), tid, RT_SIGNAL);
+    }
+}
+
+void rt_sched_start(void) {
+    static bool started;
+    if (started || rt.mode != HD_SCHED_SERIAL) return;
+    started = true;
+    syscall(SYS_membarrier, 16 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */, 0, 0);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 64 * 1024 + PTHREAD_STACK_MIN);
+    sigset_t all, old;
+    sigfillset(&all);
+    REAL(pthread_sigmask)(SIG_SETMASK, &all, &old);
+    pthread_t handle;
+    REAL(pthread_create)(&handle, &attributes, watchdog, NULL);
+    REAL(pthread_sigmask)(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+}
