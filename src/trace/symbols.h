@@ -35,4 +35,7 @@ uint32_t hd_symbols_site(struct hd_symbols *symbols, uint32_t site, const struct
 const char *hd_symbols_variable(struct hd_symbols *symbols, uint64_t address, uint64_t size,
                                 const char **base, uint64_t *offset);
 
+/* The NUL-terminated text that a module's file holds at an address (an annotation's), or NULL. */
+const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address);
+
 #endif
