@@ -126,7 +126,9 @@ static bool build_line(int argc, char **argv, const struct hd_compiler_job *job,
                        enum hd_compiler_family family, struct hd_words *line,
                        struct hd_error *error) {
     bool instruments = job->compiles && !job->spares_thread;
-    bool needs_specs = family == HD_COMPILER_GCC && (instruments || job->links);
+    /* At a link, too: gcc instruments objects of link-time optimisation there. */
+    bool needs_specs =
+        family == HD_COMPILER_GCC && !job->spares_thread && (job->compiles || job->links);
     char *directory = NULL;
     bool good = true;
     if ((job->links || needs_specs) && !(directory = hd_runtime_directory(error))) return false;
