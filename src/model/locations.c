@@ -1,0 +1,340 @@
+/* Third pass: from cells to locations. A sweep over addresses finds the life of memory each cell
+ * belongs to (the newest block over its bytes that had begun before it), cutting cells that lie
+ * over several lives into pieces. Then, life by life, the ends of the pieces cut the bytes into
+ * locations: the coarsest partition that the accesses do not tell apart. */
+#include "model/build.h"
+#include "model/sort.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LARGEST_LOCATION ((uint64_t)1 << 30)
+
+/* Bytes of one cell in one life; life is the block plus one, 0 for memory without a block. */
+struct piece {
+    uint64_t low, high;
+    uint32_t cell, life;
+};
+
+struct sweep {
+    struct hd_build *build;
+    struct hd_pair *cell, *block_start, *block_end; /* by address */
+    size_t cells, blocks, next_start, next_end;
+    struct hd_ranked active;       /* blocks over the address the sweep has reached */
+    HD_VECTOR(struct piece) piece; /* by address */
+    HD_VECTOR(size_t) crossing;    /* pieces that go on over the next border */
+    uint32_t *cell_life;           /* of the cells without bytes */
+};
+
+/* ---- lives --------------------------------------------------------------------------------- */
+
+static uint32_t life_at(const struct sweep *sweep, const struct hd_cell *cell) {
+    return hd_ranked_below(&sweep->active, cell->born) + 1;
+}
+
+static uint64_t next_border(const struct sweep *sweep) {
+    uint64_t border = UINT64_MAX;
+    if (sweep->next_start < sweep->blocks) border = sweep->block_start[sweep->next_start].key;
+    if (sweep->next_end < sweep->blocks && sweep->block_end[sweep->next_end].key < border)
+        border = sweep->block_end[sweep->next_end].key;
+    return border;
+}
+
+/* Passes all borders at one address, and cuts the pieces that cross it where their life changes. */
+static bool pass_border(struct sweep *sweep, uint64_t border) {
+    while (sweep->next_end < sweep->blocks && sweep->block_end[sweep->next_end].key == border)
+        hd_ranked_remove(&sweep->active, sweep->block_end[sweep->next_end++].value);
+    while (sweep->next_start < sweep->blocks && sweep->block_start[sweep->next_start].key == border)
+        hd_ranked_add(&sweep->active, sweep->block_start[sweep->next_start++].value);
+    uint64_t next = next_border(sweep);
+    size_t kept = 0;
+    for (size_t i = 0; i < sweep->crossing.size; i++) {
+        size_t at = sweep->crossing.data[i];
+        struct piece piece = sweep->piece.data[at];
+        uint32_t life = life_at(sweep, &sweep->build->cell.data[piece.cell]);
+        if (life != piece.life) {
+            sweep->piece.data[at].high = piece.low = border;
+            piece.life = life;
+            at = sweep->piece.size;
+            if (!hd_vector_push(&sweep->piece, piece)) return false;
+        }
+        if (piece.high > next) sweep->crossing.data[kept++] = at;
+    }
+    sweep->crossing.size = kept;
+    return true;
+}
+
+static bool sweep_cells(struct sweep *sweep) {
+    struct hd_build *build = sweep->build;
+    uint64_t border = next_border(sweep);
+    for (size_t i = 0; i < sweep->cells; i++) {
+        uint32_t c = sweep->cell[i].value;
+        const struct hd_cell *cell = &build->cell.data[c];
+        while (border <= cell->address) {
+            if (!pass_border(sweep, border)) return false;
+            border = next_border(sweep);
+        }
+        uint32_t life = life_at(sweep, cell);
+        if (cell->tag != HD_CELL_MEMORY) {
+            sweep->cell_life[c] = life;
+            continue;
+        }
+        struct piece piece = {cell->address, cell->address + cell->size, c, life};
+        if ((piece.high > border && !hd_vector_push(&sweep->crossing, sweep->piece.size)) ||
+            !hd_vector_push(&sweep->piece, piece))
+            return false;
+    }
+    while (sweep->crossing.size > 0) {
+        if (!pass_border(sweep, border)) return false;
+        border = next_border(sweep);
+    }
+    return true;
+}
+
+static bool sort_by_address(struct sweep *sweep) {
+    struct hd_build *build = sweep->build;
+    sweep->cells = build->cell.size;
+    for (size_t i = 0; i < sweep->cells; i++)
+        sweep->cell[i] = (struct hd_pair){build->cell.data[i].address, (uint32_t)i};
+    sweep->blocks = 0;
+    for (size_t i = 0; i < build->block.size; i++) {
+        const struct hd_block *block = &build->block.data[i];
+        if (block->bytes == 0) continue;
+        sweep->block_start[sweep->blocks] = (struct hd_pair){block->address, (uint32_t)i};
+        sweep->block_end[sweep->blocks++] =
+            (struct hd_pair){block->address + block->bytes, (uint32_t)i};
+    }
+    return hd_sort_pairs(sweep->cell, sweep->cells) &&
+           hd_sort_pairs(sweep->block_start, sweep->blocks) &&
+           hd_sort_pairs(sweep->block_end, sweep->blocks);
+}
+
+static bool find_lives(struct sweep *sweep) {
+    struct hd_build *build = sweep->build;
+    sweep->cell = malloc((build->cell.size + 1) * sizeof *sweep->cell);
+    sweep->block_start = malloc((build->block.size + 1) * sizeof *sweep->block_start);
+    sweep->block_end = malloc((build->block.size + 1) * sizeof *sweep->block_end);
+    sweep->cell_life = malloc((build->cell.size + 1) * sizeof *sweep->cell_life);
+    bool done = sweep->cell != NULL && sweep->block_start != NULL && sweep->block_end != NULL &&
+                sweep->cell_life != NULL &&
+                hd_ranked_init(&sweep->active, (uint32_t)build->block.size) &&
+                sort_by_address(sweep) && hd_vector_reserve(&sweep->piece, sweep->cells) &&
+                sweep_cells(sweep);
+    free(sweep->cell);
+    free(sweep->block_start);
+    free(sweep->block_end);
+    hd_ranked_free(&sweep->active);
+    hd_vector_free(&sweep->crossing);
+    return done || hd_out_of_memory(build);
+}
+
+/* ---- locations ------------------------------------------------------------------------------ */
+
+/* Locations of a piece of a cell that has several. */
+struct part {
+    uint32_t cell, first, count;
+};
+
+struct partition {
+    struct hd_build *build;
+    HD_VECTOR(struct hd_location) location;
+    HD_VECTOR(uint64_t) cut;
+    HD_VECTOR(struct part) part;
+    bool too_many;
+};
+
+static bool add_location(struct partition *partition, uint64_t low, uint64_t high, uint32_t life) {
+    struct hd_location location = {
+        .address = low, .bytes = (uint32_t)(high - low) & 0x7fffffff, .block = life - 1};
+    return hd_vector_push(&partition->location, location);
+}
+
+static bool place_piece(struct partition *partition, const struct piece *piece, uint32_t first,
+                        uint32_t count) {
+    struct hd_cell *cell = &partition->build->cell.data[piece->cell];
+    if (piece->low != cell->address || piece->high != cell->address + cell->size) {
+        struct part part = {piece->cell, first, count};
+        return hd_vector_push(&partition->part, part);
+    }
+    cell->next = count;
+    partition->build->cell_place[piece->cell] = count == 1 ? first : first | HD_PLACE_SPAN;
+    return true;
+}
+
+/* Pieces that overlap (sorted by low, together without a gap): their ends cut them into locations.
+ */
+static bool cut_cluster(struct partition *partition, const struct piece *piece, size_t pieces) {
+    uint64_t *cut;
+    size_t cuts = 0, ends = pieces;
+    uint64_t low = piece[0].low, high = low;
+    for (size_t i = 0; i < pieces; i++)
+        if (piece[i].high > high) high = piece[i].high;
+    size_t forced = (size_t)((high - low) / LARGEST_LOCATION);
+    partition->cut.size = 0;
+    if (!hd_vector_reserve(&partition->cut, 2 * pieces + forced)) return false;
+    cut = partition->cut.data;
+    for (size_t i = 0; i < pieces; i++) cut[i] = piece[i].high;
+    for (size_t i = 1; i <= forced; i++)
+        if (low + i * LARGEST_LOCATION < high) cut[ends++] = low + i * LARGEST_LOCATION;
+    if (!hd_sort_numbers(cut, ends)) return false;
+    /* Merge the starts, which are sorted, from the back, then drop repetitions. */
+    size_t total = ends + pieces;
+    for (size_t at = total, start = pieces, end = ends; at > 0; at--)
+        cut[at - 1] = start > 0 && (end == 0 || piece[start - 1].low > cut[end - 1])
+                          ? piece[--start].low
+                          : cut[--end];
+    for (size_t i = 0; i < total; i++)
+        if (cuts == 0 || cut[i] != cut[cuts - 1]) cut[cuts++] = cut[i];
+
+    size_t first = partition->location.size;
+    if (first + cuts >= HD_PLACE_LIMIT) {
+        partition->too_many = true;
+        return false;
+    }
+    if (!hd_vector_reserve(&partition->location, cuts)) return false;
+    for (size_t i = 0; i + 1 < cuts; i++)
+        if (!add_location(partition, cut[i], cut[i + 1], piece[0].life)) return false;
+    size_t at = 0;
+    for (size_t i = 0; i < pieces; i++) {
+        while (cut[at] < piece[i].low) at++;
+        size_t step = 1, below = at; /* cut[below] < high <= cut[below + something] */
+        while (below + step < cuts && cut[below + step] < piece[i].high) {
+            below += step;
+            step *= 2;
+        }
+        size_t above = below + step < cuts ? below + step : cuts - 1;
+        while (above - below > 1) {
+            size_t middle = below + (above - below) / 2;
+            if (cut[middle] < piece[i].high)
+                below = middle;
+            else
+                above = middle;
+        }
+        if (!place_piece(partition, &piece[i], (uint32_t)(first + at), (uint32_t)(above - at)))
+            return false;
+    }
+    return true;
+}
+
+static bool cut_life(struct partition *partition, const struct piece *piece, size_t pieces) {
+    for (size_t i = 0; i < pieces;) {
+        uint64_t high = piece[i].high;
+        bool same = true;
+        size_t end = i + 1;
+        for (; end < pieces && piece[end].low < high; end++) {
+            if (piece[end].low != piece[i].low || piece[end].high != high) same = false;
+            if (piece[end].high > high) high = piece[end].high;
+        }
+        if (same && high - piece[i].low <= LARGEST_LOCATION) {
+            uint32_t first = (uint32_t)partition->location.size;
+            if (!add_location(partition, piece[i].low, high, piece[i].life)) return false;
+            for (; i < end; i++)
+                if (!place_piece(partition, &piece[i], first, 1)) return false;
+        } else {
+            if (!cut_cluster(partition, piece + i, end - i)) return false;
+            i = end;
+        }
+        if (partition->location.size + 1 >= HD_PLACE_LIMIT) {
+            partition->too_many = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Orders the pieces by life, keeping them by address within one; fills start[0 .. lives]. */
+static bool group_by_life(struct sweep *sweep, size_t lives, size_t **start_out) {
+    size_t *start = calloc(lives + 2, sizeof *start);
+    *start_out = start;
+    if (start == NULL) return false;
+    size_t pieces = sweep->piece.size;
+    for (size_t i = 0; i < pieces; i++) start[sweep->piece.data[i].life + 2]++;
+    for (size_t l = 2; l < lives + 2; l++) start[l] += start[l - 1];
+    if (lives == 1) {
+        start[1] = pieces;
+        return true;
+    }
+    struct piece *grouped = malloc((pieces + 1) * sizeof *grouped);
+    if (grouped == NULL) return false;
+    for (size_t i = 0; i < pieces; i++)
+        grouped[start[sweep->piece.data[i].life + 1]++] = sweep->piece.data[i];
+    free(sweep->piece.data);
+    sweep->piece.data = grouped;
+    return true;
+}
+
+static int compare_parts(const void *left, const void *right) {
+    const struct part *a = left, *b = right;
+    if (a->cell != b->cell) return a->cell < b->cell ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+/* Lists of the cells over several lives. */
+static bool place_parts(struct partition *partition) {
+    struct hd_build *build = partition->build;
+    if (partition->part.size == 0) return true;
+    qsort(partition->part.data, partition->part.size, sizeof *partition->part.data, compare_parts);
+    for (size_t i = 0; i < partition->part.size; i++) {
+        const struct part *part = &partition->part.data[i];
+        if (i == 0 || part->cell != part[-1].cell) {
+            build->cell_place[part->cell] = (uint32_t)build->scattered.size | HD_PLACE_SCATTERED;
+            struct hd_list list = {part->cell, (uint32_t)build->scattered_location.size, 0};
+            if (!hd_vector_push(&build->scattered, list)) return false;
+        }
+        build->scattered.data[build->scattered.size - 1].count += part->count;
+        for (uint32_t l = 0; l < part->count; l++)
+            if (!hd_vector_push(&build->scattered_location, part->first + l)) return false;
+    }
+    return true;
+}
+
+static bool cut_lives(struct sweep *sweep, struct partition *partition) {
+    struct hd_build *build = sweep->build;
+    size_t lives = build->block.size + 1, *start;
+    uint32_t *block_start = build->memory->block_start = malloc(lives * sizeof *block_start);
+    bool done = block_start != NULL && group_by_life(sweep, lives, &start);
+    if (!done) start = NULL;
+    for (size_t life = 0; done && life < lives; life++) {
+        if (life > 0) block_start[life - 1] = (uint32_t)partition->location.size;
+        done = cut_life(partition, sweep->piece.data + start[life], start[life + 1] - start[life]);
+    }
+    free(start);
+    if (partition->too_many)
+        return hd_fail(build->error, HD_ERR_LIMIT, "the trace has more than %u locations",
+                       HD_PLACE_LIMIT - 1);
+    if (done) block_start[lives - 1] = (uint32_t)partition->location.size;
+    return (done && place_parts(partition)) || hd_out_of_memory(build);
+}
+
+static void take_over(struct hd_build *build, struct partition *partition) {
+    struct hd_model_memory *memory = build->memory;
+    struct hd_location *location =
+        realloc(partition->location.data, (partition->location.size + 1) * sizeof *location);
+    memory->location = location != NULL ? location : partition->location.data;
+    build->model->location = memory->location;
+    build->model->locations = (uint32_t)partition->location.size;
+    build->model->block_start = memory->block_start;
+    struct hd_block *block = realloc(build->block.data, (build->block.size + 1) * sizeof *block);
+    memory->block = block != NULL ? block : build->block.data;
+    build->model->block = memory->block;
+    build->model->blocks = (uint32_t)build->block.size;
+    build->block.data = NULL;
+}
+
+bool hd_pass_locations(struct hd_build *build) {
+    struct sweep sweep = {.build = build};
+    struct partition partition = {.build = build};
+    build->cell_place = malloc((build->cell.size + 1) * sizeof *build->cell_place);
+    bool done = build->cell_place != NULL || hd_out_of_memory(build);
+    done = done && find_lives(&sweep) && cut_lives(&sweep, &partition) &&
+           hd_pass_objects(build, sweep.cell_life);
+    hd_vector_free(&sweep.piece);
+    free(sweep.cell_life);
+    hd_vector_free(&partition.cut);
+    hd_vector_free(&partition.part);
+    if (done)
+        take_over(build, &partition);
+    else
+        hd_vector_free(&partition.location);
+    return done;
+}

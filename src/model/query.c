@@ -1,0 +1,171 @@
+/* Questions to a finished model. */
+#include "model/build.h"
+
+#include <stdlib.h>
+
+static const struct hd_list *find_list(const struct hd_list *list, uint32_t count, uint32_t owner) {
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle].owner < owner)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && list[low].owner == owner ? &list[low] : NULL;
+}
+
+/* How many consecutive locations from `first` on lie within `bytes` bytes. */
+static uint32_t span_count(const struct hd_model *model, uint32_t first, uint64_t bytes) {
+    uint64_t end = model->location[first].address + bytes;
+    uint32_t block = model->location[first].block;
+    uint32_t limit = model->block_start[block == HD_NONE ? 0 : block + 1];
+    uint32_t below = first, step = 1; /* location below starts before the end */
+    while (below + step < limit && model->location[below + step].address < end) {
+        below += step;
+        step *= 2;
+    }
+    uint32_t above = below + step < limit ? below + step : limit;
+    while (above - below > 1) {
+        uint32_t middle = below + (above - below) / 2;
+        if (model->location[middle].address < end)
+            below = middle;
+        else
+            above = middle;
+    }
+    return above - first;
+}
+
+uint32_t hd_model_locations(const struct hd_model *model, uint32_t event, const uint32_t **list) {
+    const struct hd_model_memory *memory = model->memory;
+    uint8_t kind = model->kind[event];
+    *list = &model->object[event];
+    if (kind > HD_EV_ATOMIC_UPDATE && kind != HD_EV_FREE) return 0;
+    if (!hd_bit(memory->span, event)) return 1;
+    const struct hd_list *scattered = find_list(memory->scattered_list, memory->scattered, event);
+    if (scattered != NULL) {
+        *list = memory->scattered_location + scattered->start;
+        return scattered->count;
+    }
+    uint32_t object = model->object[event];
+    if (object == HD_NONE) return 0;
+    if (kind == HD_EV_FREE) {
+        *list = memory->number + model->block_start[object];
+        return model->block_start[object + 1] - model->block_start[object];
+    }
+    *list = memory->number + object;
+    uint64_t size = hd_access_size(kind, model->flags[event], 0);
+    if (size == 0) size = hd_trace_extra(model->trace, event, 0);
+    return span_count(model, object, size);
+}
+
+uint32_t hd_model_reads_from(const struct hd_model *model, uint32_t event, const uint32_t **list) {
+    const struct hd_model_memory *memory = model->memory;
+    *list = &model->from[event];
+    if (!hd_model_is_read(model, event)) return 0;
+    if (!hd_bit(memory->span, event)) return 1;
+    const struct hd_list *several = find_list(memory->several_list, memory->several, event);
+    if (several == NULL) return model->object[event] == HD_NONE ? 0 : 1;
+    *list = memory->several_write + several->start;
+    return several->count;
+}
+
+uint32_t hd_model_edges_into(const struct hd_model *model, uint32_t event, const uint32_t **list) {
+    const struct hd_model_memory *memory = model->memory;
+    *list = memory->number;
+    if (!hd_bit(memory->has_in, event)) return 0;
+    uint32_t low = 0, high = model->edges;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (model->edge[middle].to < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *list = memory->number + low;
+    uint32_t count = 0;
+    while (low + count < model->edges && model->edge[low + count].to == event) count++;
+    return count;
+}
+
+uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const uint32_t **list) {
+    const struct hd_model_memory *memory = model->memory;
+    *list = memory->edge_by_source;
+    if (!hd_bit(memory->has_out, event)) return 0;
+    uint32_t low = 0, high = model->edges;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (model->edge[memory->edge_by_source[middle]].from < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *list = memory->edge_by_source + low;
+    uint32_t count = 0;
+    while (low + count < model->edges &&
+           model->edge[memory->edge_by_source[low + count]].from == event)
+        count++;
+    return count;
+}
+
+uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *section,
+                       uint32_t room) {
+    uint32_t count = 0, s = model->event_section[event];
+    if (s == HD_NONE) return 0;
+    /* The sections open now are the innermost and some of those open at its acquire; a chain of
+     * sections that were handed over one to the next need not be followed to its end. */
+    const struct hd_section *innermost = &model->section[s];
+    uint32_t left = innermost->held == 255 ? UINT32_MAX : innermost->held + 1u;
+    for (; s != HD_NONE && left > 0; s = model->section[s].outer) {
+        const struct hd_section *each = &model->section[s];
+        if (each->release != HD_NONE && each->release < innermost->acquire) continue;
+        left--;
+        if (each->release != HD_NONE && each->release < event) continue;
+        if (count < room) section[count] = s;
+        count++;
+    }
+    return count;
+}
+
+uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event) {
+    uint32_t lock = model->object[event];
+    if (model->kind[event] != HD_EV_TRY_FAILED || lock == HD_NONE) return HD_NONE;
+    const uint32_t *list = model->lock_section + model->lock_start[lock];
+    uint32_t low = 0, high = model->lock_start[lock + 1] - model->lock_start[lock];
+    while (low < high) { /* sections whose acquire comes before the event */
+        uint32_t middle = low + (high - low) / 2;
+        if (model->section[list[middle]].acquire < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* A reader may have come long ago and still be there; a writer ends the search. */
+    while (low-- > 0) {
+        const struct hd_section *section = &model->section[list[low]];
+        bool open = section->release == HD_NONE || section->release > event;
+        if (open && section->thread != model->thread[event]) return list[low];
+        if (!section->read_mode) break;
+    }
+    return HD_NONE;
+}
+
+bool hd_model_is_access(const struct hd_model *model, uint32_t event) {
+    uint8_t kind = model->kind[event];
+    return kind <= HD_EV_ATOMIC_UPDATE || kind == HD_EV_FREE;
+}
+
+bool hd_model_is_write(const struct hd_model *model, uint32_t event) {
+    uint8_t kind = model->kind[event];
+    return kind == HD_EV_WRITE || kind == HD_EV_ATOMIC_WRITE || kind == HD_EV_ATOMIC_UPDATE ||
+           kind == HD_EV_FREE;
+}
+
+bool hd_model_is_read(const struct hd_model *model, uint32_t event) {
+    uint8_t kind = model->kind[event];
+    return kind == HD_EV_READ || kind == HD_EV_ATOMIC_READ || kind == HD_EV_ATOMIC_UPDATE;
+}
+
+bool hd_model_is_atomic(const struct hd_model *model, uint32_t event) {
+    uint8_t kind = model->kind[event];
+    return kind == HD_EV_ATOMIC_READ || kind == HD_EV_ATOMIC_WRITE || kind == HD_EV_ATOMIC_UPDATE;
+}

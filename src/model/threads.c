@@ -1,0 +1,83 @@
+/* First pass: every kind and thread number is valid; the events of each thread; and where an event
+ * stands in its thread, as counts at sampled events (a column of its own would cost four bytes an
+ * event). */
+#include "model/build.h"
+
+#include <stdlib.h>
+
+#define RANK_THREADS 64
+
+static bool build_rank(struct hd_build *build) {
+    const struct hd_trace *trace = build->trace;
+    struct hd_model_memory *memory = build->memory;
+    uint32_t events = trace->events, threads = trace->threads;
+    /* With many threads each has few events, and a search among them is fast enough. */
+    if (threads > RANK_THREADS || events == 0) return true;
+    unsigned shift = 7;
+    while ((1u << shift) < 16 * threads) shift++;
+    size_t rows = (events >> shift) + 1;
+    uint32_t *count = calloc(threads, sizeof *count);
+    memory->rank = malloc(rows * threads * sizeof *memory->rank);
+    memory->rank_shift = shift;
+    if (count == NULL || memory->rank == NULL) {
+        free(count);
+        return hd_out_of_memory(build);
+    }
+    uint32_t mask = (1u << shift) - 1;
+    uint32_t *row = memory->rank;
+    for (uint32_t e = 0; e < events; e++) {
+        if ((e & mask) == 0)
+            for (uint32_t t = 0; t < threads; t++) *row++ = count[t];
+        count[trace->thread[e]]++;
+    }
+    free(count);
+    return true;
+}
+
+bool hd_pass_threads(struct hd_build *build) {
+    const struct hd_trace *trace = build->trace;
+    struct hd_model_memory *memory = build->memory;
+    uint32_t events = trace->events, threads = trace->threads;
+    uint32_t *start = calloc((size_t)threads + 2, sizeof *start);
+    memory->thread_start = start;
+    memory->thread_event = malloc((size_t)events * sizeof(uint32_t) + 1);
+    if (start == NULL || memory->thread_event == NULL) return hd_out_of_memory(build);
+    for (uint32_t e = 0; e < events; e++) {
+        if (trace->thread[e] >= threads)
+            return hd_fail(build->error, HD_ERR_FORMAT,
+                           "event %u is of thread %u, but the trace has only %u threads", e,
+                           trace->thread[e], threads);
+        if (trace->kind[e] == HD_EV_NONE || trace->kind[e] >= HD_EV_THREAD)
+            return hd_fail(build->error, HD_ERR_FORMAT, "event %u has kind %u, which no event has",
+                           e, trace->kind[e]);
+        start[trace->thread[e] + 2]++;
+    }
+    /* Shifted by one, so that filling leaves start[t] where it belongs. */
+    for (uint32_t t = 0; t < threads; t++) start[t + 2] += start[t + 1];
+    for (uint32_t e = 0; e < events; e++) memory->thread_event[start[trace->thread[e] + 1]++] = e;
+    build->model->thread_start = start;
+    build->model->thread_event = memory->thread_event;
+    return build_rank(build);
+}
+
+uint32_t hd_model_position(const struct hd_model *model, uint32_t event) {
+    const struct hd_model_memory *memory = model->memory;
+    uint16_t thread = model->thread[event];
+    if (memory->rank != NULL) {
+        uint32_t block = event >> memory->rank_shift;
+        uint32_t position = memory->rank[(size_t)block * model->threads + thread];
+        for (uint32_t e = block << memory->rank_shift; e < event; e++)
+            position += model->thread[e] == thread;
+        return position;
+    }
+    const uint32_t *list = model->thread_event + model->thread_start[thread];
+    uint32_t low = 0, high = model->thread_start[thread + 1] - model->thread_start[thread];
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle] <= event)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
