@@ -1,0 +1,316 @@
+/* The programmer's words for threads, memory, locks and events of a model. Places in the source are
+ * in describe_place.c. */
+#include "model/describe.h"
+
+#include "model/describe_place.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Memory of a recorded program's objects is looked up by its first byte: what stands there is the
+ * lock or condition variable, however large. */
+#define OBJECT_BYTES 1
+
+static const char *text_of(struct hd_describe *describe, const char *text) {
+    return hd_pool_text(describe->pool, text);
+}
+
+/* ---- life --------------------------------------------------------------------------------- */
+
+struct hd_describe *hd_describe_open(const struct hd_model *model) {
+    struct hd_describe *describe = hd_pool_calloc(1, sizeof *describe);
+    describe->model = model;
+    describe->trace = model->trace;
+    describe->pool = hd_pool_new();
+    return describe;
+}
+
+void hd_describe_close(struct hd_describe *describe) {
+    if (!describe) return;
+    hd_symbols_close(describe->symbols);
+    hd_map_free(&describe->stacks);
+    hd_map_free(&describe->places);
+    hd_vector_free(&describe->stack);
+    hd_vector_free(&describe->place);
+    free(describe->thread_name);
+    hd_pool_free(describe->pool);
+    free(describe);
+}
+
+uint32_t hd_describe_warnings(const struct hd_describe *describe, const char *const **lines) {
+    *lines = NULL;
+    return describe->symbols ? hd_symbols_warnings(describe->symbols, lines) : 0;
+}
+
+struct hd_symbols *hd_describe_symbols(struct hd_describe *describe) {
+    if (!describe->symbols) describe->symbols = hd_symbols_open(describe->trace);
+    return describe->symbols;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+const char *hd_describe_thread(struct hd_describe *describe, uint32_t thread) {
+    uint32_t threads = describe->model->threads;
+    if (thread >= threads) return "?";
+    if (describe->trace->thread_names && describe->trace->thread_names[thread])
+        return describe->trace->thread_names[thread];
+    if (!describe->thread_name)
+        describe->thread_name = hd_pool_calloc(threads, sizeof *describe->thread_name);
+    const char **name = &describe->thread_name[thread];
+    if (!*name) *name = hd_pool_format(describe->pool, "T%u", thread);
+    return *name;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------- */
+
+/* "allocated in f (file.c:12)", or as much of it as is known. */
+static void append_place(struct hd_describe *describe, char *text, size_t size, const char *verb,
+                         uint32_t event) {
+    const char *function = hd_describe_function(describe, event);
+    const char *site = hd_describe_site(describe, event);
+    size_t used = strlen(text);
+    if (*function && *site)
+        snprintf(text + used, size - used, " %s in %s (%s)", verb, function, site);
+    else if (*function || *site)
+        snprintf(text + used, size - used, " %s at %s", verb, *site ? site : function);
+}
+
+const char *hd_describe_block(struct hd_describe *describe, uint32_t index, enum hd_detail detail) {
+    const struct hd_model *model = describe->model;
+    if (index >= model->blocks) return "?";
+    const struct hd_block *block = &model->block[index];
+    if (block->type == HD_BLOCK_STACK) {
+        uint32_t thread = block->alloc < model->events ? model->thread[block->alloc] : HD_NONE;
+        return hd_pool_format(describe->pool, "stack of %s", hd_describe_thread(describe, thread));
+    }
+    const char *word = block->type == HD_BLOCK_MMAP ? "mapping" : "block";
+    if (detail == HD_SHORT)
+        return hd_pool_format(describe->pool, "%s#%u",
+                              block->type == HD_BLOCK_MMAP ? "map" : "heap", index);
+    char text[1024];
+    snprintf(text, sizeof text, "%llu-byte %s", (unsigned long long)block->bytes, word);
+    if (block->alloc < model->events)
+        append_place(describe, text, sizeof text,
+                     block->type == HD_BLOCK_MMAP ? "mapped" : "allocated", block->alloc);
+    return text_of(describe, text);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+static const char *in_block(struct hd_describe *describe, uint32_t block, uint64_t address,
+                            enum hd_detail detail) {
+    const char *name = hd_describe_block(describe, block, detail);
+    uint64_t start = describe->model->block[block].address;
+    unsigned long long offset = address >= start ? address - start : 0;
+    if (detail == HD_LONG) return hd_pool_format(describe->pool, "%s, offset %llu", name, offset);
+    return offset ? hd_pool_format(describe->pool, "%s+%llu", name, offset) : name;
+}
+
+static bool is_named(const struct hd_describe *describe) {
+    return describe->trace->format != HD_FORMAT_BINARY || describe->trace->variable_names ||
+           describe->trace->object_names;
+}
+
+/* Text traces: a made-up address is a name and an offset. */
+static const char *named_memory(struct hd_describe *describe, uint64_t address) {
+    uint64_t variable = address >> HD_TEXT_SHIFT;
+    uint64_t offset = address & (((uint64_t)1 << HD_TEXT_SHIFT) - 1);
+    const struct hd_trace *trace = describe->trace;
+    if (variable >= trace->variables || !trace->variable_names[variable]) return "?";
+    const char *name = trace->variable_names[variable];
+    if (!offset) return name;
+    return hd_pool_format(describe->pool, "%s+%llu", name, (unsigned long long)offset);
+}
+
+static const char *memory(struct hd_describe *describe, uint64_t address, uint64_t size,
+                          uint32_t block, enum hd_detail detail) {
+    if (is_named(describe)) return named_memory(describe, address);
+    if (block < describe->model->blocks) return in_block(describe, block, address, detail);
+    const char *name =
+        hd_symbols_variable(hd_describe_symbols(describe), address, size, NULL, NULL);
+    if (name) return name;
+    return hd_pool_format(describe->pool, "0x%llx", (unsigned long long)address);
+}
+
+const char *hd_describe_location(struct hd_describe *describe, uint32_t index,
+                                 enum hd_detail detail) {
+    if (index >= describe->model->locations) return "?";
+    const struct hd_location *location = &describe->model->location[index];
+    return memory(describe, location->address, location->bytes, location->block, detail);
+}
+
+/* ---- locks and other objects -------------------------------------------------------------- */
+
+static const char *named_object(struct hd_describe *describe, uint64_t operand) {
+    const struct hd_trace *trace = describe->trace;
+    if (operand >= trace->objects || !trace->object_names[operand]) return "?";
+    return trace->object_names[operand];
+}
+
+static const char *object_at(struct hd_describe *describe, uint64_t operand, uint32_t block,
+                             const char *word, enum hd_detail detail) {
+    if (is_named(describe)) return named_object(describe, operand);
+    const char *text = memory(describe, operand, OBJECT_BYTES, block, detail);
+    if (detail == HD_SHORT || block >= describe->model->blocks) return text;
+    return hd_pool_format(describe->pool, "%s in %s", word, text);
+}
+
+static const char *lock_word(unsigned type) {
+    switch (type & HD_LOCK_TYPE_MASK) {
+    case HD_LOCK_MUTEX:
+        return "mutex";
+    case HD_LOCK_RWLOCK:
+        return "read-write lock";
+    case HD_LOCK_SPIN:
+        return "spin lock";
+    default:
+        return "lock";
+    }
+}
+
+const char *hd_describe_lock(struct hd_describe *describe, uint32_t index, enum hd_detail detail) {
+    if (index >= describe->model->locks) return "?";
+    const struct hd_lock *lock = &describe->model->lock[index];
+    return object_at(describe, lock->operand, lock->block, lock_word(lock->type), detail);
+}
+
+static const char *object_word(unsigned type) {
+    switch (type) {
+    case HD_OBJECT_COND:
+        return "condition variable";
+    case HD_OBJECT_BARRIER:
+        return "barrier";
+    case HD_OBJECT_SEM:
+        return "semaphore";
+    case HD_OBJECT_ONCE:
+        return "once control";
+    default:
+        return "object";
+    }
+}
+
+static const char *note_text(struct hd_describe *describe, uint64_t operand) {
+    if (is_named(describe)) return named_object(describe, operand);
+    const char *text = operand ? hd_symbols_text(hd_describe_symbols(describe), operand) : NULL;
+    return text ? text : "";
+}
+
+const char *hd_describe_object(struct hd_describe *describe, uint32_t index,
+                               enum hd_detail detail) {
+    if (index >= describe->model->objects) return "?";
+    const struct hd_object *object = &describe->model->sync_object[index];
+    if (object->type == HD_OBJECT_NOTE) return note_text(describe, object->operand);
+    return object_at(describe, object->operand, object->block, object_word(object->type), detail);
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static const char *blocked_on(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
+    uint32_t object = describe->model->object[event];
+    switch (describe->model->flags[event]) {
+    case HD_WAIT_LOCK:
+        return hd_describe_lock(describe, object, detail);
+    case HD_WAIT_JOIN:
+        return hd_describe_thread(describe, object);
+    default:
+        return hd_describe_object(describe, object, detail);
+    }
+}
+
+/* A use after free says so. */
+static const char *with_end(struct hd_describe *describe, uint32_t event, uint32_t block,
+                            const char *text) {
+    uint32_t end = block < describe->model->blocks ? describe->model->block[block].free : HD_NONE;
+    if (end == HD_NONE || end >= event) return text;
+    char freed[1024];
+    snprintf(freed, sizeof freed, "%s,", text);
+    append_place(describe, freed, sizeof freed, "freed", end);
+    return freed[strlen(freed) - 1] == ',' ? text : text_of(describe, freed);
+}
+
+static const char *accessed(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
+    const struct hd_model *model = describe->model;
+    const uint32_t *list;
+    if (!hd_model_locations(model, event, &list)) return "";
+    const struct hd_location *location = &model->location[list[0]];
+    uint64_t size = hd_trace_size(model->trace, event);
+    /* the programs that ask walk over events, and neighbours are often about the same thing */
+    struct hd_recent_memory *recent =
+        &describe->recent[(list[0] * 2 + (detail == HD_LONG)) % HD_RECENT];
+    if (recent->text && recent->location == list[0] && recent->size == size &&
+        recent->detail == (uint8_t)detail && recent->block == location->block)
+        return detail == HD_LONG ? with_end(describe, event, location->block, recent->text)
+                                 : recent->text;
+    const char *text = memory(describe, location->address, size, location->block, detail);
+    *recent = (struct hd_recent_memory){text, size, list[0], location->block, (uint8_t)detail};
+    return detail == HD_LONG ? with_end(describe, event, location->block, text) : text;
+}
+
+const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
+    const struct hd_model *model = describe->model;
+    if (event >= model->events) return "?";
+    uint32_t object = model->object[event];
+    enum hd_event_kind kind = model->kind[event];
+    switch (hd_kind_class(kind)) {
+    case HD_CLASS_ACCESS:
+    case HD_CLASS_ATOMIC:
+        return accessed(describe, event, detail);
+    case HD_CLASS_MEMORY:
+        if (object != HD_NONE && !is_named(describe))
+            return hd_describe_block(describe, object, detail);
+        return object != HD_NONE ? named_memory(describe, model->block[object].address)
+                                 : accessed(describe, event, detail);
+    case HD_CLASS_LOCK:
+        return object == HD_NONE ? "" : hd_describe_lock(describe, object, detail);
+    case HD_CLASS_SYNC:
+        return object == HD_NONE ? "" : hd_describe_object(describe, object, detail);
+    case HD_CLASS_THREAD:
+        if (object == HD_NONE) return "";
+        if (kind == HD_EV_BLOCKED) return blocked_on(describe, event, detail);
+        return kind == HD_EV_BEGIN || kind == HD_EV_END ? "" : hd_describe_thread(describe, object);
+    case HD_CLASS_MARK:
+        if (object == HD_NONE || kind == HD_EV_BRANCH) return "";
+        if (kind == HD_EV_NOTE) return hd_describe_object(describe, object, detail);
+        return hd_pool_format(describe->pool, "signal %u", object);
+    default:
+        return "";
+    }
+}
+
+bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uint64_t *address) {
+    const struct hd_model *model = describe->model;
+    const uint32_t *list;
+    if (is_named(describe) || event >= model->events) return false;
+    uint32_t object = model->object[event];
+    enum hd_event_class class = hd_kind_class(model->kind[event]);
+    if (model->kind[event] == HD_EV_BLOCKED) {
+        if (model->flags[event] == HD_WAIT_JOIN) return false;
+        class = model->flags[event] == HD_WAIT_LOCK ? HD_CLASS_LOCK : HD_CLASS_SYNC;
+    }
+    switch (class) {
+    case HD_CLASS_ACCESS:
+    case HD_CLASS_ATOMIC:
+        if (!hd_model_locations(model, event, &list)) return false;
+        *address = model->location[list[0]].address;
+        return true;
+    case HD_CLASS_LOCK:
+        if (object >= model->locks) return false;
+        *address = model->lock[object].operand;
+        return true;
+    case HD_CLASS_SYNC:
+        if (object >= model->objects) return false;
+        *address = model->sync_object[object].operand;
+        return true;
+    case HD_CLASS_MEMORY:
+        if (object < model->blocks)
+            *address = model->block[object].address;
+        else if (hd_model_locations(model, event, &list))
+            *address = model->location[list[0]].address;
+        else
+            return false;
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,53 @@
+/* The programmer's words for what a model holds: variables, blocks, locks, threads, places in the
+ * source, call stacks. For text traces these are the trace's own words. Strings and frames live as
+ * long as the handle; answers are cached. */
+#ifndef HEDDLE_MODEL_DESCRIBE_H
+#define HEDDLE_MODEL_DESCRIBE_H
+
+#include "model/model.h"
+#include "trace/symbols.h"
+
+struct hd_describe;
+
+/* How much to say about memory without a name of its own:
+ * short, for tables: "heap#3+8", "stack of T2+4000"
+ * long, for sentences: "32-byte block allocated in f (file.c:12), offset 8" */
+enum hd_detail { HD_SHORT, HD_LONG };
+
+/* Opens the symbols of the model's modules when they are first needed. Never fails. */
+struct hd_describe *hd_describe_open(const struct hd_model *model);
+void hd_describe_close(struct hd_describe *describe);
+/* What a reader should see once, after the questions were asked (modules without symbols). */
+uint32_t hd_describe_warnings(const struct hd_describe *describe, const char *const **lines);
+
+/* ---- things ------------------------------------------------------------------------------- */
+
+const char *hd_describe_thread(struct hd_describe *describe, uint32_t thread);
+const char *hd_describe_location(struct hd_describe *describe, uint32_t location,
+                                 enum hd_detail detail);
+const char *hd_describe_block(struct hd_describe *describe, uint32_t block, enum hd_detail detail);
+const char *hd_describe_lock(struct hd_describe *describe, uint32_t lock, enum hd_detail detail);
+/* A condition variable, barrier, semaphore or once control; the text of a note. */
+const char *hd_describe_object(struct hd_describe *describe, uint32_t object,
+                               enum hd_detail detail);
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+/* What the event is about: the variable of an access, the lock of an acquire, the thread of a fork,
+ * the block of an allocation, ...; "" if it is about nothing (begin, end, fence). */
+const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum hd_detail detail);
+/* The address that the event is about; false if it has none. Text traces have none. */
+bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uint64_t *address);
+
+/* The frame that a programmer looks for: the innermost one in code that is not the system's. */
+const struct hd_frame *hd_describe_frame(struct hd_describe *describe, uint32_t event);
+/* "file.c:12"; "libfoo.so+0x1234" or "" if no more is known; a text trace's own word. */
+const char *hd_describe_site(struct hd_describe *describe, uint32_t event);
+/* "worker"; "" if unknown. */
+const char *hd_describe_function(struct hd_describe *describe, uint32_t event);
+/* All frames, innermost first, inlined calls included, without those of the C library and the
+ * runtime below main or the thread's function. None for text traces. */
+uint32_t hd_describe_stack(struct hd_describe *describe, uint32_t event,
+                           const struct hd_frame **frames);
+
+#endif

@@ -1,0 +1,45 @@
+/* What describe.c and describe_place.c share. */
+#ifndef HEDDLE_MODEL_DESCRIBE_PLACE_H
+#define HEDDLE_MODEL_DESCRIBE_PLACE_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "model/describe.h"
+#include "trace/symbols_pool.h"
+
+struct hd_recent_memory {
+    const char *text;
+    uint64_t size;
+    uint32_t location, block;
+    uint8_t detail;
+};
+#define HD_RECENT 8192
+
+/* The frame of an event and its words, one for each pair of site and call stack that needs its own.
+ */
+struct hd_place {
+    struct hd_frame frame;
+    const char *site, *function;
+};
+
+struct hd_frames {
+    const struct hd_frame *frame;
+    uint32_t count;
+};
+
+struct hd_describe {
+    const struct hd_model *model;
+    const struct hd_trace *trace;
+    struct hd_pool *pool;
+    struct hd_symbols *symbols; /* NULL until needed */
+    const char **thread_name;
+    struct hd_recent_memory recent[HD_RECENT];
+    struct hd_map stacks; /* site and call tree node -> stack */
+    HD_VECTOR(struct hd_frames) stack;
+    struct hd_map places; /* site, alone or with a call tree node -> place */
+    HD_VECTOR(const struct hd_place *) place;
+};
+
+struct hd_symbols *hd_describe_symbols(struct hd_describe *describe);
+
+#endif
