@@ -1,6 +1,6 @@
 /* heddle dump: a trace as a person reads it, one line an event, or as JSON lines. */
 #include "cli/commands.h"
-#include "cli/dump_output.h"
+#include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/describe.h"
@@ -18,7 +18,7 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct dump {
     const struct hd_model *model;
     struct hd_describe *describe;
-    struct hd_output_buffer out;
+    struct hd_lines out;
     bool *threads; /* NULL: all of them */
     bool kinds[HD_EV_KINDS];
     uint64_t from, to;
@@ -106,90 +106,90 @@ static int digits(uint64_t number) {
 #define SITE_WIDTH 22
 
 static void print_text(struct dump *dump, uint32_t event) {
-    struct hd_output_buffer *out = &dump->out;
+    struct hd_lines *out = &dump->out;
     const struct hd_model *model = dump->model;
     const char *object = hd_describe_event(dump->describe, event, HD_SHORT);
     const char *site = hd_describe_site(dump->describe, event);
     const char *function = hd_describe_function(dump->describe, event);
     char remark_text[64];
     const char *beside = remark(dump, event, object, remark_text);
-    hd_put_number(out, event, dump->number_width);
-    hd_put_text(out, "  ", 2);
-    hd_put_padded(out, hd_describe_thread(dump->describe, model->thread[event]),
-                  dump->thread_width);
-    hd_put_text(out, "  ", 2);
-    hd_put_padded(out, operation(model->kind[event]), OPERATION_WIDTH);
+    hd_line_number(out, event, dump->number_width);
+    hd_line_text(out, "  ", 2);
+    hd_line_padded(out, hd_describe_thread(dump->describe, model->thread[event]),
+                   dump->thread_width);
+    hd_line_text(out, "  ", 2);
+    hd_line_padded(out, operation(model->kind[event]), OPERATION_WIDTH);
     if (dump->addresses) {
         uint64_t address;
         char text[32] = "";
         if (hd_describe_address(dump->describe, event, &address))
             snprintf(text, sizeof text, "0x%llx", (unsigned long long)address);
-        hd_put_padded(out, text, ADDRESS_WIDTH);
+        hd_line_padded(out, text, ADDRESS_WIDTH);
     }
-    size_t start = hd_column(out);
-    hd_put_string(out, object);
-    if (*beside && *object) hd_put_text(out, " ", 1);
-    hd_put_string(out, beside);
+    size_t start = hd_line_column(out);
+    hd_line_string(out, object);
+    if (*beside && *object) hd_line_text(out, " ", 1);
+    hd_line_string(out, beside);
     if (*site || *function) {
-        hd_put_column(out, start + OBJECT_WIDTH);
-        hd_put_text(out, "  ", 2);
-        hd_put_padded(out, site, *function ? SITE_WIDTH : 0);
-        if (*function) hd_put_text(out, "  ", 2);
-        hd_put_string(out, function);
+        hd_line_pad_to(out, start + OBJECT_WIDTH);
+        hd_line_text(out, "  ", 2);
+        hd_line_padded(out, site, *function ? SITE_WIDTH : 0);
+        if (*function) hd_line_text(out, "  ", 2);
+        hd_line_string(out, function);
     }
-    hd_end_line(out);
+    hd_line_end(out);
 }
 
 static void print_text_stack(struct dump *dump, uint32_t event) {
     const struct hd_frame *frame;
     uint32_t count = hd_describe_stack(dump->describe, event, &frame);
     for (uint32_t i = 0; i < count; i++) {
-        struct hd_output_buffer *out = &dump->out;
-        hd_put_column(out, (size_t)dump->number_width + 2);
-        hd_put_text(out, "    #", 5);
-        hd_put_number(out, i, 0);
-        hd_put_text(out, i < 10 ? "  " : " ", i < 10 ? 2 : 1);
-        hd_put_string(out, frame[i].function);
+        struct hd_lines *out = &dump->out;
+        hd_line_pad_to(out, (size_t)dump->number_width + 2);
+        hd_line_text(out, "    #", 5);
+        hd_line_number(out, i, 0);
+        hd_line_text(out, i < 10 ? "  " : " ", i < 10 ? 2 : 1);
+        hd_line_string(out, frame[i].function);
         if (frame[i].file) {
-            hd_put_text(out, " (", 2);
-            hd_put_string(out, frame[i].file);
-            hd_put_text(out, ":", 1);
-            hd_put_number(out, frame[i].line, 0);
-            hd_put_text(out, ")", 1);
+            hd_line_text(out, " (", 2);
+            hd_line_string(out, frame[i].file);
+            hd_line_text(out, ":", 1);
+            hd_line_number(out, frame[i].line, 0);
+            hd_line_text(out, ")", 1);
         }
-        if (frame[i].inlined) hd_put_text(out, " [inlined]", 10);
-        hd_end_line(out);
+        if (frame[i].inlined) hd_line_text(out, " [inlined]", 10);
+        hd_line_end(out);
     }
 }
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-static void put_json_frame(struct hd_output_buffer *out, const struct hd_frame *frame) {
+static void put_json_frame(struct hd_lines *out, const struct hd_frame *frame) {
     if (frame->file) {
-        hd_put_json_field(out, "file", frame->file);
-        hd_put_json_number(out, "line", frame->line);
-        if (frame->column) hd_put_json_number(out, "column", frame->column);
+        hd_line_json_text(out, "file", frame->file);
+        hd_line_json_number(out, "line", frame->line);
+        if (frame->column) hd_line_json_number(out, "column", frame->column);
     }
-    if (strcmp(frame->function, "??") != 0) hd_put_json_field(out, "function", frame->function);
+    if (strcmp(frame->function, "??") != 0) hd_line_json_text(out, "function", frame->function);
 }
 
 static void put_json_stack(struct dump *dump, uint32_t event) {
-    struct hd_output_buffer *out = &dump->out;
+    struct hd_lines *out = &dump->out;
     const struct hd_frame *frame;
     uint32_t count = hd_describe_stack(dump->describe, event, &frame);
-    hd_put_string(out, ", \"stack\": [");
+    hd_line_string(out, ", \"stack\": [");
     for (uint32_t i = 0; i < count; i++) {
-        hd_put_string(out, i ? ", {" : "{");
-        hd_put_json_field(out, "module", frame[i].module);
+        hd_line_string(out, i ? ", {" : "{");
+        hd_line_json_text(out, "module", frame[i].module);
         put_json_frame(out, &frame[i]);
-        if (frame[i].inlined) hd_put_string(out, ", \"inlined\": true");
-        hd_put_string(out, "}");
+        if (frame[i].inlined) hd_line_string(out, ", \"inlined\": true");
+        hd_line_string(out, "}");
     }
-    hd_put_string(out, "]");
+    hd_line_string(out, "]");
 }
 
 static void print_json(struct dump *dump, uint32_t event) {
-    struct hd_output_buffer *out = &dump->out;
+    struct hd_lines *out = &dump->out;
     const struct hd_model *model = dump->model;
     enum hd_event_kind kind = model->kind[event];
     enum hd_event_class class = hd_kind_class(kind);
@@ -197,31 +197,31 @@ static void print_json(struct dump *dump, uint32_t event) {
     const char *object = hd_describe_event(dump->describe, event, HD_SHORT);
     const char *site = hd_describe_site(dump->describe, event);
     uint64_t address;
-    hd_put_string(out, "{");
-    hd_put_json_number(out, "event", event);
-    hd_put_json_field(out, "thread", hd_describe_thread(dump->describe, model->thread[event]));
-    hd_put_json_field(out, "op", operation(kind));
-    hd_put_json_field(out, "kind", hd_kind_name(kind));
-    if (*object) hd_put_json_field(out, access ? "variable" : "object", object);
+    hd_line_string(out, "{");
+    hd_line_json_number(out, "event", event);
+    hd_line_json_text(out, "thread", hd_describe_thread(dump->describe, model->thread[event]));
+    hd_line_json_text(out, "op", operation(kind));
+    hd_line_json_text(out, "kind", hd_kind_name(kind));
+    if (*object) hd_line_json_text(out, access ? "variable" : "object", object);
     if (is_recorded(dump)) {
-        if (access) hd_put_json_number(out, "size", hd_trace_size(model->trace, event));
+        if (access) hd_line_json_number(out, "size", hd_trace_size(model->trace, event));
         if (class == HD_CLASS_MEMORY && model->object[event] < model->blocks)
-            hd_put_json_number(out, "size", model->block[model->object[event]].bytes);
+            hd_line_json_number(out, "size", model->block[model->object[event]].bytes);
         if (class == HD_CLASS_ATOMIC)
-            hd_put_json_field(out, "order", memory_order(model->flags[event]));
+            hd_line_json_text(out, "order", memory_order(model->flags[event]));
         if (class == HD_CLASS_LOCK && model->flags[event] & (HD_LOCK_BY_WAIT | HD_LOCK_BY_TRY))
-            hd_put_json_field(out, "by", model->flags[event] & HD_LOCK_BY_WAIT ? "wait" : "try");
+            hd_line_json_text(out, "by", model->flags[event] & HD_LOCK_BY_WAIT ? "wait" : "try");
     }
     if (dump->addresses && hd_describe_address(dump->describe, event, &address)) {
         char text[32];
         snprintf(text, sizeof text, "0x%llx", (unsigned long long)address);
-        hd_put_json_field(out, "address", text);
+        hd_line_json_text(out, "address", text);
     }
-    if (*site) hd_put_json_field(out, "site", site);
+    if (*site) hd_line_json_text(out, "site", site);
     if (is_recorded(dump)) put_json_frame(out, hd_describe_frame(dump->describe, event));
     if (dump->stacks) put_json_stack(dump, event);
-    hd_put_string(out, "}");
-    hd_end_line(out);
+    hd_line_string(out, "}");
+    hd_line_end(out);
 }
 
 /* ---- selection ---------------------------------------------------------------------------- */
@@ -305,7 +305,7 @@ static void print_events(struct dump *dump, enum format format) {
             if (dump->stacks) print_text_stack(dump, event);
         }
     }
-    hd_flush_buffer(&dump->out);
+    hd_line_flush(&dump->out);
 }
 
 /* ---- the command -------------------------------------------------------------------------- */

@@ -229,21 +229,27 @@ static const char *with_end(struct hd_describe *describe, uint32_t event, uint32
     return freed[strlen(freed) - 1] == ',' ? text : text_of(describe, freed);
 }
 
+/* HD_NONE for an access of no bytes. */
+static uint32_t first_location(const struct hd_model *model, uint32_t event) {
+    const uint32_t *list;
+    return hd_model_locations(model, event, &list) ? list[0] : HD_NONE;
+}
+
 static const char *accessed(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
     const struct hd_model *model = describe->model;
-    const uint32_t *list;
-    if (!hd_model_locations(model, event, &list)) return "";
-    const struct hd_location *location = &model->location[list[0]];
+    uint32_t first = first_location(model, event);
+    if (first == HD_NONE) return "";
+    const struct hd_location *location = &model->location[first];
     uint64_t size = hd_trace_size(model->trace, event);
     /* the programs that ask walk over events, and neighbours are often about the same thing */
     struct hd_recent_memory *recent =
-        &describe->recent[(list[0] * 2 + (detail == HD_LONG)) % HD_RECENT];
-    if (recent->text && recent->location == list[0] && recent->size == size &&
+        &describe->recent[(first * 2 + (detail == HD_LONG)) % HD_RECENT];
+    if (recent->text && recent->location == first && recent->size == size &&
         recent->detail == (uint8_t)detail && recent->block == location->block)
         return detail == HD_LONG ? with_end(describe, event, location->block, recent->text)
                                  : recent->text;
     const char *text = memory(describe, location->address, size, location->block, detail);
-    *recent = (struct hd_recent_memory){text, size, list[0], location->block, (uint8_t)detail};
+    *recent = (struct hd_recent_memory){text, size, first, location->block, (uint8_t)detail};
     return detail == HD_LONG ? with_end(describe, event, location->block, text) : text;
 }
 
@@ -280,7 +286,7 @@ const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum
 
 bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uint64_t *address) {
     const struct hd_model *model = describe->model;
-    const uint32_t *list;
+    uint32_t first;
     if (is_named(describe) || event >= model->events) return false;
     uint32_t object = model->object[event];
     enum hd_event_class class = hd_kind_class(model->kind[event]);
@@ -291,8 +297,9 @@ bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uin
     switch (class) {
     case HD_CLASS_ACCESS:
     case HD_CLASS_ATOMIC:
-        if (!hd_model_locations(model, event, &list)) return false;
-        *address = model->location[list[0]].address;
+        first = first_location(model, event);
+        if (first == HD_NONE) return false;
+        *address = model->location[first].address;
         return true;
     case HD_CLASS_LOCK:
         if (object >= model->locks) return false;
@@ -305,8 +312,8 @@ bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uin
     case HD_CLASS_MEMORY:
         if (object < model->blocks)
             *address = model->block[object].address;
-        else if (hd_model_locations(model, event, &list))
-            *address = model->location[list[0]].address;
+        else if ((first = first_location(model, event)) != HD_NONE)
+            *address = model->location[first].address;
         else
             return false;
         return true;
