@@ -203,75 +203,89 @@ static void complain_unknown(const struct hd_usage *usage, const char *word, int
 
 enum outcome { PARSED, WRONG, HELPED };
 
-static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, int *first) {
-    unsigned rows = row_count(usage->options);
-    struct option *long_option = calloc(rows + 2, sizeof *long_option);
-    char *letters = malloc(2 * rows + 5);
-    enum outcome outcome = PARSED;
-    if (!long_option || !letters) {
-        hd_complain(usage->command, "out of memory");
-        free(long_option);
-        free(letters);
-        return WRONG;
-    }
-    char *letter = letters;
+/* The table in getopt's terms. */
+struct getopt_tables {
+    struct option *long_option;
+    char *letters;
+};
+
+static bool make_tables(const struct hd_usage *usage, unsigned rows, struct getopt_tables *tables) {
+    tables->long_option = calloc(rows + 2, sizeof *tables->long_option);
+    tables->letters = malloc(2 * (size_t)rows + 5);
+    if (!tables->long_option || !tables->letters) return false;
+    char *letter = tables->letters;
     if (usage->operands_last) *letter++ = '+';
     *letter++ = ':'; /* a missing argument is told apart from an unknown option */
     *letter++ = 'h';
     for (unsigned i = 0; i < rows; i++) {
         const struct hd_option *option = &usage->options[i];
         bool takes = option->type != HD_OPTION_FLAG;
-        long_option[i] = (struct option){option->name, takes ? required_argument : no_argument,
-                                         NULL, LONG_ONLY + (int)i};
+        tables->long_option[i] = (struct option){
+            option->name, takes ? required_argument : no_argument, NULL, LONG_ONLY + (int)i};
         if (option->letter) {
             *letter++ = option->letter;
             if (takes) *letter++ = ':';
         }
     }
-    long_option[rows] = (struct option){"help", no_argument, NULL, HELP};
+    tables->long_option[rows] = (struct option){"help", no_argument, NULL, HELP};
     *letter = 0;
+    return true;
+}
 
+/* The row of a value that getopt_long returned or left in optopt, NULL if it is none's. */
+static const struct hd_option *row_of(const struct hd_usage *usage, unsigned rows, int value) {
+    if (value >= LONG_ONLY && value < LONG_ONLY + (int)rows)
+        return &usage->options[value - LONG_ONLY];
+    for (unsigned i = 0; i < rows; i++)
+        if (value && usage->options[i].letter == value) return &usage->options[i];
+    return NULL;
+}
+
+/* optopt holds the letter, or the value of the long option, or 0; word is the argument it was in.
+ */
+static void complain(const struct hd_usage *usage, unsigned rows, bool lacks_argument,
+                     const char *word) {
+    const struct hd_option *option = row_of(usage, rows, optopt);
+    if (lacks_argument && option && optopt >= LONG_ONLY)
+        hd_complain(usage->command, "option --%s needs an argument: %s", option->name,
+                    option->argument);
+    else if (lacks_argument)
+        hd_complain(usage->command, "option -%c needs an argument", optopt);
+    else if (optopt == HELP || (option && optopt >= LONG_ONLY))
+        hd_complain(usage->command, "option --%s takes no argument",
+                    option ? option->name : "help");
+    else
+        complain_unknown(usage, word, optopt);
+}
+
+static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, int *first) {
+    unsigned rows = row_count(usage->options);
+    struct getopt_tables tables;
+    enum outcome outcome = PARSED;
+    if (!make_tables(usage, rows, &tables)) {
+        hd_complain(usage->command, "out of memory");
+        outcome = WRONG;
+    }
     optind = 0; /* 0, not 1: makes glibc forget what it knew of the last argv */
     opterr = 0;
     while (outcome == PARSED) {
         int next = optind ? optind : 1;
-        int got = getopt_long(argc, argv, letters, long_option, NULL);
+        int got = getopt_long(argc, argv, tables.letters, tables.long_option, NULL);
         if (got < 0) break;
-        const struct hd_option *option = NULL;
-        if (got >= LONG_ONLY) option = &usage->options[got - LONG_ONLY];
-        for (unsigned i = 0; !option && i < rows; i++)
-            if (usage->options[i].letter == got && got) option = &usage->options[i];
-        if (got == 'h' || got == HELP) {
-            if (!option) {
-                hd_options_help(usage);
-                outcome = HELPED;
-                break;
-            }
-        }
+        const struct hd_option *option = got == '?' || got == ':' ? NULL : row_of(usage, rows, got);
         if (option) {
             if (!store(usage, option, optarg)) outcome = WRONG;
-            continue;
-        }
-        outcome = WRONG;
-        /* optopt holds the letter, or the value of the long option, or 0. */
-        const char *word = argv[optind > next ? optind - 1 : next];
-        if (got == ':') {
-            if (optopt >= LONG_ONLY)
-                hd_complain(usage->command, "option --%s needs an argument: %s",
-                            usage->options[optopt - LONG_ONLY].name,
-                            usage->options[optopt - LONG_ONLY].argument);
-            else
-                hd_complain(usage->command, "option -%c needs an argument", optopt);
-        } else if (optopt >= LONG_ONLY || optopt == HELP) {
-            hd_complain(usage->command, "option --%s takes no argument",
-                        optopt == HELP ? "help" : usage->options[optopt - LONG_ONLY].name);
+        } else if (got == 'h' || got == HELP) {
+            hd_options_help(usage);
+            outcome = HELPED;
         } else {
-            complain_unknown(usage, word, optopt);
+            complain(usage, rows, got == ':', argv[optind > next ? optind - 1 : next]);
+            outcome = WRONG;
         }
     }
     *first = optind;
-    free(long_option);
-    free(letters);
+    free(tables.long_option);
+    free(tables.letters);
     return outcome;
 }
 

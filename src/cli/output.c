@@ -71,39 +71,39 @@ static uint64_t now_ns(void) {
 
 #define DRAW_INTERVAL_NS 100000000u
 
-void hd_progress_begin(struct hd_progress_bar *bar, const char *label) {
-    bar->label = label;
-    bar->terminal = isatty(STDERR_FILENO);
-    bar->drawn = false;
-    bar->next_draw_ns =
-        bar->terminal ? now_ns() + DRAW_INTERVAL_NS : 0; /* short work shows nothing */
-}
-
-void hd_progress_update(struct hd_progress_bar *bar, uint64_t done, uint64_t total) {
-    if (!bar->terminal) return;
+static void draw(struct hd_progress *progress) {
+    struct hd_progress_bar *bar = progress->context;
     uint64_t now = now_ns();
     if (now < bar->next_draw_ns) return;
     bar->next_draw_ns = now + DRAW_INTERVAL_NS;
     bar->drawn = true;
-    if (total == 0) {
-        fprintf(stderr, "\r\033[K%s %" PRIu64, bar->label, done);
+    const char *what = progress->what ? progress->what : "working";
+    if (progress->total == 0) {
+        fprintf(stderr, "\r\033[K%s %" PRIu64, what, progress->done);
         return;
     }
     struct winsize window = {0};
-    unsigned columns =
-        ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col ? window.ws_col : 80;
-    unsigned used = (unsigned)strlen(bar->label) + sizeof " [] 100%";
-    unsigned width = columns > used + 10 ? columns - used : 10;
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col;
+    size_t columns = known ? window.ws_col : 80, used = strlen(what) + sizeof " [] 100%";
+    size_t width = columns > used + 10 ? columns - used : 10;
     if (width > 40) width = 40;
-    if (done > total) done = total;
-    double part = (double)done / (double)total;
-    unsigned filled = (unsigned)(part * width);
-    fprintf(stderr, "\r\033[K%s [", bar->label);
-    for (unsigned i = 0; i < width; i++) fputc(i < filled ? '=' : ' ', stderr);
+    double part = (double)progress->done / (double)progress->total;
+    if (part > 1) part = 1;
+    size_t filled = (size_t)(part * (double)width);
+    fprintf(stderr, "\r\033[K%s [", what);
+    for (size_t i = 0; i < width; i++) fputc(i < filled ? '=' : ' ', stderr);
     fprintf(stderr, "] %3u%%", (unsigned)(part * 100));
 }
 
-void hd_progress_end(struct hd_progress_bar *bar) {
+void hd_progress_bar_begin(struct hd_progress_bar *bar) {
+    *bar = (struct hd_progress_bar){.terminal = isatty(STDERR_FILENO)};
+    if (!bar->terminal) return;
+    bar->progress.report = draw;
+    bar->progress.context = bar;
+    bar->next_draw_ns = now_ns() + DRAW_INTERVAL_NS; /* short work shows nothing */
+}
+
+void hd_progress_bar_end(struct hd_progress_bar *bar) {
     if (bar->drawn) fputs("\r\033[K", stderr);
     bar->drawn = false;
 }

@@ -2,6 +2,7 @@
 #ifndef HEDDLE_CLI_OUTPUT_H
 #define HEDDLE_CLI_OUTPUT_H
 
+#include "base/progress.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -36,16 +37,17 @@ bool hd_color(FILE *stream);
 const char *hd_style_on(FILE *stream, enum hd_style style);
 const char *hd_style_off(FILE *stream);
 
-/* A progress bar on stderr, drawn at most ten times a second, and only if stderr is a terminal. */
+/* Draws what a worker reports on stderr, at most ten times a second, and only if that is a
+ * terminal: struct hd_progress_bar bar; hd_progress_bar_begin(&bar);
+ *     ... give &bar.progress to the worker ...
+ *     hd_progress_bar_end(&bar);
+ */
 struct hd_progress_bar {
-    const char *label;
+    struct hd_progress progress;
     uint64_t next_draw_ns;
     bool terminal, drawn;
 };
-void hd_progress_begin(struct hd_progress_bar *bar, const char *label);
-/* total 0: unknown, only the count is shown. */
-void hd_progress_update(struct hd_progress_bar *bar, uint64_t done, uint64_t total);
-/* Wipes the bar. */
-void hd_progress_end(struct hd_progress_bar *bar);
+void hd_progress_bar_begin(struct hd_progress_bar *bar);
+void hd_progress_bar_end(struct hd_progress_bar *bar); /* wipes it */
 
 #endif
