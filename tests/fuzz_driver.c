@@ -23,20 +23,20 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned 
     __attribute__((weak));
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max);
 
-#define MAX_INPUT (256u * 1024u)
-#define MAX_CORPUS 512
+#define INPUT_BYTES (256u * 1024u)
+#define CORPUS_INPUTS 512
 #define INPUT_SECONDS 20
 
 struct shared {
     size_t size;
     uint64_t runs;
-    uint8_t data[MAX_INPUT];
+    uint8_t data[INPUT_BYTES];
 };
 static struct shared *shared;
 static struct {
     uint8_t *data;
     size_t size;
-} corpus[MAX_CORPUS];
+} corpus[CORPUS_INPUTS];
 static unsigned corpus_count;
 
 static uint64_t random_state;
@@ -53,7 +53,7 @@ static size_t below(size_t limit) { return limit ? random_word() % limit : 0; }
  */
 
 static void add_input(const uint8_t *data, size_t size) {
-    if (corpus_count == MAX_CORPUS) return;
+    if (corpus_count == CORPUS_INPUTS) return;
     uint8_t *copy = malloc(size + 1);
     if (!copy) return;
     if (size) memcpy(copy, data, size);
@@ -79,7 +79,7 @@ static void add_path(const char *path) {
         if (entries >= 0) free(entry);
         return;
     }
-    static uint8_t buffer[MAX_INPUT];
+    static uint8_t buffer[INPUT_BYTES];
     FILE *file = fopen(path, "rb");
     if (!file) return;
     size_t size = fread(buffer, 1, sizeof buffer, file);
@@ -159,8 +159,8 @@ static void mutate(struct shared *input) {
         uint8_t *data = input->data;
         input->size =
             LLVMFuzzerCustomMutator && below(2)
-                ? LLVMFuzzerCustomMutator(data, input->size, MAX_INPUT, (unsigned)random_word())
-                : LLVMFuzzerMutate(data, input->size, MAX_INPUT);
+                ? LLVMFuzzerCustomMutator(data, input->size, INPUT_BYTES, (unsigned)random_word())
+                : LLVMFuzzerMutate(data, input->size, INPUT_BYTES);
     }
 }
 
