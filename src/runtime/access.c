@@ -101,6 +101,11 @@ static bool changes_hands(struct rt_thread *t, struct rt_cell *cell, uintptr_t a
     return true;
 }
 
+void rt_access_forget(struct rt_thread *t) {
+    rt_unmap(t->reads, sizeof *t->reads);
+    t->reads = NULL;
+}
+
 static void emit_access(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                         uint32_t site) {
     unsigned kind = write ? HD_EV_WRITE : HD_EV_READ;
@@ -136,7 +141,8 @@ RT_NOINLINE static void record(struct rt_thread *t, struct rt_cell *cell, uintpt
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || t->inside) return;
-    if (t->state != RT_RUNNING || t->calls >= t->slice_end) rt_sched_preempted(t);
+    if (t->state != RT_RUNNING || t->suspect || t->signals_pending || t->calls >= t->slice_end)
+        rt_sched_preempted(t);
     if (rt.mode == HD_SCHED_OFF) return;
     uint32_t site = rt_site(t, pc);
     struct rt_cell *cell = rt_cell(address);
@@ -203,6 +209,61 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
     leave(t);
 }
 
+/* Interceptors differ from hooks in that one site may touch a different number of bytes each time: the
+ * slot of a cell that is covered in part also says how many of its bytes are. That takes the three
+ * highest bits of the site, which differ between real sites only in programs of more than 64 MB. */
+#define FILTERED_CELLS 16u
+
+static uint32_t part_slot(const struct rt_thread *t, uint32_t site, uintptr_t from, uintptr_t to) {
+    uint32_t bytes = (uint32_t)(to - from) & 7;
+    return ((site << 3 ^ bytes << 29) | (from & 7)) ^ t->salt;
+}
+
+static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_t slot) {
+    uint64_t owner = cell->owner;
+    if ((uint32_t)(owner >> 32) != t->epoch) return false;
+    unsigned hit, same;
+    match(cell, slot, &hit, &same);
+    unsigned previous = same & (unsigned)(owner >> 16);
+    if (hit == 0 || previous == 0) return false;
+    return owner >> (__builtin_ctz(previous) * 4 + __builtin_ctz(hit)) & 1;
+}
+
+void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
+    if (size == 0) return;
+    uint32_t site = rt_site(t, pc);
+    uintptr_t end = address + size, first = address & ~(uintptr_t)7;
+    struct rt_cell *cell = rt_cell(address);
+    bool one_region = ((address ^ (end - 1)) >> RT_SHADOW_SHIFT) == 0;
+    if (site == 0 || cell == NULL || !one_region || end - first > FILTERED_CELLS * 8) {
+        rt_access_range(t, address, size, write, pc);
+        return;
+    }
+    uint32_t slot[FILTERED_CELLS];
+    unsigned count = 0;
+    for (uintptr_t from = address; from < end; count++) {
+        uintptr_t to = (from & ~(uintptr_t)7) + 8;
+        slot[count] = part_slot(t, site, from, to < end ? to : end);
+        from = to;
+    }
+    bool all = !rt.full;
+    for (unsigned i = 0; i < count && all; i++) all = knows(t, &cell[i], slot[i]);
+    if (all) {
+        for (unsigned i = 0; i < count; i++) known(t, &cell[i], slot[i]);
+        return;
+    }
+    t->busy++;
+    if (rt.mode == HD_SCHED_FREE) {
+        bool stamp = false, skip = false;
+        for (unsigned i = 0; i < count; i++)
+            stamp |= changes_hands(t, &cell[i], first + i * 8, true, site, &skip);
+        if (stamp) rt_stamp(t);
+    }
+    for (unsigned i = 0; i < count; i++) remember(t, &cell[i], slot[i], write);
+    emit_access(t, address, size, write, site);
+    leave(t);
+}
+
 RT_INLINE void hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     if (unlikely(++t->calls >= t->limit || (address & 7) + size > 8)) {
@@ -261,7 +322,8 @@ static void range(void *address, size_t size, bool write, uintptr_t pc) {
     t->calls++;
     if (t->calls >= t->limit) {
         if (rt.mode == HD_SCHED_OFF || t->inside) return;
-        if (t->state != RT_RUNNING || t->calls >= t->slice_end) rt_sched_preempted(t);
+        if (t->state != RT_RUNNING || t->suspect || t->signals_pending || t->calls >= t->slice_end)
+        rt_sched_preempted(t);
         if (rt.mode == HD_SCHED_OFF) return;
     }
     rt_access_range(t, (uintptr_t)address, size, write, pc);

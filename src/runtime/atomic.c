@@ -189,3 +189,7 @@ RT_EXPORT void __tsan_atomic_signal_fence(int order) {
     (void)order;
     __atomic_signal_fence(5);
 }
+
+void rt_atomics_unlock(void) {
+    for (unsigned i = 0; i < STRIPES; i++) stripe[i].lock.word = 0;
+}

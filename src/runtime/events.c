@@ -22,8 +22,13 @@ static struct hd_wire_chunk *take_free(struct hd_wire_session *s) {
         uint32_t expect = HD_CHUNK_FREE;
         if (__atomic_load_n(&chunk->state, __ATOMIC_RELAXED) != HD_CHUNK_FREE) continue;
         if (__atomic_compare_exchange_n(&chunk->state, &expect, HD_CHUNK_OPEN, false,
-                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+            uint32_t used = __atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED);
+            while (used < i + 1 &&
+                   !__atomic_compare_exchange_n(&s->chunks_used, &used, i + 1, false,
+                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
             return chunk;
+        }
     }
     return NULL;
 }

@@ -59,6 +59,7 @@ struct rt_thread {
     uint32_t inside;    /* depth of interceptors: what they call is not recorded */
     volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
     volatile uint32_t signals_pending;
+    volatile uint32_t suspect; /* the watchdog is about to take the baton from this thread */
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
     struct rt_reads *reads; /* recent reads of read-shared cells (free) */
@@ -104,7 +105,6 @@ struct rt_global {
     struct hd_wire_session *session; /* NULL: not recording */
     enum hd_scheduler mode;
     bool full;
-    bool ready; /* real functions are known */
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
@@ -121,6 +121,7 @@ extern struct rt_global rt;
 uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc);
 void rt_modules_scan(void);
 void rt_modules_closed(void);
+void rt_modules_forget(void); /* a forked child numbers its modules anew */
 bool rt_is_runtime_code(uintptr_t pc);
 
 RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
@@ -234,7 +235,11 @@ RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned f
 
 /* A plain access of any size and alignment, on behalf of an interceptor. */
 void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
+/* The same through the filter, if the range is short: what one site does to it again and again in an
+ * epoch is recorded once. */
+void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 
+void rt_access_forget(struct rt_thread *t); /* the thread ends: its tables go back */
 void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
 
 /* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */
@@ -297,10 +302,17 @@ void rt_thread_attach_foreign(struct rt_thread *t); /* one that pthread_create d
 /* At a cancellation point, with the runtime left behind if the thread is to end here. */
 void rt_cancel_point(struct rt_thread *t);
 bool rt_parent_alive(void);
+void rt_process_ends(int status);
+void rt_signals_start(void);
 void rt_locks_reset(void); /* in a forked child: nobody holds the runtime's locks */
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
 /* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
 #define RT_SIGNAL SIGSTKFLT
+
+/* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
+
+int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
+int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 
 /* ---- small things (util.c) ---------------------------------------------------------------- */
 
@@ -352,6 +364,9 @@ enum rt_object_type { RT_OBJECT_NONE = 0, RT_OBJECT_MUTEX, RT_OBJECT_RWLOCK, RT_
 struct rt_object *rt_object_get(uintptr_t address);
 void rt_object_put(struct rt_object *object);
 void rt_object_drop(uintptr_t address);
+void rt_objects_unlock(void); /* these three: in a forked child */
+void rt_modules_unlock(void);
+void rt_atomics_unlock(void);
 
 #pragma GCC visibility pop
 

@@ -407,12 +407,17 @@ RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
     t->busy++;
     t->inside++;
     if (rt.mode == HD_SCHED_SERIAL) {
+        if (t->suspect) { /* wait for the watchdog's decision */
+            rt_spin_lock(&lock);
+            rt_spin_unlock(&lock);
+        }
         if (t->state == RT_OUTSIDE) rt_sched_acquire(t);
         else if (t->calls >= t->slice_end) rt_sched_yield(t);
     }
     t->inside--;
     t->busy--;
     if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
+    t->limit = rt.full ? 0 : t->slice_end;
 }
 
 /* A thread that is to be cancelled returns from where it is blocked. */
@@ -469,6 +474,7 @@ static void steal(struct rt_thread *t) {
         return;
     }
     uint64_t limit = t->limit;
+    t->suspect = 1;
     __atomic_store_n(&t->limit, 0, __ATOMIC_SEQ_CST);
     syscall(SYS_membarrier, 8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */, 0, 0);
     struct rt_thread *next = NULL;
@@ -480,6 +486,7 @@ static void steal(struct rt_thread *t) {
     } else {
         t->limit = limit;
     }
+    t->suspect = 0;
     rt_spin_unlock(&lock);
     wake(next);
 }

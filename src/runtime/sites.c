@@ -155,3 +155,10 @@ RT_NOINLINE uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc) {
 }
 
 bool rt_is_runtime_code(uintptr_t pc) { return pc >= own_lo && pc < own_hi; }
+
+void rt_modules_unlock(void) { lock.word = 0; }
+
+void rt_modules_forget(void) {
+    modules = 0;
+    next_base = 16;
+}

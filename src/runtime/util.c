@@ -162,3 +162,15 @@ void rt_object_drop(uintptr_t address) {
     }
     rt_spin_unlock(&bucket[b].lock);
 }
+
+void rt_objects_unlock(void) {
+    for (unsigned i = 0; i < BUCKETS; i++) bucket[i].lock.word = 0;
+    pool_lock.word = 0;
+}
+
+/* In a forked child the threads that held them do not exist. */
+void rt_locks_reset(void) {
+    rt_objects_unlock();
+    rt_modules_unlock();
+    rt_atomics_unlock();
+}

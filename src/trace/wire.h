@@ -228,7 +228,7 @@ struct hd_wire_session {
     uint32_t draining;     /* 1 while the parent sleeps on `wake` */
     int32_t exit_status;   /* as the target gave it, valid when ended */
     int32_t parent;        /* pid of the recording parent */
-    uint32_t reserved;
+    uint32_t chunks_used;  /* chunks at and beyond this were never touched */
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];
     /* chunks follow, at the next multiple of HD_CHUNK_BYTES */

@@ -1,0 +1,148 @@
+/* heddle record: run a program, write its trace, pass its status on. */
+#define _GNU_SOURCE
+#include "cli/commands.h"
+#include "cli/deadlock.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "trace/recorder.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMAND "record"
+
+/* Words a shell would read back as the same arguments. */
+static char *quoted(char **argv) {
+    size_t bytes = 1;
+    for (char **word = argv; *word != NULL; word++) bytes += 4 * strlen(*word) + 3;
+    char *text = malloc(bytes), *at = text;
+    if (text == NULL) return NULL;
+    for (char **word = argv; *word != NULL; word++) {
+        bool plain = **word != '\0' && strspn(*word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                     "0123456789_-./=:,+@%") == strlen(*word);
+        if (at != text) *at++ = ' ';
+        if (!plain) *at++ = '\'';
+        for (const char *c = *word; *c != '\0'; c++) {
+            if (*c == '\'') at = stpcpy(at, "'\\''");
+            else *at++ = *c;
+        }
+        if (!plain) *at++ = '\'';
+    }
+    *at = '\0';
+    return text;
+}
+
+static void report(const struct hd_record_result *result, bool quiet) {
+    for (unsigned i = 0; i < result->count; i++) {
+        const struct hd_recorded *r = &result->recorded[i];
+        if (r->end.lost_events > 0)
+            hd_warn(COMMAND, "%s: about %llu events were lost", r->path,
+                    (unsigned long long)r->end.lost_events);
+        if (quiet) continue;
+        fprintf(stderr, "heddle: record: %s written", r->path);
+        if (r->end.deadlocked) fprintf(stderr, "; the program deadlocked and was ended");
+        else if (r->end.signaled)
+            fprintf(stderr, "; the program was killed by signal %d (%s)", r->end.status,
+                    strsignal(r->end.status));
+        else if (r->end.exited && r->end.status != 0)
+            fprintf(stderr, "; the program exited with status %d", r->end.status);
+        fputc('\n', stderr);
+    }
+}
+
+int hd_cmd_record(int argc, char **argv) {
+    const char *output = NULL;
+    unsigned scheduler = 0, policy = 0;
+    uint64_t seed = 1, quantum = 0, watchdog = 5;
+    bool full = false, children = false, aslr = false, quiet = false;
+    struct hd_option options[] = {
+        HD_TEXT("output", 'o', "FILE", &output, "write the trace to FILE (default: NAME.hdt)"),
+        HD_CHOICE("sched", 0, "S", &scheduler, "serial|free",
+                  "serial: one thread at a time, exact order (default); free: in parallel"),
+        HD_CHOICE("policy", 0, "P", &policy, "round-robin|random",
+                  "serial: who runs next, and for how long (default round-robin)"),
+        HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "serial: seed of the random policy"),
+        HD_NUMBER("quantum", 0, "N", &quantum, 1, UINT32_MAX,
+                  "serial: memory accesses and calls before another thread's turn"),
+        HD_FLAG("full", 0, &full, "record every access, also those that repeat"),
+        HD_FLAG("children", 0, &children,
+                "record forked and exec'ed processes too, as FILE.1, FILE.2, ..."),
+        HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
+        HD_NUMBER("watchdog", 0, "MS", &watchdog, 1, 60000,
+                  "serial: look every MS milliseconds for a thread that holds up the rest"),
+        HD_FLAG("quiet", 'q', &quiet, "say nothing but errors and findings"),
+        HD_OPTIONS_END};
+    struct hd_usage usage = {
+        .command = COMMAND,
+        .operands = "[--] CMD [ARG]...",
+        .about = "Runs CMD, which `heddle cc` or `heddle c++` has linked, and writes what its\n"
+                 "threads do to a trace. Exits with the status of CMD; 128+N if signal N\n"
+                 "killed it; 1 if it deadlocked; 2 if it could not be run or recorded.\n"
+                 "HEDDLE_OPTIONS holds further options.",
+        .example = "  heddle cc -g -O2 -o app app.c -lpthread\n"
+                   "  heddle record -o app.hdt -- ./app 4 input.txt\n"
+                   "  heddle record --policy random --seed 7 -- ./app\n",
+        .options = options,
+        .least = 1,
+        .most = -1,
+        .operands_last = true};
+    int first, status;
+    char *storage = NULL;
+    const char *environment = getenv("HEDDLE_OPTIONS");
+    if (environment != NULL &&
+        !hd_options_parse_text(&usage, "HEDDLE_OPTIONS", environment, &storage, &status))
+        return status;
+    if (!hd_options_parse(&usage, argc, argv, &first, &status)) {
+        free(storage);
+        return status;
+    }
+    char **command = argv + first, *path = NULL;
+    if (output == NULL) {
+        const char *name = strrchr(command[0], '/');
+        name = name != NULL ? name + 1 : command[0];
+        if (asprintf(&path, "%s.hdt", name) < 0) path = NULL;
+        output = path;
+    }
+    if (quantum == 0) quantum = policy == 1 ? 2000 : 20000;
+    char *text = quoted(command);
+    if (output == NULL || text == NULL) return hd_complain(COMMAND, "out of memory");
+    struct hd_record_options record = {
+        .output = output,
+        .command = text,
+        .argv = command,
+        .keep_aslr = aslr,
+        .wire = {.scheduler = scheduler == 0 ? HD_SCHED_SERIAL : HD_SCHED_FREE,
+                 .policy = policy == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
+                 .seed = seed,
+                 .quantum = (uint32_t)quantum,
+                 .full = full,
+                 .children = children,
+                 .watchdog_ms = (uint32_t)watchdog}};
+    static struct hd_record_result result;
+    struct hd_error error;
+    bool ok = hd_record(&record, &result, &error);
+    int wait_status = result.wait_status;
+    status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+    report(&result, quiet);
+    if (!ok) {
+        status = hd_complain_error(COMMAND, &error);
+    } else if (result.count == 0) {
+        status = hd_complain(COMMAND,
+                             "nothing was recorded: %s is not linked with `heddle cc` or "
+                             "`heddle c++` (it ran, and ended with status %d)",
+                             command[0], status);
+    }
+    for (unsigned i = 0; ok && i < result.count; i++) {
+        if (!result.recorded[i].end.deadlocked) continue;
+        hd_print_deadlock(stderr, result.recorded[i].path);
+        if (status == 128 + SIGKILL) status = HD_EXIT_FINDINGS;
+    }
+    hd_record_result_free(&result);
+    free(text);
+    free(path);
+    free(storage);
+    return status;
+}

@@ -1,0 +1,88 @@
+/* Annotations a program may carry: ThreadSanitizer's interface for custom locks and order, and the
+ * dynamic annotations older code uses. Custom locks become locks of the trace, happens-before marks
+ * become atomic writes and reads of the marked address. */
+#include "runtime/rt.h"
+
+#define ORDER_FLAGS (5u << 4)
+
+static void mark(unsigned kind, unsigned flags, const volatile void *address, uintptr_t pc) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return;
+    rt_emit_sync(t, kind, flags, (uintptr_t)address, pc);
+    rt_leave(t);
+}
+
+#define TSAN_TRY_FAILED (1u << 5)
+#define TSAN_READ_LOCK (1u << 3)
+
+RT_EXPORT void __tsan_acquire(void *address);
+RT_EXPORT void __tsan_acquire(void *address) {
+    mark(HD_EV_ATOMIC_READ, ORDER_FLAGS, address, RT_CALLER);
+}
+RT_EXPORT void __tsan_release(void *address);
+RT_EXPORT void __tsan_release(void *address) {
+    mark(HD_EV_ATOMIC_UPDATE, ORDER_FLAGS, address, RT_CALLER);
+}
+RT_EXPORT void __tsan_mutex_create(void *address, unsigned flags);
+RT_EXPORT void __tsan_mutex_create(void *address, unsigned flags) {
+    (void)address;
+    (void)flags;
+}
+RT_EXPORT void __tsan_mutex_destroy(void *address, unsigned flags);
+RT_EXPORT void __tsan_mutex_destroy(void *address, unsigned flags) {
+    (void)address;
+    (void)flags;
+}
+RT_EXPORT void __tsan_mutex_pre_lock(void *address, unsigned flags);
+RT_EXPORT void __tsan_mutex_pre_lock(void *address, unsigned flags) {
+    (void)address;
+    (void)flags;
+}
+RT_EXPORT void __tsan_mutex_post_lock(void *address, unsigned flags, int recursion);
+RT_EXPORT void __tsan_mutex_post_lock(void *address, unsigned flags, int recursion) {
+    (void)recursion;
+    unsigned kind = flags & TSAN_TRY_FAILED  ? HD_EV_TRY_FAILED
+                    : flags & TSAN_READ_LOCK ? HD_EV_READ_ACQUIRE
+                                             : HD_EV_ACQUIRE;
+    mark(kind, HD_LOCK_USER, address, RT_CALLER);
+}
+RT_EXPORT int __tsan_mutex_pre_unlock(void *address, unsigned flags);
+RT_EXPORT int __tsan_mutex_pre_unlock(void *address, unsigned flags) {
+    mark(flags & TSAN_READ_LOCK ? HD_EV_READ_RELEASE : HD_EV_RELEASE, HD_LOCK_USER, address,
+         RT_CALLER);
+    return 0;
+}
+RT_EXPORT void __tsan_mutex_post_unlock(void *address, unsigned flags);
+RT_EXPORT void __tsan_mutex_post_unlock(void *address, unsigned flags) {
+    (void)address;
+    (void)flags;
+}
+
+RT_EXPORT void AnnotateHappensBefore(const char *file, int line, const volatile void *address);
+RT_EXPORT void AnnotateHappensBefore(const char *file, int line, const volatile void *address) {
+    (void)file;
+    (void)line;
+    mark(HD_EV_ATOMIC_UPDATE, ORDER_FLAGS, address, RT_CALLER);
+}
+RT_EXPORT void AnnotateHappensAfter(const char *file, int line, const volatile void *address);
+RT_EXPORT void AnnotateHappensAfter(const char *file, int line, const volatile void *address) {
+    (void)file;
+    (void)line;
+    mark(HD_EV_ATOMIC_READ, ORDER_FLAGS, address, RT_CALLER);
+}
+RT_EXPORT void AnnotateRWLockAcquired(const char *file, int line, const volatile void *address,
+                                      long write);
+RT_EXPORT void AnnotateRWLockAcquired(const char *file, int line, const volatile void *address,
+                                      long write) {
+    (void)file;
+    (void)line;
+    mark(write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, HD_LOCK_USER, address, RT_CALLER);
+}
+RT_EXPORT void AnnotateRWLockReleased(const char *file, int line, const volatile void *address,
+                                      long write);
+RT_EXPORT void AnnotateRWLockReleased(const char *file, int line, const volatile void *address,
+                                      long write) {
+    (void)file;
+    (void)line;
+    mark(write ? HD_EV_RELEASE : HD_EV_READ_RELEASE, HD_LOCK_USER, address, RT_CALLER);
+}

@@ -1,0 +1,287 @@
+/* Memory blocks: malloc and its family, operator new and delete, mmap. A block's life begins with ALLOC
+ * and ends with FREE; memory that comes back at the same address is another location. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* ---- before the real allocator is known: dlsym itself may allocate --------------------------- */
+
+static char early[128 * 1024] __attribute__((aligned(16)));
+static size_t early_used;
+
+static void *early_alloc(size_t bytes, size_t alignment) {
+    size_t at = __atomic_load_n(&early_used, __ATOMIC_RELAXED), next;
+    do {
+        next = (at + 16 + alignment - 1) / alignment * alignment;
+        if (next + bytes > sizeof early) return NULL;
+    } while (!__atomic_compare_exchange_n(&early_used, &at, next + bytes, false, __ATOMIC_RELAXED,
+                                          __ATOMIC_RELAXED));
+    memcpy(early + next - sizeof bytes, &bytes, sizeof bytes);
+    return early + next;
+}
+static bool is_early(const void *block) {
+    return (const char *)block >= early && (const char *)block < early + sizeof early;
+}
+static size_t early_bytes(const void *block) {
+    size_t bytes;
+    memcpy(&bytes, (const char *)block - sizeof bytes, sizeof bytes);
+    return bytes;
+}
+
+static struct {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+    void *(*memalign)(size_t, size_t);
+    size_t (*usable)(void *);
+} real;
+static bool resolving;
+
+static bool resolved(void) {
+    if (likely(real.usable != NULL)) return true;
+    if (resolving) return false;
+    resolving = true;
+    void *at;
+    rt_real("malloc", &at), real.malloc = (void *(*)(size_t))at;
+    rt_real("calloc", &at), real.calloc = (void *(*)(size_t, size_t))at;
+    rt_real("realloc", &at), real.realloc = (void *(*)(void *, size_t))at;
+    rt_real("free", &at), real.free = (void (*)(void *))at;
+    rt_real("memalign", &at), real.memalign = (void *(*)(size_t, size_t))at;
+    rt_real("malloc_usable_size", &at), real.usable = (size_t(*)(void *))at;
+    resolving = false;
+    return true;
+}
+
+/* ---- recording ---------------------------------------------------------------------------- */
+
+#define CLEAR_LIMIT (256u * 1024u)
+
+static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
+    if (block == NULL) return;
+    uint32_t site = rt_site(t, pc);
+    if (bytes <= CLEAR_LIMIT) rt_shadow_clear((uintptr_t)block, bytes);
+    else rt_new_epoch(t);
+    rt_stamp(t);
+    rt_emit_extra(t, bytes);
+    rt_emit(t, HD_EV_ALLOC, type, (uintptr_t)block, site);
+}
+
+static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    rt_stamp(t);
+    rt_emit_extra(t, bytes);
+    rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
+    rt_shadow_clear((uintptr_t)block, bytes);
+}
+
+/* The allocator's own size class is what free() and a later malloc() see; the asked-for size is what
+ * the program sees. ALLOC has the latter, FREE the former. */
+static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
+    if (unlikely(!resolved())) return early_alloc(bytes, alignment > 16 ? alignment : 16);
+    struct rt_thread *t = rt_enter();
+    void *block = alignment > 16 ? real.memalign(alignment, bytes)
+                  : zero         ? real.calloc(1, bytes)
+                                 : real.malloc(bytes);
+    if (t == NULL) return block;
+    int saved = errno;
+    born(t, block, bytes, HD_BLOCK_HEAP, pc);
+    rt_leave(t);
+    errno = saved;
+    return block;
+}
+
+static void release(void *block, uintptr_t pc) {
+    if (block == NULL || unlikely(is_early(block))) return;
+    if (unlikely(!resolved())) return;
+    struct rt_thread *t = rt_enter();
+    if (t != NULL) {
+        int saved = errno;
+        dies(t, block, real.usable(block), HD_BLOCK_HEAP, pc);
+        errno = saved;
+    }
+    real.free(block);
+    if (t != NULL) rt_leave(t);
+}
+
+static void *resize(void *block, size_t bytes, uintptr_t pc) {
+    if (block == NULL) return allocate(bytes, 0, false, pc);
+    if (unlikely(is_early(block))) {
+        void *moved = allocate(bytes, 0, false, pc);
+        size_t old = early_bytes(block);
+        if (moved != NULL) memcpy(moved, block, old < bytes ? old : bytes);
+        return moved;
+    }
+    if (unlikely(!resolved())) return NULL;
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return real.realloc(block, bytes);
+    /* Another thread must not be given the old block before its end is recorded. */
+    size_t old = real.usable(block);
+    int saved = errno;
+    dies(t, block, old, HD_BLOCK_HEAP, pc);
+    errno = saved;
+    void *moved = real.realloc(block, bytes);
+    saved = errno;
+    if (moved != NULL) born(t, moved, bytes, HD_BLOCK_HEAP, pc);
+    else if (bytes != 0) born(t, block, old, HD_BLOCK_HEAP, pc); /* it failed: the block lives on */
+    rt_leave(t);
+    errno = saved;
+    return moved;
+}
+
+RT_EXPORT void *malloc(size_t bytes) { return allocate(bytes, 0, false, RT_CALLER); }
+RT_EXPORT void free(void *block) { release(block, RT_CALLER); }
+RT_EXPORT void cfree(void *block);
+RT_EXPORT void cfree(void *block) { release(block, RT_CALLER); }
+RT_EXPORT void *calloc(size_t count, size_t each) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return allocate(bytes, 0, true, RT_CALLER);
+}
+RT_EXPORT void *realloc(void *block, size_t bytes) { return resize(block, bytes, RT_CALLER); }
+RT_EXPORT void *reallocarray(void *block, size_t count, size_t each) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, each, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return resize(block, bytes, RT_CALLER);
+}
+RT_EXPORT void *memalign(size_t alignment, size_t bytes) {
+    return allocate(bytes, alignment, false, RT_CALLER);
+}
+RT_EXPORT void *aligned_alloc(size_t alignment, size_t bytes) {
+    return allocate(bytes, alignment, false, RT_CALLER);
+}
+RT_EXPORT int posix_memalign(void **block, size_t alignment, size_t bytes) {
+    if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0 || alignment == 0)
+        return EINVAL;
+    int saved = errno;
+    void *made = allocate(bytes, alignment, false, RT_CALLER);
+    errno = saved;
+    if (made == NULL) return ENOMEM;
+    *block = made;
+    return 0;
+}
+RT_EXPORT void *valloc(size_t bytes) { return allocate(bytes, 4096, false, RT_CALLER); }
+RT_EXPORT void *pvalloc(size_t bytes) {
+    return allocate((bytes + 4095) & ~(size_t)4095, 4096, false, RT_CALLER);
+}
+RT_EXPORT size_t malloc_usable_size(void *block) {
+    if (block != NULL && is_early(block)) return early_bytes(block);
+    return resolved() ? real.usable(block) : 0;
+}
+
+/* ---- C++: the real operators throw, call new handlers, or come from the program ---------------- */
+
+#define NEW(name, parameters, arguments, bytes)                                                  \
+    RT_EXPORT void *name parameters;                                                             \
+    RT_EXPORT void *name parameters {                                                            \
+        struct rt_thread *t = rt_enter();                                                        \
+        if (t == NULL) return REAL(name) arguments;                                              \
+        struct new_scope scope __attribute__((cleanup(leave_new))) = {t};                        \
+        void *block = REAL(name) arguments;                                                      \
+        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                                         \
+        return block;                                                                            \
+    }
+#define DELETE(name, parameters, arguments)                                                      \
+    RT_EXPORT void name parameters;                                                              \
+    RT_EXPORT void name parameters {                                                             \
+        struct rt_thread *t = block != NULL ? rt_enter() : NULL;                                 \
+        if (t != NULL) dies(t, block, malloc_usable_size(block), HD_BLOCK_HEAP, RT_CALLER);      \
+        REAL(name) arguments;                                                                    \
+        if (t != NULL) rt_leave(t);                                                              \
+    }
+
+struct new_scope {
+    struct rt_thread *thread;
+};
+static void leave_new(struct new_scope *scope) { rt_leave(scope->thread); }
+
+NEW(_Znwm, (size_t bytes), (bytes), bytes)
+NEW(_Znam, (size_t bytes), (bytes), bytes)
+NEW(_ZnwmRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), bytes)
+NEW(_ZnamRKSt9nothrow_t, (size_t bytes, const void *nothrow), (bytes, nothrow), bytes)
+NEW(_ZnwmSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), bytes)
+NEW(_ZnamSt11align_val_t, (size_t bytes, size_t alignment), (bytes, alignment), bytes)
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow),
+    (bytes, alignment, nothrow), bytes)
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t bytes, size_t alignment, const void *nothrow),
+    (bytes, alignment, nothrow), bytes)
+DELETE(_ZdlPv, (void *block), (block))
+DELETE(_ZdaPv, (void *block), (block))
+DELETE(_ZdlPvm, (void *block, size_t bytes), (block, bytes))
+DELETE(_ZdaPvm, (void *block, size_t bytes), (block, bytes))
+DELETE(_ZdlPvRKSt9nothrow_t, (void *block, const void *nothrow), (block, nothrow))
+DELETE(_ZdaPvRKSt9nothrow_t, (void *block, const void *nothrow), (block, nothrow))
+DELETE(_ZdlPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
+DELETE(_ZdaPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))
+DELETE(_ZdlPvmSt11align_val_t, (void *block, size_t bytes, size_t alignment),
+       (block, bytes, alignment))
+DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t bytes, size_t alignment),
+       (block, bytes, alignment))
+
+/* ---- mappings ----------------------------------------------------------------------------- */
+
+RT_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    struct rt_thread *t = rt_enter();
+    void *made = REAL(mmap)(address, bytes, protection, flags, fd, offset);
+    if (t == NULL) return made;
+    int saved = errno;
+    if (made != MAP_FAILED) born(t, made, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    rt_leave(t);
+    errno = saved;
+    return made;
+}
+
+RT_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
+                       off64_t offset) {
+    struct rt_thread *t = rt_enter();
+    void *made = REAL(mmap)(address, bytes, protection, flags, fd, offset);
+    if (t == NULL) return made;
+    int saved = errno;
+    if (made != MAP_FAILED) born(t, made, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    rt_leave(t);
+    errno = saved;
+    return made;
+}
+
+RT_EXPORT int munmap(void *address, size_t bytes) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return REAL(munmap)(address, bytes);
+    int saved = errno;
+    dies(t, address, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    errno = saved;
+    int result = REAL(munmap)(address, bytes);
+    rt_leave(t);
+    return result;
+}
+
+RT_EXPORT void *mremap(void *address, size_t bytes, size_t new_bytes, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    void *target = flags & MREMAP_FIXED ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return REAL(mremap)(address, bytes, new_bytes, flags, target);
+    int saved = errno;
+    dies(t, address, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    errno = saved;
+    void *made = REAL(mremap)(address, bytes, new_bytes, flags, target);
+    saved = errno;
+    bool failed = made == MAP_FAILED;
+    born(t, failed ? address : made, ((failed ? bytes : new_bytes) + 4095) & ~(size_t)4095,
+         HD_BLOCK_MMAP, RT_CALLER);
+    rt_leave(t);
+    errno = saved;
+    return made;
+}

@@ -1,0 +1,246 @@
+/* The process: attaching to the recording parent, forked children, ends, unloaded libraries, and jumps
+ * over frames. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+struct rt_global rt;
+
+bool rt_parent_alive(void) {
+    return rt.parent == 0 || syscall(SYS_kill, rt.parent, 0) == 0 || errno == EPERM;
+}
+
+/* ---- the session -------------------------------------------------------------------------- */
+
+static struct hd_wire_channel *open_channel(void) {
+    const char *path = getenv(HD_CHANNEL_ENV);
+    if (path == NULL) return NULL;
+    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return NULL; /* the recorder is gone: run as if it had never been */
+    void *memory = (void *)syscall(SYS_mmap, NULL, sizeof(struct hd_wire_channel),
+                                   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    syscall(SYS_close, fd);
+    if (memory == MAP_FAILED) return NULL;
+    struct hd_wire_channel *channel = memory;
+    if (channel->magic == HD_WIRE_MAGIC && channel->version == HD_WIRE_VERSION) return channel;
+    rt_message("the recorder speaks another version: re-link the program with this heddle");
+    rt_unmap(memory, sizeof *channel);
+    return NULL;
+}
+
+static int parent_pid(void) {
+    const char *path = getenv(HD_CHANNEL_ENV);
+    return path != NULL && strncmp(path, "/proc/", 6) == 0 ? atoi(path + 6) : 0;
+}
+
+static struct hd_wire_session *make_session(const struct hd_wire_options *options, int *fd) {
+    *fd = (int)syscall(SYS_memfd_create, "heddle", 1 /* MFD_CLOEXEC */);
+    if (*fd < 0) return NULL;
+    /* Serial needs one chunk at a time, free one for each thread; the rest is for the parent to be
+     * behind. Pages that are not used are not there. */
+    uint32_t chunks = options->scheduler == HD_SCHED_SERIAL ? 128 : HD_MAX_CHUNKS;
+    size_t bytes = hd_wire_session_bytes(chunks);
+    void *memory = MAP_FAILED;
+    if (syscall(SYS_ftruncate, *fd, bytes) == 0)
+        memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_NORESERVE, *fd, 0);
+    if (memory == MAP_FAILED) {
+        syscall(SYS_close, *fd);
+        return NULL;
+    }
+    struct hd_wire_session *session = memory;
+    session->magic = HD_WIRE_MAGIC;
+    session->version = HD_WIRE_VERSION;
+    session->pid = getpid();
+    session->bytes = bytes;
+    session->options = *options;
+    session->chunk_count = chunks;
+    session->string_bytes = 1; /* offset 0 is the empty string */
+    return session;
+}
+
+/* Asks the parent to record this process; true if it does. */
+static bool open_session(int forked_from) {
+    struct hd_wire_channel *channel = open_channel();
+    if (channel == NULL) return false;
+    struct hd_wire_slot *slot = NULL;
+    for (unsigned i = 0; i < HD_CHANNEL_SLOTS && slot == NULL; i++) {
+        uint32_t expect = HD_SLOT_EMPTY;
+        if (__atomic_compare_exchange_n(&channel->slot[i].state, &expect, HD_SLOT_CLAIMED, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            slot = &channel->slot[i];
+    }
+    int fd = -1;
+    struct hd_wire_session *session = slot ? make_session(&channel->options, &fd) : NULL;
+    bool yes = false;
+    if (session != NULL) {
+        rt.parent = parent_pid();
+        slot->pid = getpid();
+        slot->fd = fd;
+        slot->forked_from = forked_from;
+        __atomic_store_n(&slot->state, HD_SLOT_ASKED, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&channel->asked, 1, __ATOMIC_SEQ_CST);
+        rt_futex_wake(&channel->asked, 1, true);
+        while (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_ASKED) {
+            struct timespec wait = {0, 100 * 1000 * 1000};
+            rt_futex_wait(&slot->state, HD_SLOT_ASKED, &wait, true);
+            if (!rt_parent_alive()) break;
+        }
+        yes = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_YES;
+        syscall(SYS_close, fd);
+        if (!yes) rt_unmap(session, session->bytes);
+    }
+    if (slot != NULL) __atomic_store_n(&slot->state, HD_SLOT_EMPTY, __ATOMIC_RELEASE);
+    if (yes) {
+        rt.options = channel->options;
+        rt.session = session;
+        session->parent = rt.parent;
+    }
+    rt_unmap(channel, sizeof *channel);
+    return yes;
+}
+
+static void start(int forked_from) {
+    if (!open_session(forked_from)) return;
+    static struct rt_slot *slots;
+    if (slots == NULL) slots = rt_map(RT_MAX_THREADS * sizeof *slots);
+    rt.slot = slots;
+    rt.full = rt.options.full;
+    rt_modules_scan();
+    struct rt_thread *t = &rt_self;
+    t->busy++;
+    t->inside++;
+    rt.mode = rt.options.scheduler;
+    rt_signals_start();
+    rt_threads_start(t);
+    t->inside--;
+    t->busy--;
+}
+
+static void at_exit(int status, void *unused) {
+    (void)unused;
+    rt_process_ends(status);
+}
+
+/* Called where the process says itself that it ends. Events written after this are kept too. */
+void rt_process_ends(int status) {
+    struct hd_wire_session *session = rt.session;
+    if (session == NULL || session->pid != getpid()) return;
+    session->exit_status = status & 0xff;
+    session->has_branches |= rt_self.branches != 0;
+    __atomic_store_n(&session->ended, 1, __ATOMIC_RELEASE);
+}
+
+__attribute__((constructor(101))) static void initialise(void) {
+    static bool done;
+    if (done) return;
+    done = true;
+    start(0);
+    if (rt.session != NULL) on_exit(at_exit, NULL);
+}
+
+RT_EXPORT void __tsan_init(void);
+RT_EXPORT void __tsan_init(void) { initialise(); }
+
+RT_EXPORT __attribute__((noreturn)) void _exit(int status) {
+    rt_process_ends(status);
+    for (;;) syscall(SYS_exit_group, status);
+}
+RT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
+    rt_process_ends(status);
+    for (;;) syscall(SYS_exit_group, status);
+}
+
+/* ---- fork --------------------------------------------------------------------------------- */
+
+/* A child of fork has the parent's shared memory mapped: it must not write there. It runs unrecorded,
+ * or with a session of its own when all processes are to be recorded. */
+static void in_child(struct rt_thread *t, int parent) {
+    bool again = rt.options.children;
+    rt.mode = HD_SCHED_OFF;
+    rt_unmap(rt.session, rt.session->bytes);
+    rt.session = NULL;
+    rt_locks_reset();
+    uint32_t busy = t->busy, inside = t->inside;
+    struct rt_pending *pending = t->pending;
+    memset(t, 0, sizeof *t);
+    t->pending = pending;
+    t->busy = busy;
+    t->inside = inside;
+    if (!again) return;
+    for (uint32_t i = 0; i < rt.threads; i++) memset(&rt.slot[i], 0, sizeof rt.slot[i]);
+    rt.threads = 0;
+    rt.stamp = 0;
+    rt_chunks_reset();
+    rt_modules_forget();
+    start(parent);
+}
+
+RT_EXPORT pid_t fork(void) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return REAL(fork)();
+    int parent = getpid();
+    pid_t pid = REAL(fork)();
+    int saved = errno;
+    if (pid == 0) in_child(t, parent);
+    rt_leave(t);
+    errno = saved;
+    return pid;
+}
+
+/* A vfork child would run hooks in its parent's memory. */
+RT_EXPORT pid_t vfork(void) { return fork(); }
+
+/* ---- unloaded libraries ------------------------------------------------------------------- */
+
+RT_EXPORT int dlclose(void *handle) {
+    int result = REAL(dlclose)(handle);
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return result;
+    rt_modules_closed();
+    rt_leave(t);
+    return result;
+}
+
+/* ---- longjmp: the frames it jumps over are gone ------------------------------------------------ */
+
+static void jump(const struct __jmp_buf_tag *buffer) {
+    if (rt.mode == HD_SCHED_OFF) return;
+    /* glibc keeps the stack pointer at index 6, mangled with a per-process secret. */
+    uintptr_t sp = (uintptr_t)buffer->__jmpbuf[6], secret;
+    __asm__("ror $17, %0; mov %%fs:0x30, %1; xor %1, %0" : "+r"(sp), "=&r"(secret));
+    rt_frames_unwind(&rt_self, sp);
+}
+
+void __longjmp_chk(struct __jmp_buf_tag *buffer, int value) __attribute__((noreturn));
+
+RT_EXPORT void longjmp(jmp_buf buffer, int value) {
+    jump(buffer);
+    REAL(longjmp)(buffer, value);
+    __builtin_unreachable();
+}
+RT_EXPORT void _longjmp(jmp_buf buffer, int value) {
+    jump(buffer);
+    REAL(longjmp)(buffer, value);
+    __builtin_unreachable();
+}
+RT_EXPORT void siglongjmp(sigjmp_buf buffer, int value) {
+    jump(buffer);
+    REAL(siglongjmp)(buffer, value);
+    __builtin_unreachable();
+}
+RT_EXPORT void __longjmp_chk(struct __jmp_buf_tag *buffer, int value) {
+    jump(buffer);
+    REAL(__longjmp_chk)(buffer, value);
+    __builtin_unreachable();
+}

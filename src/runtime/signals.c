@@ -1,0 +1,203 @@
+/* Signal handlers of the program: wrapped, so that what they do is recorded, never in the middle of the
+ * runtime's own work, and with the baton held. A signal that comes at a bad moment is kept until the
+ * runtime is left. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+struct rt_pending {
+    uint64_t mask;
+    siginfo_t info[65];
+};
+
+volatile int rt_handlers_installed;
+
+static struct sigaction user[65];
+static bool wrapped[65];
+static struct rt_spin lock;
+
+static bool synchronous(int number) {
+    return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL ||
+           number == SIGTRAP || number == SIGABRT || number == SIGSYS;
+}
+
+static void call(int number, siginfo_t *info, void *context) {
+    rt_spin_lock(&lock);
+    struct sigaction action = user[number];
+    if (action.sa_flags & SA_RESETHAND) user[number].sa_handler = SIG_DFL;
+    rt_spin_unlock(&lock);
+    if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return;
+    if (action.sa_flags & SA_SIGINFO) action.sa_sigaction(number, info, context);
+    else action.sa_handler(number);
+}
+
+/* Runs a handler as part of the recorded thread. */
+static void run(struct rt_thread *t, int number, siginfo_t *info, void *context) {
+    int saved = errno;
+    bool outside = rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE;
+    t->busy++;
+    t->inside++;
+    if (outside) rt_sched_acquire(t);
+    rt_emit(t, HD_EV_HANDLER_ENTER, 0, (uint64_t)number, 0);
+    rt_new_epoch(t);
+    t->inside--;
+    t->busy--;
+    if (!(user[number].sa_flags & SA_RESTART)) t->handlers_run++;
+    errno = saved;
+    call(number, info, context);
+    saved = errno;
+    t->busy++;
+    t->inside++;
+    if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
+    rt_emit(t, HD_EV_HANDLER_LEAVE, 0, (uint64_t)number, 0);
+    rt_new_epoch(t);
+    t->inside--;
+    if (outside) {
+        t->busy--;
+        rt_sched_lend(t);
+        t->busy++;
+    }
+    t->busy--;
+    errno = saved;
+}
+
+static void wrapper(int number, siginfo_t *info, void *context) {
+    struct rt_thread *t = &rt_self;
+    if (rt.mode == HD_SCHED_OFF || t->state == RT_NEW || t->state == RT_DEAD ||
+        (t->busy && synchronous(number))) {
+        call(number, info, context);
+        return;
+    }
+    if (!t->busy && !rt_is_runtime_code(
+                        (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP])) {
+        run(t, number, info, context);
+        return;
+    }
+    if (!t->busy && synchronous(number)) {
+        run(t, number, info, context);
+        return;
+    }
+    if (t->pending == NULL) t->pending = rt_map(sizeof *t->pending);
+    t->pending->info[number] = *info;
+    __atomic_fetch_or(&t->pending->mask, 1ull << (number - 1), __ATOMIC_SEQ_CST);
+    t->signals_pending = 1;
+    /* In the few instructions of a hook that calls nothing nobody would look: make the next one look. */
+    if (!t->busy) t->limit = 0;
+}
+
+/* Handlers whose signals came at a bad moment. */
+void rt_leave_signals(struct rt_thread *t) {
+    t->signals_pending = 0;
+    struct rt_pending *pending = t->pending;
+    while (pending != NULL && pending->mask != 0) {
+        int number = __builtin_ctzll(pending->mask) + 1;
+        siginfo_t info = pending->info[number];
+        __atomic_fetch_and(&pending->mask, ~(1ull << (number - 1)), __ATOMIC_SEQ_CST);
+        ucontext_t context;
+        memset(&context, 0, sizeof context);
+        run(t, number, &info, &context);
+    }
+}
+
+/* The watchdog's request to a thread that computes in code without hooks. */
+static void nudge(int number, siginfo_t *info, void *context) {
+    (void)number;
+    (void)info;
+    int saved = errno;
+    struct rt_thread *t = &rt_self;
+    uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    if (t->state == RT_RUNNING && !t->busy && !rt_is_runtime_code(pc)) rt_sched_lend(t);
+    errno = saved;
+}
+
+void rt_signals_start(void) {
+    lock.word = 0;
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = nudge;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    sigfillset(&action.sa_mask);
+    REAL(sigaction)(RT_SIGNAL, &action, NULL);
+}
+
+static int set_action(int number, const struct sigaction *action, struct sigaction *old) {
+    if (rt.mode == HD_SCHED_OFF || number < 1 || number > 64)
+        return REAL(sigaction)(number, action, old);
+    if (number == RT_SIGNAL && rt.mode == HD_SCHED_SERIAL) { /* ours: pretend */
+        if (old != NULL) *old = user[number];
+        if (action != NULL) user[number] = *action;
+        return 0;
+    }
+    struct sigaction mine;
+    bool wrap = false;
+    if (action != NULL) {
+        mine = *action;
+        wrap = action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+        if (wrap) {
+            mine.sa_sigaction = wrapper;
+            mine.sa_flags |= SA_SIGINFO;
+            if (!synchronous(number)) rt_handlers_installed = 1;
+        }
+    }
+    rt_spin_lock(&lock);
+    struct sigaction before = user[number];
+    bool was_wrapped = wrapped[number];
+    if (action != NULL) {
+        user[number] = *action;
+        wrapped[number] = wrap;
+    }
+    rt_spin_unlock(&lock);
+    struct sigaction kernel;
+    int result = REAL(sigaction)(number, action != NULL ? &mine : NULL, &kernel);
+    if (result != 0 && action != NULL) {
+        rt_spin_lock(&lock);
+        user[number] = before;
+        wrapped[number] = was_wrapped;
+        rt_spin_unlock(&lock);
+    }
+    if (result == 0 && old != NULL) *old = was_wrapped ? before : kernel;
+    return result;
+}
+
+RT_EXPORT int sigaction(int number, const struct sigaction *restrict action,
+                        struct sigaction *restrict old) {
+    return set_action(number, action, old);
+}
+
+static sighandler_t set_handler(int number, sighandler_t handler, int flags) {
+    struct sigaction action, old;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = flags;
+    sigemptyset(&action.sa_mask);
+    if (set_action(number, &action, &old) != 0) return SIG_ERR;
+    return old.sa_handler;
+}
+
+RT_EXPORT sighandler_t signal(int number, sighandler_t handler) {
+    return set_handler(number, handler, SA_RESTART);
+}
+RT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) {
+    return set_handler(number, handler, SA_RESETHAND | SA_NODEFER);
+}
+
+/* The watchdog's signal stays deliverable. */
+static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy) {
+    if (set == NULL || how == SIG_UNBLOCK || rt.mode != HD_SCHED_SERIAL) return set;
+    *copy = *set;
+    sigdelset(copy, RT_SIGNAL);
+    return copy;
+}
+RT_EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
+    sigset_t copy;
+    return REAL(pthread_sigmask)(how, without_ours(how, set, &copy), old);
+}
+RT_EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
+    sigset_t copy;
+    return REAL(sigprocmask)(how, without_ours(how, set, &copy), old);
+}

@@ -1,0 +1,271 @@
+/* Locks: mutexes of all kinds, reader-writer locks, spin locks, and their C11 names. Under serial a
+ * thread that finds a lock taken is blocked in our scheduler and tries again when it is released; the
+ * real object is always taken and released too, so that code outside our view sees the truth. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <errno.h>
+#include <threads.h>
+
+/* ---- mutexes ------------------------------------------------------------------------------ */
+
+#define MUTEX_SHARED_BIT 128 /* in glibc's __kind: other processes may hold it */
+
+static bool errorcheck_own(const pthread_mutex_t *m, const struct rt_thread *t) {
+    return (m->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK_NP && m->__data.__owner == t->tid;
+}
+
+/* Takes the mutex; deadline NULL waits for ever. */
+static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
+                      const struct timespec *deadline, uintptr_t pc) {
+    int result = REAL(pthread_mutex_trylock)(m);
+    if (result != EBUSY) return result;
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) return EINVAL;
+    bool outside = rt.mode != HD_SCHED_SERIAL || (m->__data.__kind & MUTEX_SHARED_BIT) ||
+                   errorcheck_own(m, t);
+    if (outside) {
+        rt_block_enter(t);
+        result = deadline == NULL ? REAL(pthread_mutex_lock)(m)
+                                  : REAL(pthread_mutex_clocklock)(m, clock, deadline);
+        rt_block_leave(t);
+        return result;
+    }
+    while (result == EBUSY) {
+        t->wait_mutex = true;
+        bool in_time = rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)m, deadline, clock, pc);
+        t->wait_mutex = false;
+        result = REAL(pthread_mutex_trylock)(m);
+        if (result == EBUSY && !in_time) return ETIMEDOUT;
+    }
+    return result;
+}
+
+static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
+                      const struct timespec *deadline, unsigned flags, uintptr_t pc) {
+    int result = mutex_take(t, m, clock, deadline, pc);
+    if (result == 0 || result == EOWNERDEAD)
+        rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
+    else if (result == ETIMEDOUT)
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX, (uintptr_t)m, pc);
+    return result;
+}
+
+static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags, uintptr_t pc) {
+    int kind = m->__data.__kind & 3;
+    bool checked = kind == PTHREAD_MUTEX_ERRORCHECK_NP || kind == PTHREAD_MUTEX_RECURSIVE_NP;
+    if (checked && m->__data.__owner != t->tid) return REAL(pthread_mutex_unlock)(m); /* EPERM */
+    rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
+    int result = REAL(pthread_mutex_unlock)(m);
+    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)m, false);
+    return result;
+}
+
+static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
+    int result = REAL(pthread_mutex_trylock)(m);
+    if (result == 0 || result == EOWNERDEAD)
+        rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_TRY, (uintptr_t)m, pc);
+    else if (result == EBUSY)
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX, (uintptr_t)m, pc);
+    return result;
+}
+
+/* For condition variables. */
+int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
+    return mutex_unlock(t, m, HD_LOCK_BY_WAIT, pc);
+}
+int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
+    return mutex_lock(t, m, 0, NULL, HD_LOCK_BY_WAIT, pc);
+}
+
+#define INTERCEPT(call, body)                                                                    \
+    struct rt_thread *t = rt_enter();                                                            \
+    if (t == NULL) return REAL call;                                                             \
+    int result = body;                                                                           \
+    rt_leave(t);                                                                                 \
+    return result
+
+RT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
+    INTERCEPT((pthread_mutex_lock)(m), mutex_lock(t, m, 0, NULL, 0, RT_CALLER));
+}
+RT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
+    INTERCEPT((pthread_mutex_trylock)(m), mutex_trylock(t, m, RT_CALLER));
+}
+RT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict m,
+                                      const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_mutex_timedlock)(m, deadline),
+              mutex_lock(t, m, CLOCK_REALTIME, deadline, HD_LOCK_BY_TRY, RT_CALLER));
+}
+RT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clock,
+                                      const struct timespec *restrict deadline) {
+    if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
+    INTERCEPT((pthread_mutex_clocklock)(m, clock, deadline),
+              mutex_lock(t, m, clock, deadline, HD_LOCK_BY_TRY, RT_CALLER));
+}
+RT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
+    INTERCEPT((pthread_mutex_unlock)(m), mutex_unlock(t, m, 0, RT_CALLER));
+}
+
+static int to_c11(int error) {
+    switch (error) {
+    case 0: return thrd_success;
+    case EBUSY: return thrd_busy;
+    case ETIMEDOUT: return thrd_timedout;
+    case ENOMEM: return thrd_nomem;
+    default: return thrd_error;
+    }
+}
+
+RT_EXPORT int mtx_lock(mtx_t *m) {
+    INTERCEPT((mtx_lock)(m), to_c11(mutex_lock(t, (pthread_mutex_t *)m, 0, NULL, 0, RT_CALLER)));
+}
+RT_EXPORT int mtx_trylock(mtx_t *m) {
+    INTERCEPT((mtx_trylock)(m), to_c11(mutex_trylock(t, (pthread_mutex_t *)m, RT_CALLER)));
+}
+RT_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict deadline) {
+    INTERCEPT((mtx_timedlock)(m, deadline),
+              to_c11(mutex_lock(t, (pthread_mutex_t *)m, CLOCK_REALTIME, deadline, HD_LOCK_BY_TRY,
+                                RT_CALLER)));
+}
+RT_EXPORT int mtx_unlock(mtx_t *m) {
+    INTERCEPT((mtx_unlock)(m), to_c11(mutex_unlock(t, (pthread_mutex_t *)m, 0, RT_CALLER)));
+}
+
+/* ---- reader-writer locks ------------------------------------------------------------------ */
+
+static int rwlock_try(pthread_rwlock_t *l, bool write) {
+    return write ? REAL(pthread_rwlock_trywrlock)(l) : REAL(pthread_rwlock_tryrdlock)(l);
+}
+
+static int rwlock_real(pthread_rwlock_t *l, bool write, clockid_t clock,
+                       const struct timespec *deadline) {
+    if (deadline == NULL)
+        return write ? REAL(pthread_rwlock_wrlock)(l) : REAL(pthread_rwlock_rdlock)(l);
+    return write ? REAL(pthread_rwlock_clockwrlock)(l, clock, deadline)
+                 : REAL(pthread_rwlock_clockrdlock)(l, clock, deadline);
+}
+
+static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
+                       const struct timespec *deadline, uintptr_t pc) {
+    int result = rwlock_try(l, write);
+    if (result != EBUSY) return result;
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) return EINVAL;
+    if (rt.mode != HD_SCHED_SERIAL || l->__data.__shared) {
+        rt_block_enter(t);
+        result = rwlock_real(l, write, clock, deadline);
+        rt_block_leave(t);
+        return result;
+    }
+    /* The C library sees that a thread asks again for what it has written-locked itself. */
+    if (l->__data.__cur_writer == t->tid) return rwlock_real(l, write, clock, deadline);
+    while (result == EBUSY) {
+        bool in_time = rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)l, deadline, clock, pc);
+        result = rwlock_try(l, write);
+        if (result == EBUSY && !in_time) return ETIMEDOUT;
+    }
+    return result;
+}
+
+static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
+                       const struct timespec *deadline, uintptr_t pc) {
+    int result = rwlock_take(t, l, write, clock, deadline, pc);
+    unsigned flags = HD_LOCK_RWLOCK | (deadline != NULL ? HD_LOCK_BY_TRY : 0);
+    if (result == 0)
+        rt_emit_sync(t, write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, flags, (uintptr_t)l, pc);
+    else if (result == ETIMEDOUT)
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
+    return result;
+}
+
+static int rwlock_trylock(struct rt_thread *t, pthread_rwlock_t *l, bool write, uintptr_t pc) {
+    int result = rwlock_try(l, write);
+    if (result == 0)
+        rt_emit_sync(t, write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, HD_LOCK_RWLOCK | HD_LOCK_BY_TRY,
+                     (uintptr_t)l, pc);
+    else if (result == EBUSY)
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
+    return result;
+}
+
+static int rwlock_unlock(struct rt_thread *t, pthread_rwlock_t *l, uintptr_t pc) {
+    bool write = l->__data.__cur_writer == t->tid;
+    rt_emit_sync(t, write ? HD_EV_RELEASE : HD_EV_READ_RELEASE, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
+    int result = REAL(pthread_rwlock_unlock)(l);
+    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)l, true);
+    return result;
+}
+
+RT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
+    INTERCEPT((pthread_rwlock_rdlock)(l), rwlock_lock(t, l, false, 0, NULL, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
+    INTERCEPT((pthread_rwlock_wrlock)(l), rwlock_lock(t, l, true, 0, NULL, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
+    INTERCEPT((pthread_rwlock_tryrdlock)(l), rwlock_trylock(t, l, false, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l) {
+    INTERCEPT((pthread_rwlock_trywrlock)(l), rwlock_trylock(t, l, true, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict l,
+                                         const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_rwlock_timedrdlock)(l, deadline),
+              rwlock_lock(t, l, false, CLOCK_REALTIME, deadline, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict l,
+                                         const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_rwlock_timedwrlock)(l, deadline),
+              rwlock_lock(t, l, true, CLOCK_REALTIME, deadline, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict l, clockid_t clock,
+                                         const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_rwlock_clockrdlock)(l, clock, deadline),
+              rwlock_lock(t, l, false, clock, deadline, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict l, clockid_t clock,
+                                         const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_rwlock_clockwrlock)(l, clock, deadline),
+              rwlock_lock(t, l, true, clock, deadline, RT_CALLER));
+}
+RT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
+    INTERCEPT((pthread_rwlock_unlock)(l), rwlock_unlock(t, l, RT_CALLER));
+}
+
+/* ---- spin locks --------------------------------------------------------------------------- */
+
+static int spin_lock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
+    int result = 0;
+    if (rt.mode == HD_SCHED_SERIAL) {
+        while ((result = REAL(pthread_spin_trylock)(l)) == EBUSY)
+            rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)l, NULL, 0, pc);
+    } else {
+        rt_block_enter(t);
+        result = REAL(pthread_spin_lock)(l);
+        rt_block_leave(t);
+    }
+    if (result == 0) rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_SPIN, (uintptr_t)l, pc);
+    return result;
+}
+
+static int spin_trylock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
+    int result = REAL(pthread_spin_trylock)(l);
+    unsigned flags = HD_LOCK_SPIN | (result == 0 ? HD_LOCK_BY_TRY : 0);
+    rt_emit_sync(t, result == 0 ? HD_EV_ACQUIRE : HD_EV_TRY_FAILED, flags, (uintptr_t)l, pc);
+    return result;
+}
+
+static int spin_unlock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
+    rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_SPIN, (uintptr_t)l, pc);
+    int result = REAL(pthread_spin_unlock)(l);
+    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)l, false);
+    return result;
+}
+
+RT_EXPORT int pthread_spin_lock(pthread_spinlock_t *l) {
+    INTERCEPT((pthread_spin_lock)(l), spin_lock(t, l, RT_CALLER));
+}
+RT_EXPORT int pthread_spin_trylock(pthread_spinlock_t *l) {
+    INTERCEPT((pthread_spin_trylock)(l), spin_trylock(t, l, RT_CALLER));
+}
+RT_EXPORT int pthread_spin_unlock(pthread_spinlock_t *l) {
+    INTERCEPT((pthread_spin_unlock)(l), spin_unlock(t, l, RT_CALLER));
+}

@@ -1,0 +1,336 @@
+/* Condition variables, barriers and semaphores. Under serial they are carried out by the scheduler:
+ * which signal woke which wait, and who is waiting, is known exactly. Objects shared between processes
+ * go to the C library in both modes. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <threads.h>
+
+/* ---- process-shared objects --------------------------------------------------------------- */
+
+static bool any_shared; /* none so far: no need to look */
+
+static void note_shared(const void *address) {
+    struct rt_object *object = rt_object_get((uintptr_t)address);
+    object->type |= RT_OBJECT_SHARED;
+    rt_object_put(object);
+    any_shared = true;
+}
+
+static bool is_shared(const void *address) {
+    if (!any_shared) return false;
+    struct rt_object *object = rt_object_get((uintptr_t)address);
+    bool shared = object->type & RT_OBJECT_SHARED;
+    rt_object_put(object);
+    return shared;
+}
+
+static bool serial_here(const void *address) {
+    return rt.mode == HD_SCHED_SERIAL && !is_shared(address);
+}
+
+/* ---- condition variables ------------------------------------------------------------------ */
+
+RT_EXPORT int pthread_cond_init(pthread_cond_t *restrict c,
+                                const pthread_condattr_t *restrict attributes) {
+    int result = REAL(pthread_cond_init)(c, attributes);
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (result == 0 && attributes != NULL) {
+        pthread_condattr_getpshared(attributes, &shared);
+        clockid_t clock = CLOCK_REALTIME;
+        pthread_condattr_getclock(attributes, &clock);
+        struct rt_object *object = rt_object_get((uintptr_t)c);
+        object->extra = (uint32_t)clock;
+        rt_object_put(object);
+        if (shared == PTHREAD_PROCESS_SHARED) note_shared(c);
+    }
+    return result;
+}
+
+RT_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {
+    rt_object_drop((uintptr_t)c);
+    return REAL(pthread_cond_destroy)(c);
+}
+
+static clockid_t cond_clock(const pthread_cond_t *c) {
+    struct rt_object *object = rt_object_get((uintptr_t)c);
+    clockid_t clock = (clockid_t)object->extra;
+    rt_object_put(object);
+    return clock;
+}
+
+static uint64_t last_signal(const pthread_cond_t *c) {
+    struct rt_object *object = rt_object_get((uintptr_t)c);
+    uint64_t number = object->round;
+    rt_object_put(object);
+    return number;
+}
+
+static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                     const struct timespec *deadline, uintptr_t pc) {
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) return EINVAL;
+    if (serial_here(c)) {
+        int result = rt_mutex_release(t, m, pc);
+        if (result != 0) return result;
+        t->woken = false;
+        bool in_time = true;
+        /* The signal that ends the wait writes the WAIT event itself, right after its own. */
+        while (!t->woken && in_time && !t->cancelled)
+            in_time = rt_sched_block(t, HD_WAIT_COND, (uintptr_t)c, deadline, clock, pc);
+        bool late = !t->woken && !in_time;
+        if (late) rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
+        result = rt_mutex_acquire(t, m, pc);
+        if (!t->woken) rt_cancel_point(t);
+        return late && result == 0 ? ETIMEDOUT : result;
+    }
+    rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)m, pc);
+    uint64_t before = last_signal(c);
+    rt_block_enter(t);
+    int result = deadline == NULL ? REAL(pthread_cond_wait)(c, m)
+                                  : REAL(pthread_cond_clockwait)(c, m, clock, deadline);
+    rt_block_leave(t);
+    uint64_t after = last_signal(c);
+    if (result == 0 && after != before)
+        rt_emit_sync_extra(t, HD_EV_WAIT, 0, (uintptr_t)c, after, pc);
+    else if (result == ETIMEDOUT)
+        rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
+    rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)m, pc);
+    return result;
+}
+
+static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr_t pc) {
+    unsigned kind = all ? HD_EV_BROADCAST : HD_EV_SIGNAL;
+    if (!serial_here(c)) {
+        struct rt_object *object = rt_object_get((uintptr_t)c);
+        uint32_t number = atomic_fetch_add(&rt.signals, 1) + 1;
+        rt_emit_sync_extra(t, kind, 0, (uintptr_t)c, number, pc);
+        object->round = number;
+        rt_object_put(object);
+    } else {
+        uint32_t number = atomic_fetch_add(&rt.signals, 1) + 1;
+        rt_emit_sync_extra(t, kind, 0, (uintptr_t)c, number, pc);
+        struct rt_thread *waiter;
+        while ((waiter = rt_sched_wake_one(HD_WAIT_COND, (uintptr_t)c)) != NULL) {
+            rt_emit_as(t, waiter);
+            rt_emit_extra(waiter, number);
+            rt_emit(waiter, HD_EV_WAIT, 0, (uintptr_t)c, rt_site(waiter, waiter->wait_pc));
+            rt_new_epoch(waiter);
+            rt_emit_back(t, waiter);
+            if (!all) break;
+        }
+    }
+    return all ? REAL(pthread_cond_broadcast)(c) : REAL(pthread_cond_signal)(c);
+}
+
+#define INTERCEPT(call, body)                                                                    \
+    struct rt_thread *t = rt_enter();                                                            \
+    if (t == NULL) return REAL call;                                                             \
+    int result = body;                                                                           \
+    rt_leave(t);                                                                                 \
+    return result
+
+RT_EXPORT int pthread_cond_wait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m) {
+    INTERCEPT((pthread_cond_wait)(c, m), cond_wait(t, c, m, 0, NULL, RT_CALLER));
+}
+RT_EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+                                     const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_cond_timedwait)(c, m, deadline),
+              cond_wait(t, c, m, cond_clock(c), deadline, RT_CALLER));
+}
+RT_EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
+                                     clockid_t clock, const struct timespec *restrict deadline) {
+    INTERCEPT((pthread_cond_clockwait)(c, m, clock, deadline),
+              cond_wait(t, c, m, clock, deadline, RT_CALLER));
+}
+RT_EXPORT int pthread_cond_signal(pthread_cond_t *c) {
+    INTERCEPT((pthread_cond_signal)(c), cond_signal(t, c, false, RT_CALLER));
+}
+RT_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) {
+    INTERCEPT((pthread_cond_broadcast)(c), cond_signal(t, c, true, RT_CALLER));
+}
+
+static int to_c11(int error) {
+    return error == 0 ? thrd_success : error == ETIMEDOUT ? thrd_timedout : thrd_error;
+}
+
+RT_EXPORT int cnd_wait(cnd_t *c, mtx_t *m) {
+    INTERCEPT((cnd_wait)(c, m), to_c11(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, 0,
+                                                 NULL, RT_CALLER)));
+}
+RT_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
+                            const struct timespec *restrict deadline) {
+    INTERCEPT((cnd_timedwait)(c, m, deadline),
+              to_c11(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, CLOCK_REALTIME,
+                               deadline, RT_CALLER)));
+}
+RT_EXPORT int cnd_signal(cnd_t *c) {
+    INTERCEPT((cnd_signal)(c), to_c11(cond_signal(t, (pthread_cond_t *)c, false, RT_CALLER)));
+}
+RT_EXPORT int cnd_broadcast(cnd_t *c) {
+    INTERCEPT((cnd_broadcast)(c), to_c11(cond_signal(t, (pthread_cond_t *)c, true, RT_CALLER)));
+}
+
+/* ---- barriers ----------------------------------------------------------------------------- */
+
+RT_EXPORT int pthread_barrier_init(pthread_barrier_t *restrict b,
+                                   const pthread_barrierattr_t *restrict attributes,
+                                   unsigned count) {
+    int result = REAL(pthread_barrier_init)(b, attributes, count);
+    if (result != 0) return result;
+    int shared = PTHREAD_PROCESS_PRIVATE;
+    if (attributes != NULL) pthread_barrierattr_getpshared(attributes, &shared);
+    struct rt_object *object = rt_object_get((uintptr_t)b);
+    object->type = RT_OBJECT_BARRIER;
+    object->value = count;
+    object->extra = 0;
+    object->round = object->done = 0;
+    rt_object_put(object);
+    if (shared == PTHREAD_PROCESS_SHARED) note_shared(b);
+    return 0;
+}
+
+RT_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
+    int result = REAL(pthread_barrier_destroy)(b);
+    if (result == 0) rt_object_drop((uintptr_t)b);
+    return result;
+}
+
+static int barrier_wait(struct rt_thread *t, pthread_barrier_t *b, uintptr_t pc) {
+    struct rt_object *object = rt_object_get((uintptr_t)b);
+    if (object->value == 0) { /* initialised before we were there */
+        rt_object_put(object);
+        rt_block_enter(t);
+        int result = REAL(pthread_barrier_wait)(b);
+        rt_block_leave(t);
+        return result;
+    }
+    if (object->extra == 0) object->round = atomic_fetch_add(&rt.rounds, 1) + 1;
+    uint64_t round = object->round;
+    bool last = ++object->extra == object->value;
+    if (last) {
+        object->extra = 0;
+        object->done = round;
+    }
+    rt_emit_sync_extra(t, HD_EV_BARRIER_ARRIVE, 0, (uintptr_t)b, round, pc);
+    rt_object_put(object);
+    int result = last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+    if (!serial_here(b)) {
+        rt_block_enter(t);
+        result = REAL(pthread_barrier_wait)(b);
+        rt_block_leave(t);
+    } else if (last) {
+        rt_sched_wake(HD_WAIT_BARRIER, (uintptr_t)b, true);
+    } else {
+        for (bool open = true; open;) {
+            rt_sched_block(t, HD_WAIT_BARRIER, (uintptr_t)b, NULL, 0, pc);
+            object = rt_object_get((uintptr_t)b);
+            open = object->value != 0 && object->done < round;
+            rt_object_put(object);
+        }
+    }
+    rt_emit_sync_extra(t, HD_EV_BARRIER_LEAVE, 0, (uintptr_t)b, round, pc);
+    return result;
+}
+
+RT_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
+    INTERCEPT((pthread_barrier_wait)(b), barrier_wait(t, b, RT_CALLER));
+}
+
+/* ---- semaphores --------------------------------------------------------------------------- */
+
+RT_EXPORT int sem_init(sem_t *s, int shared, unsigned value) {
+    struct rt_thread *t = rt_enter();
+    int result = REAL(sem_init)(s, shared, value);
+    if (result == 0 && shared) note_shared(s);
+    if (t == NULL) return result;
+    if (result == 0) rt_emit_sync_extra(t, HD_EV_SEM_INIT, 0, (uintptr_t)s, value, RT_CALLER);
+    rt_leave(t);
+    return result;
+}
+
+RT_EXPORT sem_t *sem_open(const char *name, int flags, ...) {
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
+    unsigned value = flags & O_CREAT ? va_arg(arguments, unsigned) : 0;
+    va_end(arguments);
+    sem_t *s = REAL(sem_open)(name, flags, mode, value);
+    if (s != SEM_FAILED) note_shared(s);
+    return s;
+}
+
+RT_EXPORT int sem_destroy(sem_t *s) {
+    if (is_shared(s)) rt_object_drop((uintptr_t)s);
+    return REAL(sem_destroy)(s);
+}
+
+static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock, const struct timespec *deadline,
+                    uintptr_t pc) {
+    if (REAL(sem_trywait)(s) == 0) return 0;
+    if (errno != EAGAIN) return -1;
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (!serial_here(s)) {
+        rt_block_enter(t);
+        int result = deadline == NULL ? REAL(sem_wait)(s) : REAL(sem_clockwait)(s, clock, deadline);
+        int saved = errno;
+        rt_block_leave(t);
+        errno = saved;
+        return result;
+    }
+    uint32_t handlers = t->handlers_run;
+    for (;;) {
+        bool in_time = rt_sched_block(t, HD_WAIT_SEM, (uintptr_t)s, deadline, clock, pc);
+        if (REAL(sem_trywait)(s) == 0) return 0;
+        rt_cancel_point(t);
+        if (!in_time || t->handlers_run != handlers) {
+            errno = in_time ? EINTR : ETIMEDOUT;
+            return -1;
+        }
+    }
+}
+
+static int sem_down(struct rt_thread *t, sem_t *s, clockid_t clock, const struct timespec *deadline,
+                    uintptr_t pc) {
+    int saved = errno, result = sem_take(t, s, clock, deadline, pc);
+    if (result != 0) return result;
+    rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
+    errno = saved;
+    return 0;
+}
+
+RT_EXPORT int sem_wait(sem_t *s) {
+    INTERCEPT((sem_wait)(s), sem_down(t, s, 0, NULL, RT_CALLER));
+}
+RT_EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict deadline) {
+    INTERCEPT((sem_timedwait)(s, deadline), sem_down(t, s, CLOCK_REALTIME, deadline, RT_CALLER));
+}
+RT_EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock,
+                            const struct timespec *restrict deadline) {
+    INTERCEPT((sem_clockwait)(s, clock, deadline), sem_down(t, s, clock, deadline, RT_CALLER));
+}
+
+static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
+    int result = REAL(sem_trywait)(s);
+    if (result == 0) rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
+    return result;
+}
+RT_EXPORT int sem_trywait(sem_t *s) {
+    INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER));
+}
+
+static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
+    rt_emit_sync(t, HD_EV_POST, 0, (uintptr_t)s, pc);
+    int result = REAL(sem_post)(s);
+    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_SEM, (uintptr_t)s, false);
+    return result;
+}
+RT_EXPORT int sem_post(sem_t *s) {
+    INTERCEPT((sem_post)(s), sem_up(t, s, RT_CALLER));
+}

@@ -1,0 +1,438 @@
+/* The recording parent: see recorder.h. Everything it reads from shared memory may have been scribbled
+ * over by the program under test, so lengths and indices are checked as if they came from a file. */
+#define _GNU_SOURCE
+#include "trace/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+struct session {
+    struct hd_wire_session *memory;
+    size_t bytes;
+    uint32_t chunk_count; /* copied when it was opened: the target can't change it afterwards */
+    pid_t pid;
+    int pidfd;
+    struct hd_writer *writer;
+    struct hd_recorded *recorded;
+    uint32_t modules_written;
+    bool has_branches;
+    bool done;
+};
+
+struct recorder {
+    const struct hd_record_options *options;
+    struct hd_record_result *result;
+    struct hd_wire_channel *channel;
+    int channel_fd;
+    pid_t child;
+    bool child_done;
+    struct session session[HD_RECORD_MAX];
+    struct hd_error *error;
+    bool failed; /* *error is filled in: the trace is lost, the program may go on */
+};
+
+/* ---- signals: the parent outlives its child ------------------------------------------------ */
+
+static volatile sig_atomic_t forward;
+
+static void on_signal(int number, siginfo_t *info, void *context) {
+    (void)context;
+    /* From a terminal the child's group has it already. */
+    if (number != SIGCHLD && info->si_code <= 0) forward = number;
+}
+
+static const int caught[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+#define CAUGHT (sizeof caught / sizeof *caught)
+
+static void catch_signals(struct sigaction *old) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    forward = 0;
+    for (unsigned i = 0; i < CAUGHT; i++) sigaction(caught[i], &action, &old[i]);
+}
+static void restore_signals(const struct sigaction *old) {
+    for (unsigned i = 0; i < CAUGHT; i++) sigaction(caught[i], &old[i], NULL);
+}
+
+/* ---- starting the program ------------------------------------------------------------------- */
+
+static bool open_channel(struct recorder *r) {
+    r->channel_fd = (int)syscall(SYS_memfd_create, "heddle-channel", 1u /* MFD_CLOEXEC */);
+    if (r->channel_fd < 0 || ftruncate(r->channel_fd, sizeof *r->channel) != 0)
+        return hd_fail(r->error, HD_ERR_IO, "cannot make shared memory: %s", strerror(errno));
+    r->channel = mmap(NULL, sizeof *r->channel, PROT_READ | PROT_WRITE, MAP_SHARED, r->channel_fd, 0);
+    if (r->channel == MAP_FAILED) {
+        r->channel = NULL;
+        return hd_fail(r->error, HD_ERR_IO, "cannot map shared memory: %s", strerror(errno));
+    }
+    r->channel->version = HD_WIRE_VERSION;
+    r->channel->options = r->options->wire;
+    __atomic_store_n(&r->channel->magic, HD_WIRE_MAGIC, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool start_child(struct recorder *r, const struct sigaction *old) {
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return hd_fail(r->error, HD_ERR_IO, "cannot make a pipe: %s", strerror(errno));
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), r->channel_fd);
+    pid_t parent = getpid();
+    fflush(NULL);
+    r->child = fork();
+    if (r->child == 0) {
+        restore_signals(old);
+        setenv(HD_CHANNEL_ENV, path, 1);
+        /* The same addresses in every run, where the system allows it. */
+        if (!r->options->keep_aslr) {
+            int persona = personality(0xffffffff);
+            if (persona != -1) personality((unsigned long)persona | ADDR_NO_RANDOMIZE);
+        }
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(127);
+        execvp(r->options->argv[0], r->options->argv);
+        int why = errno;
+        ssize_t ignored = write(report[1], &why, sizeof why);
+        (void)ignored;
+        _exit(127);
+    }
+    int saved = errno, why = 0;
+    close(report[1]);
+    if (r->child < 0) {
+        close(report[0]);
+        return hd_fail(r->error, HD_ERR_IO, "cannot start a process: %s", strerror(saved));
+    }
+    ssize_t got;
+    do got = read(report[0], &why, sizeof why);
+    while (got < 0 && errno == EINTR);
+    close(report[0]);
+    if (got != sizeof why) return true;
+    while (waitpid(r->child, NULL, 0) < 0 && errno == EINTR) {}
+    r->child = -1;
+    return hd_fail(r->error, HD_ERR_USAGE, "cannot run %s: %s", r->options->argv[0], strerror(why));
+}
+
+/* ---- sessions --------------------------------------------------------------------------------- */
+
+/* app.hdt, then app.1.hdt, app.2.hdt for further processes. */
+static char *session_path(const char *output, unsigned index) {
+    char *path = NULL;
+    if (index == 0) return strdup(output);
+    const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
+    if (dot == NULL || (slash != NULL && dot < slash)) dot = output + strlen(output);
+    if (asprintf(&path, "%.*s.%u%s", (int)(dot - output), output, index, dot) < 0) return NULL;
+    return path;
+}
+
+static struct hd_wire_session *map_session(pid_t pid, int fd, size_t *bytes) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+    int own = open(path, O_RDWR | O_CLOEXEC);
+    if (own < 0) return NULL;
+    off_t size = lseek(own, 0, SEEK_END);
+    struct hd_wire_session *memory = NULL;
+    if (size >= (off_t)hd_wire_session_bytes(1) &&
+        size <= (off_t)hd_wire_session_bytes(HD_MAX_CHUNKS)) {
+        memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+        if (memory == MAP_FAILED) memory = NULL;
+    }
+    close(own);
+    *bytes = (size_t)size;
+    if (memory != NULL && (memory->magic != HD_WIRE_MAGIC || memory->version != HD_WIRE_VERSION ||
+                           memory->chunk_count == 0 || memory->chunk_count > HD_MAX_CHUNKS ||
+                           hd_wire_session_bytes(memory->chunk_count) > (size_t)size)) {
+        munmap(memory, (size_t)size);
+        memory = NULL;
+    }
+    return memory;
+}
+
+static bool accept_session(struct recorder *r, pid_t pid, int fd) {
+    struct hd_record_result *result = r->result;
+    if (r->failed || result->count == HD_RECORD_MAX) return false;
+    struct session *s = &r->session[result->count];
+    memset(s, 0, sizeof *s);
+    s->memory = map_session(pid, fd, &s->bytes);
+    if (s->memory == NULL) return false;
+    s->chunk_count = s->memory->chunk_count;
+    s->pid = pid;
+    struct hd_recorded *recorded = &result->recorded[result->count];
+    *recorded = (struct hd_recorded){.pid = pid};
+    recorded->path = session_path(r->options->output, result->count);
+    struct hd_trace_about about = {
+        .command = r->options->command, .pid = pid, .options = r->options->wire};
+    if (recorded->path != NULL) s->writer = hd_writer_open(recorded->path, &about, r->error);
+    if (s->writer == NULL) {
+        r->failed = true;
+        free(recorded->path);
+        recorded->path = NULL;
+        munmap(s->memory, s->bytes);
+        return false;
+    }
+    s->pidfd = pid == r->child ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
+    s->recorded = recorded;
+    result->count++;
+    return true;
+}
+
+static void answer_requests(struct recorder *r) {
+    for (unsigned i = 0; i < HD_CHANNEL_SLOTS; i++) {
+        struct hd_wire_slot *slot = &r->channel->slot[i];
+        if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != HD_SLOT_ASKED) continue;
+        bool wanted = r->result->count == 0 || r->options->wire.children;
+        bool yes = wanted && accept_session(r, slot->pid, slot->fd);
+        if (!yes) r->result->refused++;
+        __atomic_store_n(&slot->state, yes ? HD_SLOT_YES : HD_SLOT_NO, __ATOMIC_RELEASE);
+        syscall(SYS_futex, &slot->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+    }
+}
+
+/* ---- draining ---------------------------------------------------------------------------------- */
+
+static void session_failed(struct recorder *r, struct session *s) {
+    if (s->writer != NULL) hd_writer_abandon(s->writer);
+    s->writer = NULL;
+    r->failed = true;
+    __atomic_store_n(&s->memory->parent_gone, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&s->memory->freed, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &s->memory->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Events of a chunk end at its first zero head. */
+static size_t chunk_events(const struct hd_wire_chunk *chunk) {
+    size_t low = 0, high = HD_CHUNK_EVENTS;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (__atomic_load_n(&chunk->event[middle].head, __ATOMIC_ACQUIRE) != 0) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+static bool write_modules(struct recorder *r, struct session *s) {
+    uint32_t count = __atomic_load_n(&s->memory->module_count, __ATOMIC_ACQUIRE);
+    if (count > HD_MAX_MODULES) count = HD_MAX_MODULES;
+    for (; s->modules_written < count; s->modules_written++) {
+        struct hd_wire_module from = s->memory->module[s->modules_written];
+        char path[4096] = "";
+        if (from.path < HD_STRINGS_BYTES) {
+            size_t most = HD_STRINGS_BYTES - from.path;
+            if (most > sizeof path - 1) most = sizeof path - 1;
+            strncat(path, s->memory->strings + from.path, most);
+        }
+        struct hd_trace_module module = {.path = path,
+                                         .text_lo = from.text_lo,
+                                         .text_hi = from.text_hi,
+                                         .bias = from.bias,
+                                         .image_lo = from.image_lo,
+                                         .image_hi = from.image_hi,
+                                         .site_base = from.site_base,
+                                         .build_id_length = from.build_id_length};
+        if (module.build_id_length > sizeof module.build_id) module.build_id_length = 0;
+        memcpy(module.build_id, from.build_id, sizeof module.build_id);
+        if (!hd_writer_module(s->writer, &module, r->error)) return false;
+    }
+    return true;
+}
+
+struct pending {
+    uint32_t stream, sequence;
+    struct hd_wire_chunk *chunk;
+};
+static int by_sequence(const void *a, const void *b) {
+    const struct pending *x = a, *y = b;
+    if (x->stream != y->stream) return x->stream < y->stream ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static bool write_chunk(struct recorder *r, struct session *s, const struct pending *p) {
+    size_t count = chunk_events(p->chunk);
+    if (!s->has_branches) {
+        uint64_t any = 0;
+        for (size_t i = 0; i < count; i++) any |= p->chunk->event[i].tail >> 48;
+        s->has_branches = any != 0;
+    }
+    s->recorded->wire_events += count;
+    return count == 0 || hd_writer_events(s->writer, p->stream, p->chunk->event, count, r->error);
+}
+
+/* Writes what is full, or at the end everything; true if there was something. */
+static bool drain(struct recorder *r, struct session *s, bool all) {
+    if (s->writer == NULL) return false;
+    struct pending pending[HD_MAX_CHUNKS];
+    size_t found = 0;
+    uint32_t used = __atomic_load_n(&s->memory->chunks_used, __ATOMIC_ACQUIRE);
+    if (used > s->chunk_count) used = s->chunk_count;
+    for (uint32_t i = 0; i < used; i++) {
+        struct hd_wire_chunk *chunk = hd_wire_chunk(s->memory, i);
+        uint32_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
+        if (state == HD_CHUNK_FULL || (all && state == HD_CHUNK_OPEN))
+            pending[found++] = (struct pending){chunk->stream, chunk->sequence, chunk};
+    }
+    if (found == 0) return false;
+    qsort(pending, found, sizeof *pending, by_sequence);
+    if (!write_modules(r, s)) {
+        session_failed(r, s);
+        return true;
+    }
+    for (size_t i = 0; i < found; i++) {
+        if (!write_chunk(r, s, &pending[i])) {
+            session_failed(r, s);
+            return true;
+        }
+        struct hd_wire_chunk *chunk = pending[i].chunk;
+        memset((char *)chunk + sizeof chunk->state, 0, sizeof *chunk - sizeof chunk->state);
+        __atomic_fetch_sub(&s->memory->full_chunks, 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&chunk->state, HD_CHUNK_FREE, __ATOMIC_RELEASE);
+        __atomic_fetch_add(&s->memory->freed, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &s->memory->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    }
+    return true;
+}
+
+/* The session's process is gone: what is left in memory is all there will ever be. */
+static void finish_session(struct recorder *r, struct session *s, const int *wait_status) {
+    s->done = true;
+    while (drain(r, s, true)) {}
+    struct hd_wire_session *memory = s->memory;
+    struct hd_trace_end *end = &s->recorded->end;
+    *end = (struct hd_trace_end){.whole = true,
+                                 .deadlocked = memory->deadlocked != 0,
+                                 .lost_events = memory->lost_events};
+    if (wait_status != NULL && WIFEXITED(*wait_status)) {
+        end->exited = true;
+        end->status = WEXITSTATUS(*wait_status);
+    } else if (wait_status != NULL && WIFSIGNALED(*wait_status)) {
+        end->signaled = true;
+        end->status = WTERMSIG(*wait_status);
+    } else if (memory->ended) {
+        end->exited = true;
+        end->status = memory->exit_status;
+    }
+    if (s->writer != NULL && !write_modules(r, s)) session_failed(r, s);
+    if (s->writer != NULL && !hd_writer_finish(s->writer, end, s->has_branches, r->error))
+        r->failed = true;
+    s->writer = NULL;
+    if (s->pidfd >= 0) close(s->pidfd);
+    munmap(memory, s->bytes);
+    s->memory = NULL;
+}
+
+static bool process_gone(const struct session *s) {
+    if (s->pidfd < 0) return kill(s->pid, 0) != 0 && errno == ESRCH;
+    struct pollfd wait = {.fd = s->pidfd, .events = POLLIN};
+    return poll(&wait, 1, 0) > 0;
+}
+
+static void forward_signal(struct recorder *r) {
+    int number = forward;
+    if (number == 0) return;
+    forward = 0;
+    if (!r->child_done) kill(r->child, number);
+    for (unsigned i = 0; i < r->result->count; i++)
+        if (!r->session[i].done && r->session[i].pid != r->child) kill(r->session[i].pid, number);
+}
+
+/* Sleeps until a chunk is full or something else may have happened. */
+static void wait_for_work(struct recorder *r, unsigned idle) {
+    long most = idle < 20 ? 1000000 : 5000000;
+    struct timespec wait = {0, most};
+    struct session *live = NULL;
+    for (unsigned i = 0; i < r->result->count && live == NULL; i++)
+        if (!r->session[i].done) live = &r->session[i];
+    if (live == NULL) {
+        uint32_t asked = __atomic_load_n(&r->channel->asked, __ATOMIC_SEQ_CST);
+        for (unsigned i = 0; i < HD_CHANNEL_SLOTS; i++)
+            if (__atomic_load_n(&r->channel->slot[i].state, __ATOMIC_SEQ_CST) == HD_SLOT_ASKED) return;
+        syscall(SYS_futex, &r->channel->asked, FUTEX_WAIT, asked, &wait, NULL, 0);
+        return;
+    }
+    uint32_t wake = __atomic_load_n(&live->memory->wake, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&live->memory->draining, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&live->memory->full_chunks, __ATOMIC_SEQ_CST) == 0)
+        syscall(SYS_futex, &live->memory->wake, FUTEX_WAIT, wake, &wait, NULL, 0);
+    __atomic_store_n(&live->memory->draining, 0, __ATOMIC_SEQ_CST);
+}
+
+static void serve(struct recorder *r) {
+    unsigned idle = 0;
+    struct timespec last_flush;
+    clock_gettime(CLOCK_MONOTONIC, &last_flush);
+    for (;;) {
+        forward_signal(r);
+        answer_requests(r);
+        bool worked = false;
+        for (unsigned i = 0; i < r->result->count; i++)
+            if (!r->session[i].done) worked |= drain(r, &r->session[i], false);
+        if (!r->child_done) {
+            int status;
+            pid_t pid = waitpid(r->child, &status, WNOHANG);
+            if (pid == r->child) {
+                r->child_done = true;
+                r->result->wait_status = status;
+            }
+        }
+        bool alive = !r->child_done;
+        for (unsigned i = 0; i < r->result->count; i++) {
+            struct session *s = &r->session[i];
+            if (s->done) continue;
+            if (s->pid == r->child && r->child_done) finish_session(r, s, &r->result->wait_status);
+            else if (s->pid != r->child && process_gone(s)) finish_session(r, s, NULL);
+            else alive = true;
+        }
+        if (!alive) break;
+        idle = worked ? 0 : idle + 1;
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        if (now.tv_sec - last_flush.tv_sec >= 2) {
+            last_flush = now;
+            for (unsigned i = 0; i < r->result->count; i++) {
+                struct session *s = &r->session[i];
+                if (s->writer != NULL && !hd_writer_flush(s->writer, r->error)) session_failed(r, s);
+            }
+        }
+        if (!worked) wait_for_work(r, idle);
+    }
+}
+
+bool hd_record(const struct hd_record_options *options, struct hd_record_result *result,
+               struct hd_error *error) {
+    memset(result, 0, sizeof *result);
+    struct recorder *r = calloc(1, sizeof *r);
+    if (r == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    r->options = options;
+    r->result = result;
+    r->error = error;
+    r->channel_fd = -1;
+    struct sigaction old[CAUGHT];
+    catch_signals(old);
+    bool ok = open_channel(r) && start_child(r, old);
+    if (ok) serve(r);
+    restore_signals(old);
+    if (r->channel != NULL) munmap(r->channel, sizeof *r->channel);
+    if (r->channel_fd >= 0) close(r->channel_fd);
+    ok = ok && !r->failed;
+    free(r);
+    return ok;
+}
+
+void hd_record_result_free(struct hd_record_result *result) {
+    for (unsigned i = 0; i < result->count; i++) free(result->recorded[i].path);
+    result->count = 0;
+}
