@@ -4,10 +4,9 @@
 static const struct {
     const char *name, *text;
     enum hd_event_class class;
-} kinds[HD_EV_KINDS] = {
-    [HD_EV_NONE] = {"NONE", "", HD_CLASS_NONE},
+} kinds[HD_EV_KINDS] = {[HD_EV_NONE] = {"NONE", "", HD_CLASS_NONE},
 #define X(name, text, class) [HD_EV_##name] = {#name, text, HD_CLASS_##class},
-    HD_EVENT_KINDS(X)
+                        HD_EVENT_KINDS(X)
 #undef X
 };
 

@@ -4,6 +4,7 @@
 #ifndef HEDDLE_TRACE_TRACE_H
 #define HEDDLE_TRACE_TRACE_H
 
+#include "base/progress.h"
 #include "base/status.h"
 #include "trace/wire.h"
 
@@ -87,6 +88,7 @@ struct hd_trace {
 struct hd_trace_options {
     enum hd_trace_format format; /* used if format_given */
     bool format_given;
+    struct hd_progress *progress; /* may be NULL */
 };
 
 /* Reads a trace of any format (told by its content; "-" is standard input). A damaged binary trace is
@@ -94,12 +96,19 @@ struct hd_trace_options {
  * needs no freeing. */
 bool hd_trace_load(const char *path, const struct hd_trace_options *options,
                    struct hd_trace *trace, struct hd_error *error);
+/* The same for a file that is in memory; `name` is for messages. Keeps no pointer into it. */
+bool hd_trace_read(const void *bytes, size_t length, const char *name,
+                   const struct hd_trace_options *options, struct hd_trace *trace,
+                   struct hd_error *error);
+/* The event, extra and call tree columns are each a malloc of their own: whoever is done with one may
+ * free it early and set it to NULL. */
 void hd_trace_free(struct hd_trace *trace);
 
 /* The EXT value of an event, or `missing`. Sequential readers keep a cursor of their own. */
 uint64_t hd_trace_extra(const struct hd_trace *trace, uint32_t event, uint64_t missing);
 
-/* Bytes an access, atomic, ALLOC or FREE event touches (FREE: of the block it frees). */
+/* Bytes an access, atomic, ALLOC or FREE event touches (FREE: of the block it frees); 0 if it is a
+ * FREE of a block that the trace does not know. */
 uint64_t hd_trace_size(const struct hd_trace *trace, uint32_t event);
 
 const char *hd_kind_name(enum hd_event_kind kind); /* "READ" */
@@ -128,7 +137,8 @@ bool hd_writer_module(struct hd_writer *writer, const struct hd_trace_module *mo
 /* Writes what is pending to the file (called now and then, so that little is lost if the recorder
  * itself is killed). */
 bool hd_writer_flush(struct hd_writer *writer, struct hd_error *error);
-/* Writes the closing chunk, closes and frees. */
+/* Writes the closing chunk, closes and frees. end->whole is not looked at: the trace is whole unless
+ * end->missing says something. */
 bool hd_writer_finish(struct hd_writer *writer, const struct hd_trace_end *end, bool has_branches,
                       struct hd_error *error);
 /* Closes and frees without the closing chunk. */

@@ -1,0 +1,62 @@
+/* Filling a struct hd_trace: growing columns, extras, warnings, and what owns them. Used by the
+ * readers of all formats. */
+#ifndef HEDDLE_TRACE_BUILD_H
+#define HEDDLE_TRACE_BUILD_H
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/progress.h"
+#include "base/vector.h"
+#include "trace/trace.h"
+
+#define HD_EVENT_LIMIT (UINT32_MAX - 1) /* event numbers are 32 bits, HD_NONE is taken */
+#define HD_THREAD_LIMIT 65536u
+
+/* What trace->memory points to. The columns are not in it: each is a malloc of its own. */
+struct hd_trace_memory {
+    struct hd_arena arena;
+    struct hd_intern threads, variables, objects, sites; /* text */
+    HD_VECTOR(char *) warning;
+    HD_VECTOR(struct hd_trace_module) module;
+};
+
+struct hd_builder {
+    struct hd_trace *trace;
+    struct hd_trace_memory *memory;
+    size_t capacity;       /* of the event columns */
+    size_t extra_capacity; /* of the extra columns */
+};
+
+/* Makes *trace an empty one. On any failure from here on, hd_trace_free cleans up. */
+bool hd_build_start(struct hd_builder *builder, struct hd_trace *trace, enum hd_trace_format format,
+                    struct hd_error *error);
+/* Room for `more` further events in all columns. */
+bool hd_build_grow(struct hd_builder *builder, size_t more, struct hd_error *error);
+static inline bool hd_build_reserve(struct hd_builder *builder, size_t more,
+                                    struct hd_error *error) {
+    return more <= builder->capacity - builder->trace->events ||
+           hd_build_grow(builder, more, error);
+}
+/* Gives an event its extra value; events come in ascending order. */
+bool hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value,
+                    struct hd_error *error);
+bool hd_build_warn(struct hd_builder *builder, struct hd_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Gives back what the columns have too much and ties the loose ends. */
+void hd_build_finish(struct hd_builder *builder);
+
+/* The readers, each for a whole file in memory. */
+bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
+                    const struct hd_trace_options *options, struct hd_builder *builder,
+                    struct hd_error *error);
+bool hd_text_read(const char *bytes, size_t length, const char *path,
+                  const struct hd_trace_options *options, struct hd_builder *builder,
+                  struct hd_error *error);
+bool hd_rapidbin_read(const uint8_t *bytes, size_t length, const char *path,
+                      const struct hd_trace_options *options, struct hd_builder *builder,
+                      struct hd_error *error);
+/* Does it look like a file of this format? */
+bool hd_binary_recognise(const uint8_t *bytes, size_t length);
+bool hd_rapidbin_recognise(const uint8_t *bytes, size_t length);
+
+#endif

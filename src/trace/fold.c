@@ -1,0 +1,216 @@
+/* Folds bookkeeping events: see fold.h. */
+#include "trace/fold.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool out_of_memory(struct hd_error *error) {
+    return hd_fail(error, HD_ERR_MEMORY, "out of memory while reading a trace");
+}
+
+/* ---- the call tree ------------------------------------------------------------------------ */
+
+static uint32_t new_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
+    struct hd_trace *trace = fold->builder->trace;
+    if (trace->stacks == fold->stack_capacity) {
+        size_t wanted = fold->stack_capacity * 2 + 64;
+        if (wanted > UINT32_MAX) return HD_NONE;
+        uint32_t *parents = reallocarray(trace->stack_parent, wanted, sizeof *parents);
+        if (parents == NULL) return HD_NONE;
+        trace->stack_parent = parents;
+        uint32_t *sites = reallocarray(trace->stack_site, wanted, sizeof *sites);
+        if (sites == NULL) return HD_NONE;
+        trace->stack_site = sites;
+        fold->stack_capacity = wanted;
+    }
+    trace->stack_parent[trace->stacks] = parent;
+    trace->stack_site[trace->stacks] = site;
+    return trace->stacks++;
+}
+
+static uint32_t child_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
+    uint32_t *node = hd_map_slot(&fold->children, (uint64_t)parent << 32 | site, HD_NONE);
+    if (node == NULL) return HD_NONE;
+    if (*node == HD_NONE) *node = new_node(fold, parent, site);
+    return *node;
+}
+
+/* Depths are kept with the frames: a thread whose outer frames are unknown starts at any depth. */
+static void leave_frames(struct hd_fold_thread *thread, uint64_t depth) {
+    while (thread->frame.size > 0 && thread->frame.data[thread->frame.size - 1].depth > depth)
+        thread->frame.size--;
+    thread->stack = thread->frame.size > 0 ? thread->frame.data[thread->frame.size - 1].node : 0;
+}
+
+static bool enter_frame(struct hd_fold *fold, struct hd_fold_thread *thread, uint64_t depth,
+                        uint32_t site, struct hd_error *error) {
+    leave_frames(thread, depth == 0 ? 0 : depth - 1);
+    uint32_t node = child_node(fold, thread->stack, site);
+    struct hd_fold_frame frame = {.depth = depth, .node = node};
+    if (node == HD_NONE || !hd_vector_push(&thread->frame, frame)) return out_of_memory(error);
+    thread->stack = node;
+    return true;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static bool see_thread(struct hd_fold *fold, uint64_t number) {
+    if (number >= HD_THREAD_LIMIT) {
+        snprintf(fold->reason, sizeof fold->reason, "thread number %llu, where %u is the highest",
+                 (unsigned long long)number, HD_THREAD_LIMIT - 1);
+        return false;
+    }
+    if (number >= fold->thread_limit) fold->thread_limit = (uint32_t)number + 1;
+    return true;
+}
+
+static struct hd_fold_thread *thread_state(struct hd_fold *fold, uint32_t number) {
+    while (fold->thread.size <= number) {
+        if (!hd_vector_push(&fold->thread, ((struct hd_fold_thread){0}))) return NULL;
+    }
+    return &fold->thread.data[number];
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static uint64_t add_saturating(uint64_t a, uint64_t b) {
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* FREE need not repeat the size of its block: whoever reads the trace finds it there anyway. */
+static bool note_block(struct hd_fold *fold, uint32_t event, bool has_extra, uint64_t extra,
+                       struct hd_error *error) {
+    struct hd_trace *trace = fold->builder->trace;
+    uint64_t address = trace->operand[event];
+    if (trace->kind[event] == HD_EV_ALLOC && has_extra) {
+        uint32_t *block = hd_map_slot(&fold->blocks, address, 0);
+        if (block == NULL) return out_of_memory(error);
+        *block = trace->extras;
+    } else if (trace->kind[event] == HD_EV_FREE && !has_extra) {
+        uint32_t block = hd_map_get(&fold->blocks, address, HD_NONE);
+        if (block == HD_NONE) return true;
+        has_extra = true;
+        extra = trace->extra_value[block];
+    }
+    return !has_extra || hd_build_extra(fold->builder, event, extra, error);
+}
+
+/* What the fast path of hd_fold_events does not do for an event with something pending. */
+static bool fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event,
+                         struct hd_error *error) {
+    struct hd_trace *trace = fold->builder->trace;
+    uint64_t calls = add_saturating(trace->calls[event], thread->calls);
+    uint64_t branches = add_saturating(trace->branches[event], thread->branches);
+    trace->hook_calls = add_saturating(trace->hook_calls, thread->calls);
+    trace->calls[event] = calls > UINT32_MAX ? UINT32_MAX : (uint32_t)calls;
+    trace->branches[event] = branches > UINT16_MAX ? UINT16_MAX : (uint16_t)branches;
+    bool has_extra = thread->has_extra;
+    uint64_t extra = thread->extra;
+    thread->pending = thread->has_extra = false;
+    thread->calls = thread->branches = 0;
+    if (trace->kind[event] == HD_EV_ALLOC || trace->kind[event] == HD_EV_FREE)
+        return note_block(fold, event, has_extra, extra, error);
+    return !has_extra || hd_build_extra(fold->builder, event, extra, error);
+}
+
+static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, uint32_t *number,
+                             struct hd_fold_thread **thread, struct hd_error *error) {
+    uint64_t operand = hd_wire_operand(event.head);
+    struct hd_fold_thread *now = *thread;
+    unsigned calls = hd_wire_calls(event.tail), branches = hd_wire_branches(event.tail);
+    if (calls != 0 || branches != 0) {
+        now->calls = add_saturating(now->calls, calls);
+        now->branches = add_saturating(now->branches, branches);
+        now->pending = true;
+    }
+    switch (hd_wire_kind(event.head)) {
+    case HD_EV_THREAD:
+        if (!see_thread(fold, operand)) return hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
+        *number = (uint32_t)operand;
+        *thread = thread_state(fold, *number);
+        return *thread != NULL || out_of_memory(error);
+    case HD_EV_EXT:
+        now->extra = operand;
+        now->has_extra = now->pending = true;
+        return true;
+    case HD_EV_COUNT:
+        now->calls = add_saturating(now->calls, operand);
+        now->branches = add_saturating(now->branches, hd_wire_site(event.tail));
+        now->pending = true;
+        return true;
+    case HD_EV_PUSH:
+        return enter_frame(fold, now, operand, hd_wire_site(event.tail), error);
+    case HD_EV_POP:
+        leave_frames(now, operand);
+        return true;
+    default:
+        return true;
+    }
+}
+
+void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder) {
+    memset(fold, 0, sizeof *fold);
+    fold->builder = builder;
+    fold->stack_capacity = builder->trace->stacks;
+}
+
+bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, size_t count,
+                    uint32_t *number, size_t *taken, struct hd_error *error) {
+    struct hd_trace *trace = fold->builder->trace;
+    *taken = 0;
+    if (!hd_build_reserve(fold->builder, count, error)) return false;
+    struct hd_fold_thread *thread = thread_state(fold, *number);
+    if (thread == NULL) return out_of_memory(error);
+    uint64_t hook_calls = 0;
+    size_t i = 0;
+    bool good = true;
+    for (; i < count; i++) {
+        uint64_t head = event[i].head, tail = event[i].tail;
+        unsigned kind = hd_wire_kind(head);
+        if (kind - 1u >= HD_EV_THREAD - 1u) {
+            if (kind == HD_EV_STAMP) break;
+            if (kind == HD_EV_NONE || kind >= HD_EV_KINDS) {
+                snprintf(fold->reason, sizeof fold->reason, "an event of unknown kind %u", kind);
+                good = hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
+            } else {
+                good = fold_bookkeeping(fold, event[i], number, &thread, error);
+            }
+            if (!good) break;
+            continue;
+        }
+        if (kind >= HD_EV_FORK && kind <= HD_EV_END && !see_thread(fold, hd_wire_operand(head))) {
+            good = hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
+            break;
+        }
+        uint32_t at = trace->events++;
+        unsigned calls = hd_wire_calls(tail);
+        hook_calls += calls;
+        trace->thread[at] = (uint16_t)*number;
+        trace->kind[at] = (uint8_t)kind;
+        trace->flags[at] = (uint8_t)hd_wire_flags(head);
+        trace->operand[at] = hd_wire_operand(head);
+        trace->site[at] = hd_wire_site(tail);
+        trace->stack[at] = thread->stack;
+        trace->branches[at] = (uint16_t)hd_wire_branches(tail);
+        trace->calls[at] = calls;
+        if (__builtin_expect(thread->pending || kind == HD_EV_FREE, 0)) {
+            good = fold_pending(fold, thread, at, error);
+            if (!good) break;
+        }
+    }
+    /* a thread may be switched to without an event of its own: it counts once it has one */
+    if (i > 0 && *number >= fold->thread_limit) fold->thread_limit = *number + 1;
+    trace->hook_calls = add_saturating(trace->hook_calls, hook_calls);
+    *taken = i;
+    return good;
+}
+
+void hd_fold_finish(struct hd_fold *fold) { fold->builder->trace->threads = fold->thread_limit; }
+
+void hd_fold_free(struct hd_fold *fold) {
+    for (size_t i = 0; i < fold->thread.size; i++) hd_vector_free(&fold->thread.data[i].frame);
+    hd_vector_free(&fold->thread);
+    hd_map_free(&fold->children);
+    hd_map_free(&fold->blocks);
+}

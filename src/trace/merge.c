@@ -1,0 +1,198 @@
+/* One total order from the streams of a trace. Each stream is cut into segments by its STAMP
+ * events; segments come in the order of their stamps, which were drawn from one counter that starts
+ * at 1. */
+#include "trace/merge.h"
+#include "trace/fold.h"
+#include "trace/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct source {
+    uint32_t stream;
+    uint32_t chunk;              /* being read, HD_NONE after the last */
+    uint32_t thread;             /* current one of the stream */
+    uint64_t stamp;              /* of the segment to be read next */
+    bool opening;                /* nothing was read yet: the stamp is what the chunk header says */
+    struct hd_wire_event *event; /* of the chunk; NULL until it is needed */
+    size_t at;
+};
+
+struct merge {
+    const struct hd_event_store *store;
+    struct hd_builder *builder;
+    struct hd_unpacker *unpacker;
+    struct hd_fold fold;
+    struct hd_progress *progress;
+    uint64_t decoded;
+    uint64_t expected;             /* one above the highest stamp that was used */
+    bool stopped;                  /* events that make no sense: what follows is left out */
+    HD_VECTOR(struct source) heap; /* lowest stamp first; equal ones by stream */
+};
+
+/* ---- heap --------------------------------------------------------------------------------- */
+
+static bool before(const struct source *a, const struct source *b) {
+    return a->stamp != b->stamp ? a->stamp < b->stamp : a->stream < b->stream;
+}
+
+/* Puts the source at the top, whose stamp has grown, where it belongs. */
+static void sift_down(struct merge *m) {
+    struct source moving = m->heap.data[0];
+    size_t at = 0;
+    for (;;) {
+        size_t child = at * 2 + 1;
+        if (child >= m->heap.size) break;
+        if (child + 1 < m->heap.size && before(&m->heap.data[child + 1], &m->heap.data[child]))
+            child++;
+        if (!before(&m->heap.data[child], &moving)) break;
+        m->heap.data[at] = m->heap.data[child];
+        at = child;
+    }
+    m->heap.data[at] = moving;
+}
+
+static bool push(struct merge *m, struct source source) {
+    if (!hd_vector_push(&m->heap, source)) return false;
+    size_t at = m->heap.size - 1;
+    while (at > 0 && before(&source, &m->heap.data[(at - 1) / 2])) {
+        m->heap.data[at] = m->heap.data[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    m->heap.data[at] = source;
+    return true;
+}
+
+/* ---- sources ------------------------------------------------------------------------------ */
+
+static bool out_of_memory(struct hd_error *error) {
+    return hd_fail(error, HD_ERR_MEMORY, "out of memory while reading a trace");
+}
+
+static void say_missing(struct merge *m, const char *what) {
+    struct hd_trace_end *end = &m->builder->trace->end;
+    end->whole = false;
+    if (end->missing[0] == '\0') snprintf(end->missing, sizeof end->missing, "%s", what);
+}
+
+/* The file checks, but what it holds was not made by a recorder. */
+static void stop(struct merge *m, const struct source *source, const char *why) {
+    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+    char line[256];
+    snprintf(line, sizeof line, "all from offset %llu on, where stream %u holds %s",
+             (unsigned long long)chunk->offset, source->stream, why);
+    say_missing(m, line);
+    m->stopped = true;
+}
+
+static bool decode(struct merge *m, struct source *source, struct hd_error *error) {
+    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+    source->event = malloc((size_t)chunk->count * sizeof *source->event);
+    if (source->event == NULL) return out_of_memory(error);
+    source->at = 0;
+    if (!hd_unpack(m->unpacker, chunk->bytes, chunk->length, source->event, chunk->count))
+        stop(m, source, "events that cannot be unpacked");
+    m->decoded += chunk->length;
+    m->builder->trace->raw_events += m->stopped ? 0 : chunk->count;
+    hd_progress_step(m->progress, m->decoded);
+    return true;
+}
+
+/* Reads the segment at the top of the heap, and on as long as the stream itself has the next one.
+ * Then the stream goes where its next segment belongs, or away. */
+static bool run_source(struct merge *m, struct hd_error *error) {
+    struct source *source = &m->heap.data[0];
+    uint64_t stamp = source->stamp;
+    bool opening = source->opening && stamp != 0;
+    source->opening = false;
+    while (source->chunk != HD_NONE) {
+        if (source->event == NULL && !decode(m, source, error)) return false;
+        if (m->stopped) return true;
+        const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+        uint32_t events_before = m->builder->trace->events;
+        size_t taken;
+        bool good = hd_fold_events(&m->fold, source->event + source->at, chunk->count - source->at,
+                                   &source->thread, &taken, error);
+        source->at += taken;
+        if (opening && m->builder->trace->events != events_before)
+            return stop(m, source, "an event before its first stamp"), true;
+        if (!good) {
+            if (error->code != HD_ERR_DAMAGED) return false;
+            return stop(m, source, m->fold.reason), true;
+        }
+        if (source->at == chunk->count) {
+            free(source->event);
+            source->event = NULL;
+            source->chunk = chunk->next;
+            continue;
+        }
+        uint64_t next = hd_wire_operand(source->event[source->at++].head);
+        if (opening) {
+            if (next != stamp) return stop(m, source, "another first stamp than it says"), true;
+            opening = false;
+        } else if (next < m->expected) {
+            return stop(m, source, "a stamp that is not new"), true;
+        } else if (next == m->expected) {
+            m->expected++;
+        } else {
+            source->stamp = next;
+            sift_down(m);
+            return true;
+        }
+    }
+    *source = m->heap.data[--m->heap.size];
+    if (m->heap.size > 0) sift_down(m);
+    return true;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------- */
+
+static bool open_sources(struct merge *m, struct hd_error *error) {
+    for (uint32_t i = 0; i < m->store->stream.size; i++) {
+        uint32_t first = m->store->stream.data[i].first;
+        if (first == HD_NONE) continue;
+        struct source source = {.stream = i,
+                                .chunk = first,
+                                .thread = i,
+                                .stamp = m->store->chunk.data[first].stamp,
+                                .opening = true};
+        if (!push(m, source)) return out_of_memory(error);
+    }
+    return true;
+}
+
+static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
+    while (m->heap.size > 0 && !m->stopped) {
+        uint64_t stamp = m->heap.data[0].stamp;
+        if (stamp != 0) {
+            if (stamp < m->expected)
+                return stop(m, &m->heap.data[0], "a stamp that is not new"), true;
+            if (stamp > m->expected && damaged) {
+                char line[128];
+                snprintf(line, sizeof line, "events from stamp %llu on",
+                         (unsigned long long)m->expected);
+                say_missing(m, line);
+                return true;
+            }
+            m->expected = stamp + 1;
+        }
+        if (!run_source(m, error)) return false;
+    }
+    return true;
+}
+
+bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builder *builder,
+              struct hd_progress *progress, struct hd_error *error) {
+    struct merge m = {.store = store, .builder = builder, .progress = progress, .expected = 1};
+    m.unpacker = hd_unpacker_new();
+    hd_fold_start(&m.fold, builder);
+    bool good = m.unpacker != NULL || out_of_memory(error);
+    good = good && open_sources(&m, error) && merge_all(&m, damaged, error);
+    if (good) hd_fold_finish(&m.fold);
+    for (size_t i = 0; i < m.heap.size; i++) free(m.heap.data[i].event);
+    hd_vector_free(&m.heap);
+    hd_unpacker_free(m.unpacker);
+    hd_fold_free(&m.fold);
+    return good;
+}

@@ -1,0 +1,36 @@
+/* Event chunks of a binary trace, put into one total order. */
+#ifndef HEDDLE_TRACE_MERGE_H
+#define HEDDLE_TRACE_MERGE_H
+
+#include "trace/build.h"
+
+/* An EVENTS chunk whose checksum was right. */
+struct hd_event_chunk {
+    const uint8_t *bytes;
+    uint32_t length;
+    uint32_t count;
+    uint64_t offset; /* in the file, for messages */
+    uint64_t stamp;  /* first of a stream: what the file says its first event stands under */
+    uint32_t next;   /* of the same stream, HD_NONE */
+};
+
+struct hd_event_stream {
+    uint32_t first, last; /* chunks; HD_NONE: the stream has none */
+    uint32_t sequence;    /* of the next chunk */
+};
+
+struct hd_event_store {
+    HD_VECTOR(struct hd_event_chunk) chunk;
+    HD_VECTOR(struct hd_event_stream) stream; /* by number */
+};
+
+/* Decodes, merges and folds everything into the builder's trace. A store with `damaged` set is cut
+ * at the first missing stamp. What had to be left out is said in trace->end.missing. False only for
+ * errors that leave nothing to show (memory, limits). */
+bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builder *builder,
+              struct hd_progress *progress, struct hd_error *error);
+
+/* Moves every WAIT of a merged trace directly behind the signal that woke it. */
+bool hd_place_waits(struct hd_trace *trace, struct hd_error *error);
+
+#endif

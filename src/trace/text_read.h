@@ -1,0 +1,84 @@
+/* What the two halves of the text reader share: text_read.c reads lines, text_settle.c decides what
+ * could not be decided line by line. */
+#ifndef HEDDLE_TRACE_TEXT_READ_H
+#define HEDDLE_TRACE_TEXT_READ_H
+
+#include "trace/build.h"
+
+/* A piece of the file. */
+struct words {
+    const char *text;
+    size_t length;
+};
+
+struct hd_text_thread {
+    uint32_t last_event;
+    uint32_t barrier; /* object whose round it is in, HD_NONE */
+    uint64_t round;
+    bool has_lines;
+};
+
+enum {
+    USE_LOCK = 1,
+    USE_READ_LOCK = 2,
+    USE_CONDITION = 4,
+    USE_SEMAPHORE = 8,
+    USE_BARRIER = 16,
+    USE_WAITED = 32
+};
+
+struct hd_text_object {
+    unsigned uses;
+    uint32_t signal_event; /* latest signal or broadcast, HD_NONE */
+    uint64_t signal;       /* and its number */
+    uint64_t round;        /* of the barrier, while it is open; 0 = none */
+};
+
+struct hd_text_memory {
+    uint64_t address;
+    uint32_t size;
+    uint32_t variable;
+    bool sized;
+};
+
+struct hd_text_variable {
+    uint64_t extent;            /* one beyond the last byte that is used */
+    uint64_t block, block_size; /* latest alloc */
+};
+
+/* An event to come back to. */
+struct hd_text_note {
+    uint32_t event; /* frees: its extra */
+    uint64_t line;
+    const char *name;
+};
+
+struct hd_text_reader {
+    const char *path;
+    uint64_t line;
+    struct hd_builder *builder;
+    struct hd_error *error;
+    struct words last_thread; /* most lines are of the thread of the line before */
+    uint32_t last_thread_id;
+    struct hd_arena arena;
+    struct hd_intern operand_words;
+    HD_VECTOR(struct hd_text_memory) operand;
+    HD_VECTOR(struct hd_text_thread) thread;
+    HD_VECTOR(struct hd_text_object) object;
+    HD_VECTOR(struct hd_text_variable) variable;
+    HD_VECTOR(struct hd_text_note) waits;
+    HD_VECTOR(struct hd_text_note) frees;
+    HD_VECTOR(struct hd_text_note) blocked;
+    uint32_t *thread_number; /* of each interned thread name in the trace */
+    uint64_t signals, rounds;
+    bool has_read_locks;
+};
+
+/* Settles what was left open and hands the names to the trace. */
+bool hd_text_settle(struct hd_text_reader *r);
+
+/* An error of the input, with its place. Returns false. */
+bool hd_text_fail(struct hd_text_reader *r, uint64_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif
