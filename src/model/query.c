@@ -127,6 +127,13 @@ uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *s
     return count;
 }
 
+/* Is it another thread's section, and open at the event? */
+static bool blocks(const struct hd_model *model, uint32_t event, uint32_t section) {
+    const struct hd_section *each = &model->section[section];
+    return each->thread != model->thread[event] &&
+           (each->release == HD_NONE || each->release > event);
+}
+
 uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event) {
     uint32_t lock = model->object[event];
     if (model->kind[event] != HD_EV_TRY_FAILED || lock == HD_NONE) return HD_NONE;
@@ -139,12 +146,16 @@ uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event) {
         else
             high = middle;
     }
-    /* A reader may have come long ago and still be there; a writer ends the search. */
+    /* A reader may have come long ago and still be there; at a writer the search ends, since nobody
+     * else held the lock at its acquire. Its own thread may, in read mode. */
     while (low-- > 0) {
-        const struct hd_section *section = &model->section[list[low]];
-        bool open = section->release == HD_NONE || section->release > event;
-        if (open && section->thread != model->thread[event]) return list[low];
-        if (!section->read_mode) break;
+        uint32_t s = list[low];
+        if (blocks(model, event, s)) return s;
+        if (model->section[s].read_mode) continue;
+        for (uint32_t outer = model->section[s].outer; outer != HD_NONE;
+             outer = model->section[outer].outer)
+            if (model->section[outer].lock == lock && blocks(model, event, outer)) return outer;
+        break;
     }
     return HD_NONE;
 }
