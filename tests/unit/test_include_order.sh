@@ -10,8 +10,7 @@ order = [["base"], ["trace"], ["runtime"], ["model"], ["finding"], ["predict"], 
          ["mine", "lint"], ["cover"], ["expose"], ["store"], ["report"], ["cli"]]
 rank = {name: i for i, row in enumerate(order) for name in row}
 include = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-terminal = re.compile(r'(?<![\w.>])(printf|vprintf|puts|putchar|perror|exit|quick_exit|getopt|getopt_long|'
-                      r'err|errx|warn|warnx)\s*\(|\b(stdout|stderr)\b')
+terminal = re.compile(r'(?<![\w.>])(printf|vprintf|puts|putchar|perror|exit|quick_exit|getopt|getopt_long)\s*\(|\b(stdout|stderr)\b')
 problems = []
 clang_files = set()
 
@@ -41,6 +40,8 @@ for path in files:
                 clang_files.add(str(path))
                 if here != "source":
                     problems.append(f"{where}: only src/source may include {name}")
+            if name in ("err.h", "getopt.h", "argp.h") and here != "cli":
+                problems.append(f"{where}: {name}: only cli/ prints, parses options or exits")
             if quote == '<':
                 continue
             top = name.split("/")[0]
