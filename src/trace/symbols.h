@@ -10,12 +10,12 @@
 struct hd_symbols;
 
 struct hd_frame {
-    const char *function; /* never NULL: "??" if unknown, demangled for C++ */
-    const char *file;     /* NULL if unknown; as DWARF says, made relative to the current directory
-                             when it lies below it */
+    const char *function;  /* never NULL: "??" if unknown, demangled for C++ */
+    const char *file;      /* NULL if unknown; as DWARF says, made relative to the current directory
+                              when it lies below it */
     uint32_t line, column; /* 0 if unknown */
-    const char *module;   /* file name of the module without directory */
-    bool inlined;         /* into the next frame */
+    const char *module;    /* file name of the module without directory */
+    bool inlined;          /* into the next frame */
 };
 
 /* Never fails: a module that can't be read, or whose build id differs from the recorded one, gives
@@ -30,8 +30,8 @@ uint32_t hd_symbols_site(struct hd_symbols *symbols, uint32_t site, const struct
 
 /* The name of a static-storage object at an address, with the access size to choose the member:
  * "g.buf[3]", "stats.rx_bytes", "counter", "worker::calls" (a function's static: function::name).
- * NULL if no module's data covers it. If base is not NULL, *base is the symbol alone and *offset the
- * distance from its start. */
+ * NULL if no module's data covers it. If base is not NULL, *base is the symbol alone and *offset
+ * the distance from its start. */
 const char *hd_symbols_variable(struct hd_symbols *symbols, uint64_t address, uint64_t size,
                                 const char **base, uint64_t *offset);
 

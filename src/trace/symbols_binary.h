@@ -67,6 +67,7 @@ struct hd_binary {
 struct hd_binary *hd_binary_open(struct hd_pool *pool, const char *directory, const char *path,
                                  const uint8_t *build_id, uint32_t build_id_length, char *reason,
                                  size_t reason_size);
+bool hd_strings_are_closed(Elf *elf);
 void hd_binary_close(struct hd_binary *binary);
 /* The symbol around an address, NULL if none. */
 const struct hd_symbol *hd_binary_symbol(struct hd_binary *binary, uint64_t address, bool function,

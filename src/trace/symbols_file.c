@@ -51,6 +51,18 @@ static bool has_dwarf(Elf *elf) {
     return find_section(elf, ".debug_info") || find_section(elf, ".zdebug_info");
 }
 
+/* libdw takes for granted that the strings of a string section end inside it. */
+bool hd_strings_are_closed(Elf *elf) {
+    static const char *const name[] = {".debug_str", ".debug_line_str", ".debug_str.dwo",
+                                       ".debug_line_str.dwo", ".zdebug_str"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        Elf_Scn *section = find_section(elf, name[i]);
+        Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+        if (data && data->d_size && ((const char *)data->d_buf)[data->d_size - 1]) return false;
+    }
+    return true;
+}
+
 static uint32_t file_crc(int fd) {
     uint32_t crc = UINT32_MAX;
     unsigned char buffer[16384];
@@ -149,8 +161,13 @@ struct hd_binary *hd_binary_open(struct hd_pool *pool, const char *directory, co
     binary->debug_fd = -1;
     binary->elf = elf;
     if (!has_dwarf(elf)) find_debug_file(binary);
-    binary->dwarf =
-        dwarf_begin_elf(binary->debug_elf ? binary->debug_elf : elf, DWARF_C_READ, NULL);
+    /* opening it decompresses its sections, so the check comes after it */
+    Elf *debug = binary->debug_elf ? binary->debug_elf : elf;
+    binary->dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
+    if (binary->dwarf && !hd_strings_are_closed(debug)) {
+        dwarf_end(binary->dwarf);
+        binary->dwarf = NULL;
+    }
     return binary;
 }
 

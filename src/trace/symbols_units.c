@@ -35,7 +35,9 @@ void hd_units_read(struct hd_binary *binary) {
             hd_pool_grow(binary->unit, index, &binary->unit_capacity, sizeof *binary->unit);
         struct hd_unit *unit = &binary->unit[binary->units++];
         *unit = (struct hd_unit){.die = die, .skeleton = die};
-        if (type == DW_UT_skeleton && split.addr) unit->die = split;
+        if (type == DW_UT_skeleton && split.addr &&
+            hd_strings_are_closed(dwarf_getelf(dwarf_cu_getdwarf(split.cu))))
+            unit->die = split;
         uint32_t before = binary->unit_code.count;
         add_die_ranges(&binary->unit_code, &unit->skeleton, index);
         if (binary->unit_code.count > before) continue;

@@ -7,7 +7,8 @@
 static char expected[16][64];
 static int depth;
 
-#define HERE(function) snprintf(expected[depth++], sizeof expected[0], " %s %d", function, __LINE__)
+#define CALL(function, statement) \
+    snprintf(expected[depth++], sizeof expected[0], " %s %d", function, __LINE__), statement
 
 __attribute__((noinline, noclone)) void report(const char *function, int line) {
     printf("site %p %s sites.c %d", __builtin_return_address(0), function, line);
@@ -26,22 +27,18 @@ static inline __attribute__((always_inline)) int innermost(int n) {
 }
 
 static inline __attribute__((always_inline)) int middle(int n) {
-    HERE("middle");
-    n = innermost(n) + 1;
+    CALL("middle", n = innermost(n) + 1);
     return n;
 }
 
 __attribute__((noinline)) int outer(int n) {
-    HERE("outer");
-    n += middle(n);
+    CALL("outer", n += middle(n));
     return n;
 }
 
 __attribute__((noinline)) static int twice(int n) {
-    HERE("twice");
-    n += middle(n);
-    HERE("twice");
-    n += innermost(n);
+    CALL("twice", n += middle(n));
+    CALL("twice", n += innermost(n));
     return n;
 }
 
