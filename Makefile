@@ -17,7 +17,7 @@ all:
 
 demo:
 	@scripts/deps build
-	@scripts/build $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS)
+	@scripts/build -q $(BUILD) -DCMAKE_BUILD_TYPE=Release $(CMAKE_ARGS)
 	@scripts/demo/run $(BUILD)
 
 test:
