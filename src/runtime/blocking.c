@@ -1,0 +1,402 @@
+/* Calls that wait for time, for signals, for other processes, for file and System V locks, or for a
+ * futex of the program's own: the others run meanwhile. */
+#define _GNU_SOURCE
+#undef _FORTIFY_SOURCE
+#include "runtime/blocking.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <mqueue.h>
+#include <netdb.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/msg.h>
+#include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FUNCTIONS(X)                                                                              \
+    X(sleep)                                                                                      \
+    X(usleep) X(nanosleep) X(clock_nanosleep) X(thrd_sleep) X(sched_yield) X(pause) X(sigsuspend) \
+        X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(wait4) X(waitid) X(system) X(pclose)          \
+            X(getaddrinfo) X(flock) X(lockf) X(fcntl) X(semop) X(semtimedop) X(msgrcv) X(msgsnd)  \
+                X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(syscall)
+RT_REAL_FUNCTIONS(FUNCTIONS)
+
+/* ---- time ----------------------------------------------------------------------------------- */
+
+static bool no_time(const struct timespec *time) {
+    return time != NULL && time->tv_sec == 0 && time->tv_nsec == 0;
+}
+
+RT_EXPORT unsigned sleep(unsigned seconds) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(sleep)(seconds);
+    if (seconds > 0) return WITHOUT_BATON(t, real(sleep)(seconds));
+    rt_let_others(t);
+    return real(sleep)(0);
+}
+
+RT_EXPORT int usleep(useconds_t microseconds) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(usleep)(microseconds);
+    if (microseconds > 0) return WITHOUT_BATON(t, real(usleep)(microseconds));
+    rt_let_others(t);
+    return real(usleep)(0);
+}
+
+RT_EXPORT int nanosleep(const struct timespec *time, struct timespec *rest) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(nanosleep)(time, rest);
+    if (!no_time(time)) return WITHOUT_BATON(t, real(nanosleep)(time, rest));
+    rt_let_others(t);
+    return real(nanosleep)(time, rest);
+}
+
+RT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                              struct timespec *rest) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(clock_nanosleep)(clock, flags, time, rest);
+    if (!no_time(time)) return WITHOUT_BATON(t, real(clock_nanosleep)(clock, flags, time, rest));
+    rt_let_others(t);
+    return real(clock_nanosleep)(clock, flags, time, rest);
+}
+
+RT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *rest) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(thrd_sleep)(time, rest);
+    if (!no_time(time)) return WITHOUT_BATON(t, real(thrd_sleep)(time, rest));
+    rt_let_others(t);
+    return real(thrd_sleep)(time, rest);
+}
+
+/* Under serial a yield passes the baton on; the kernel has no part in it. */
+static int yield(void) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL || !rt_baton_matters()) return real(sched_yield)();
+    rt_let_others(t);
+    return 0;
+}
+RT_EXPORT int sched_yield(void) { return yield(); }
+RT_EXPORT void thrd_yield(void) { yield(); }
+#undef pthread_yield
+int pthread_yield_(void) __asm__("pthread_yield");
+RT_EXPORT int pthread_yield_(void) { return yield(); }
+
+/* ---- signals -------------------------------------------------------------------------------- */
+
+RT_EXPORT int pause(void) {
+    struct rt_thread *t = rt_touch_begin();
+    return t == NULL ? real(pause)() : WITHOUT_BATON(t, real(pause)());
+}
+
+RT_EXPORT int sigsuspend(const sigset_t *mask) {
+    struct rt_thread *t = rt_touch_begin();
+    return t == NULL ? real(sigsuspend)(mask) : WITHOUT_BATON(t, real(sigsuspend)(mask));
+}
+
+static const struct timespec now = {0, 0};
+
+/* Is one of the signals there already? True if the call is done, with its result. */
+static bool signal_is_there(const sigset_t *set, siginfo_t *info, int *result) {
+    if (!rt_baton_matters()) return false;
+    int saved = errno;
+    *result = real(sigtimedwait)(set, info, &now);
+    if (*result < 0 && errno == EAGAIN) {
+        errno = saved;
+        return false;
+    }
+    return true;
+}
+
+RT_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+                           const struct timespec *restrict timeout) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(sigtimedwait)(set, info, timeout);
+    int result;
+    if (signal_is_there(set, info, &result)) return result;
+    if (!no_time(timeout)) return WITHOUT_BATON(t, real(sigtimedwait)(set, info, timeout));
+    rt_let_others(t);
+    return real(sigtimedwait)(set, info, timeout);
+}
+
+RT_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(sigwaitinfo)(set, info);
+    int result;
+    if (signal_is_there(set, info, &result)) return result;
+    return WITHOUT_BATON(t, real(sigwaitinfo)(set, info));
+}
+
+RT_EXPORT int sigwait(const sigset_t *restrict set, int *restrict number) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(sigwait)(set, number);
+    int result = 0, saved = errno;
+    if (signal_is_there(set, NULL, &result) && result > 0) {
+        *number = result;
+        errno = saved;
+        return 0;
+    }
+    errno = saved;
+    return WITHOUT_BATON(t, real(sigwait)(set, number));
+}
+
+/* ---- other processes ------------------------------------------------------------------------ */
+
+static pid_t wait_for(struct rt_thread *t, pid_t pid, int *status, int options,
+                      struct rusage *usage) {
+    if (rt_baton_matters()) {
+        int saved = errno;
+        pid_t ended = real(wait4)(pid, status, options | WNOHANG, usage);
+        if (ended != 0) return ended;
+        errno = saved;
+        if (options & WNOHANG) {
+            rt_let_others(t);
+            return 0;
+        }
+    }
+    return WITHOUT_BATON(t, real(wait4)(pid, status, options, usage));
+}
+
+RT_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(wait4)(pid, status, options, usage);
+    return wait_for(t, pid, status, options, usage);
+}
+RT_EXPORT pid_t wait3(int *status, int options, struct rusage *usage) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(wait4)(-1, status, options, usage);
+    return wait_for(t, -1, status, options, usage);
+}
+RT_EXPORT pid_t waitpid(pid_t pid, int *status, int options) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(wait4)(pid, status, options, NULL);
+    return wait_for(t, pid, status, options, NULL);
+}
+RT_EXPORT pid_t wait(int *status) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(wait4)(-1, status, 0, NULL);
+    return wait_for(t, -1, status, 0, NULL);
+}
+
+RT_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(waitid)(type, id, info, options);
+    if (rt_baton_matters()) {
+        siginfo_t unwanted, *where = info != NULL ? info : &unwanted;
+        int result = real(waitid)(type, id, where, options | WNOHANG);
+        if (result != 0 || where->si_pid != 0) return result;
+        if (options & WNOHANG) {
+            rt_let_others(t);
+            return 0;
+        }
+    }
+    return WITHOUT_BATON(t, real(waitid)(type, id, info, options));
+}
+
+RT_EXPORT int system(const char *command) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL || command == NULL) return real(system)(command);
+    return WITHOUT_BATON(t, real(system)(command));
+}
+
+RT_EXPORT int pclose(FILE *stream) {
+    struct rt_thread *t = rt_touch_begin();
+    return t == NULL ? real(pclose)(stream) : WITHOUT_BATON(t, real(pclose)(stream));
+}
+
+RT_EXPORT int getaddrinfo(const char *restrict node, const char *restrict service,
+                          const struct addrinfo *restrict hints,
+                          struct addrinfo **restrict result) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(getaddrinfo)(node, service, hints, result);
+    return WITHOUT_BATON(t, real(getaddrinfo)(node, service, hints, result));
+}
+
+/* ---- file locks: first the variant that does not wait -----------------------------------------
+ */
+
+static bool is_taken(int error) {
+    return error == EWOULDBLOCK || error == EAGAIN || error == EACCES;
+}
+
+RT_EXPORT int flock(int fd, int operation) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL || operation & LOCK_NB) return real(flock)(fd, operation);
+    if (rt_baton_matters()) {
+        int saved = errno, result = real(flock)(fd, operation | LOCK_NB);
+        if (result == 0 || !is_taken(errno)) return result;
+        errno = saved;
+    }
+    return WITHOUT_BATON(t, real(flock)(fd, operation));
+}
+
+RT_EXPORT int lockf(int fd, int command, off_t length) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL || command != F_LOCK) return real(lockf)(fd, command, length);
+    if (rt_baton_matters()) {
+        int saved = errno, result = real(lockf)(fd, F_TLOCK, length);
+        if (result == 0 || !is_taken(errno)) return result;
+        errno = saved;
+    }
+    return WITHOUT_BATON(t, real(lockf)(fd, command, length));
+}
+RT_EXPORT int lockf64(int fd, int command, off_t length) __attribute__((alias("lockf")));
+
+static int control(int fd, int command, void *argument) {
+    int try = command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : 0;
+    struct rt_thread *t = try != 0 ? rt_touch_begin() : NULL;
+    if (t == NULL) return real(fcntl)(fd, command, argument);
+    if (rt_baton_matters()) {
+        int saved = errno, result = real(fcntl)(fd, try, argument);
+        if (result == 0 || !is_taken(errno)) return result;
+        errno = saved;
+    }
+    return WITHOUT_BATON(t, real(fcntl)(fd, command, argument));
+}
+RT_EXPORT int fcntl(int fd, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return control(fd, command, argument);
+}
+RT_EXPORT int fcntl64(int fd, int command, ...) {
+    va_list arguments;
+    va_start(arguments, command);
+    void *argument = va_arg(arguments, void *);
+    va_end(arguments);
+    return control(fd, command, argument);
+}
+
+/* ---- System V and POSIX queues, System V semaphores --------------------------------------------
+ */
+
+RT_EXPORT int semtimedop(int id, struct sembuf *operation, size_t count,
+                         const struct timespec *timeout) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(semtimedop)(id, operation, count, timeout);
+    if (rt_baton_matters()) {
+        int saved = errno, result = real(semtimedop)(id, operation, count, &now);
+        if (result == 0 || errno != EAGAIN) return result;
+        errno = saved;
+    }
+    return WITHOUT_BATON(t, real(semtimedop)(id, operation, count, timeout));
+}
+RT_EXPORT int semop(int id, struct sembuf *operation, size_t count) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(semop)(id, operation, count);
+    if (rt_baton_matters()) {
+        int saved = errno, result = real(semtimedop)(id, operation, count, &now);
+        if (result == 0 || errno != EAGAIN) return result;
+        errno = saved;
+    }
+    return WITHOUT_BATON(t, real(semop)(id, operation, count));
+}
+
+RT_EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flags) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(msgrcv)(id, message, size, type, flags);
+    ssize_t result;
+    int saved = errno;
+    if (rt_baton_matters()) result = real(msgrcv)(id, message, size, type, flags | IPC_NOWAIT);
+    if (!rt_baton_matters() || (result < 0 && errno == ENOMSG && !(flags & IPC_NOWAIT))) {
+        errno = saved;
+        result = WITHOUT_BATON(t, real(msgrcv)(id, message, size, type, flags));
+    }
+    saved = errno;
+    if (result >= 0) WRITES(message, sizeof(long) + (size_t)result);
+    errno = saved;
+    return result;
+}
+
+RT_EXPORT int msgsnd(int id, const void *message, size_t size, int flags) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(msgsnd)(id, message, size, flags);
+    READS(message, sizeof(long) + size);
+    if (rt_baton_matters()) {
+        int saved = errno, result = real(msgsnd)(id, message, size, flags | IPC_NOWAIT);
+        if (result == 0 || errno != EAGAIN || flags & IPC_NOWAIT) return result;
+        errno = saved;
+    }
+    return WITHOUT_BATON(t, real(msgsnd)(id, message, size, flags));
+}
+
+RT_EXPORT ssize_t mq_receive(mqd_t queue, char *to, size_t size, unsigned *priority) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(mq_receive)(queue, to, size, priority);
+    ssize_t result = WITHOUT_BATON(t, real(mq_receive)(queue, to, size, priority));
+    if (result > 0) WRITES(to, (size_t)result);
+    return result;
+}
+RT_EXPORT ssize_t mq_timedreceive(mqd_t queue, char *restrict to, size_t size,
+                                  unsigned *restrict priority,
+                                  const struct timespec *restrict deadline) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(mq_timedreceive)(queue, to, size, priority, deadline);
+    ssize_t result = WITHOUT_BATON(t, real(mq_timedreceive)(queue, to, size, priority, deadline));
+    if (result > 0) WRITES(to, (size_t)result);
+    return result;
+}
+RT_EXPORT int mq_send(mqd_t queue, const char *from, size_t size, unsigned priority) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(mq_send)(queue, from, size, priority);
+    READS(from, size);
+    return WITHOUT_BATON(t, real(mq_send)(queue, from, size, priority));
+}
+RT_EXPORT int mq_timedsend(mqd_t queue, const char *from, size_t size, unsigned priority,
+                           const struct timespec *deadline) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return real(mq_timedsend)(queue, from, size, priority, deadline);
+    READS(from, size);
+    return WITHOUT_BATON(t, real(mq_timedsend)(queue, from, size, priority, deadline));
+}
+
+/* ---- futexes of the program's own ---------------------------------------------------------------
+ */
+
+static bool waits_on_futex(const long *argument) {
+    switch ((int)argument[1] & FUTEX_CMD_MASK) {
+    case FUTEX_WAIT:
+    case FUTEX_WAIT_BITSET:
+        /* The kernel compares too; a value that differs already means that it returns at once. */
+        return argument[0] != 0 &&
+               __atomic_load_n((uint32_t *)argument[0], __ATOMIC_SEQ_CST) == (uint32_t)argument[2];
+    case FUTEX_LOCK_PI:
+    case FUTEX_WAIT_REQUEUE_PI:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The runtime's own system calls come through here as well, and go straight to the kernel. */
+RT_EXPORT long syscall(long number, ...) {
+    long argument[6];
+    va_list arguments;
+    va_start(arguments, number);
+    for (int i = 0; i < 6; i++) argument[i] = va_arg(arguments, long);
+    va_end(arguments);
+    if (real_syscall == NULL || rt_is_runtime_code(RT_CALLER)) {
+        long result = rt_kernel(number, argument[0], argument[1], argument[2], argument[3],
+                                argument[4], argument[5]);
+        if (likely((unsigned long)result < -4095ul)) return result;
+        errno = (int)-result;
+        return -1;
+    }
+#define FORWARD                                                                            \
+    real(syscall)(number, argument[0], argument[1], argument[2], argument[3], argument[4], \
+                  argument[5])
+    if (number != SYS_futex || !rt_baton_matters() || !waits_on_futex(argument)) return FORWARD;
+    struct rt_thread *t = rt_touch_begin();
+    return t == NULL ? FORWARD : WITHOUT_BATON(t, FORWARD);
+#undef FORWARD
+}
