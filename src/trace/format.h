@@ -74,6 +74,8 @@ static inline uint64_t hd_file_chunk_checksum(const struct hd_file_chunk *header
 
 /* ---- payloads of single records ----------------------------------------------------------- */
 
+/* ABOUT: the format the trace came from, and how it was written */
+enum { HD_ABOUT_FORMAT_MASK = 0xff, HD_ABOUT_HEX_OFFSETS = 0x100 };
 /* END flags */
 enum { HD_END_EXITED = 1, HD_END_SIGNALED = 2, HD_END_DEADLOCKED = 4, HD_END_BRANCHES = 8 };
 
@@ -134,10 +136,9 @@ static inline const char *hd_get_string(struct hd_fields *from, size_t *length) 
 
 /* ---- the writer, as the rest of src/trace/ sees it ---------------------------------------- */
 
-/* hd_writer_open with feature bits and the format the trace came from. */
+/* hd_writer_open with feature bits and where the trace came from (HD_ABOUT_...). */
 struct hd_writer *hd_writer_create(const char *path, const struct hd_trace_about *about,
-                                   uint32_t features, enum hd_trace_format origin,
-                                   struct hd_error *error);
+                                   uint32_t features, uint32_t origin, struct hd_error *error);
 /* A list of names (NULL entries allowed), in as many chunks as it takes. */
 bool hd_writer_names(struct hd_writer *writer, enum hd_name_list list, char *const *name,
                      uint32_t count, struct hd_error *error);

@@ -2,7 +2,6 @@
  * and variables, 64-bit number of events), then a word an event. Things are called T0, L0, V0 by
  * their numbers, sites by their number alone. */
 #include "trace/build.h"
-#include "trace/rapidbin.h"
 #include "trace/rapidbin_word.h"
 
 #include <stdio.h>

@@ -41,7 +41,7 @@ static bool malformed(struct hd_error *error, const char *what) {
 
 static bool read_about(struct reader *r, struct hd_fields from, struct hd_error *error) {
     struct hd_trace *trace = r->builder->trace;
-    uint32_t origin = hd_get32(&from);
+    uint32_t about = hd_get32(&from), origin = about & HD_ABOUT_FORMAT_MASK;
     hd_get32(&from); /* pid */
     trace->options.scheduler = hd_get32(&from);
     trace->options.policy = hd_get32(&from);
@@ -56,6 +56,7 @@ static bool read_about(struct reader *r, struct hd_fields from, struct hd_error 
         (origin != HD_FORMAT_BINARY) != ((r->features & HD_FEATURE_NAMES) != 0))
         return malformed(error, "a record about the run that makes no sense");
     trace->format = origin;
+    trace->hex_offsets = (about & HD_ABOUT_HEX_OFFSETS) != 0;
     trace->exact = origin != HD_FORMAT_BINARY || trace->options.scheduler == HD_SCHED_SERIAL;
     trace->command = hd_arena_copy(&r->builder->memory->arena, command, length);
     r->has_about = true;

@@ -12,6 +12,11 @@
  * are too large come out as UINT64_MAX. */
 size_t hd_text_operand(const char *text, size_t length, uint64_t *offset, uint64_t *size,
                        bool *sized);
+/* Is the offset, which ends `text`, written as 0x...? */
+bool hd_text_hex_offset(const char *text, size_t length);
+
+/* Cuts `NAME:VALUE`: returns the length of NAME. */
+size_t hd_text_valued(const char *text, size_t length, uint64_t *value, bool *valued);
 
 /* Memory orders by their number in C; NULL / 6 if there is none. */
 const char *hd_text_order_name(unsigned order);

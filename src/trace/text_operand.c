@@ -54,6 +54,18 @@ size_t hd_text_operand(const char *text, size_t length, uint64_t *offset, uint64
     return length;
 }
 
+bool hd_text_hex_offset(const char *text, size_t length) {
+    uint64_t value;
+    suffix(text, &length, ':', &value);
+    size_t name = length;
+    return suffix(text, &name, '+', &value) && length - name > 2 && text[name + 2] == 'x';
+}
+
+size_t hd_text_valued(const char *text, size_t length, uint64_t *value, bool *valued) {
+    *valued = suffix(text, &length, ':', value);
+    return length;
+}
+
 static const char *const orders[] = {"relaxed", "consume", "acquire",
                                      "release", "acq_rel", "seq_cst"};
 enum { ORDERS = sizeof orders / sizeof orders[0] };

@@ -89,6 +89,8 @@ static bool operand_of(struct hd_text_reader *r, struct words words,
         if (offset >= HD_TEXT_SPAN || size > HD_TEXT_SPAN - offset)
             return fail_line(r, "'%s' ends beyond byte %llu of its variable, which is the limit",
                              quote(words).text, (unsigned long long)HD_TEXT_SPAN);
+        if (offset != 0 && hd_text_hex_offset(words.text, words.length))
+            r->builder->trace->hex_offsets = true;
         fresh.address = (uint64_t)fresh.variable << HD_TEXT_SHIFT | offset;
         fresh.size = (uint32_t)size;
         if (!hd_vector_push(&r->operand, fresh)) return out_of_memory(r);
@@ -228,12 +230,10 @@ static bool emit_barrier(struct hd_text_reader *r, const struct line *line) {
 }
 
 static bool emit_sem_init(struct hd_text_reader *r, const struct line *line) {
-    uint64_t offset, value;
-    bool sized;
+    uint64_t value = 0;
+    bool valued;
     struct words name = line->operand;
-    name.length = hd_text_operand(name.text, name.length, &offset, &value, &sized);
-    if (offset != 0) name = line->operand, sized = false;
-    if (!sized) value = 0;
+    name.length = hd_text_valued(name.text, name.length, &value, &valued);
     if (value > UINT32_MAX)
         return fail_line(r, "the value in '%s' is too large", quote(line->operand).text);
     uint32_t object;

@@ -68,6 +68,7 @@ struct hd_trace {
     char **object_names;
     uint32_t sites;
     char **site_names; /* NULL entries print as nothing */
+    bool hex_offsets;  /* the text wrote offsets as 0x... */
     /* about the run (binary) */
     char *command; /* as given to record, shell-quoted */
     struct hd_wire_options options;

@@ -182,12 +182,12 @@ bool hd_writer_flush(struct hd_writer *writer, struct hd_error *error) {
 /* ---- records ------------------------------------------------------------------------------ */
 
 static bool write_about(struct hd_writer *writer, const struct hd_trace_about *about,
-                        enum hd_trace_format origin, struct hd_error *error) {
+                        uint32_t origin, struct hd_error *error) {
     const char *command = about->command != NULL ? about->command : "";
     size_t size = 64 + strlen(command);
     struct hd_fields to = {.bytes = malloc(size), .size = size};
     if (to.bytes == NULL) return out_of_memory(writer, error);
-    hd_put32(&to, (uint32_t)origin);
+    hd_put32(&to, origin);
     hd_put32(&to, (uint32_t)about->pid);
     hd_put32(&to, about->options.scheduler);
     hd_put32(&to, about->options.policy);
@@ -283,8 +283,7 @@ void hd_writer_abandon(struct hd_writer *writer) {
 }
 
 struct hd_writer *hd_writer_create(const char *path, const struct hd_trace_about *about,
-                                   uint32_t features, enum hd_trace_format origin,
-                                   struct hd_error *error) {
+                                   uint32_t features, uint32_t origin, struct hd_error *error) {
     struct hd_writer *writer = calloc(1, sizeof *writer);
     if (writer != NULL) writer->fd = -1;
     if (writer == NULL || (writer->path = strdup(path)) == NULL ||

@@ -1,0 +1,94 @@
+/* Memory regions of a trace: see regions.h. */
+#include "trace/regions.h"
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool hd_event_range(const struct hd_trace *trace, uint32_t event, uint64_t *start, uint64_t *size) {
+    switch (trace->kind[event]) {
+    case HD_EV_READ:
+    case HD_EV_WRITE:
+    case HD_EV_ATOMIC_READ:
+    case HD_EV_ATOMIC_WRITE:
+    case HD_EV_ATOMIC_UPDATE:
+    case HD_EV_ALLOC:
+    case HD_EV_FREE:
+        *size = hd_trace_size(trace, event);
+        break;
+    case HD_EV_ONCE_DONE:
+    case HD_EV_ONCE_PASS:
+        *size = 1;
+        break;
+    case HD_EV_BLOCKED:
+        if (trace->flags[event] != HD_WAIT_ONCE) return false;
+        *size = 1;
+        break;
+    default:
+        return false;
+    }
+    if (*size == 0) *size = 1;
+    *start = trace->operand[event];
+    return true;
+}
+
+static int by_start(const void *a, const void *b) {
+    const struct hd_region *x = a, *y = b;
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool add_range(struct hd_regions *regions, struct hd_map *seen, uint64_t start,
+                      uint64_t size) {
+    if (size < 256 && start >> 56 == 0) {
+        uint32_t count = seen->count;
+        if (hd_map_slot(seen, start << 8 | size, 0) == NULL) return false;
+        if (seen->count == count) return true;
+    }
+    uint64_t end;
+    if (__builtin_add_overflow(start, size, &end)) end = UINT64_MAX;
+    return hd_vector_push(&regions->region, ((struct hd_region){start, end}));
+}
+
+bool hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks,
+                      struct hd_error *error) {
+    memset(regions, 0, sizeof *regions);
+    struct hd_map seen = {0};
+    bool good = true;
+    for (uint32_t e = 0; good && e < trace->events; e++) {
+        uint64_t start, size;
+        if (!hd_event_range(trace, e, &start, &size)) continue;
+        if (!blocks && hd_kind_class(trace->kind[e]) == HD_CLASS_MEMORY) continue;
+        good = add_range(regions, &seen, start, size);
+    }
+    hd_map_free(&seen);
+    if (!good) {
+        hd_regions_free(regions);
+        return hd_fail(error, HD_ERR_MEMORY, "out of memory while sorting the memory of a trace");
+    }
+    if (regions->region.size == 0) return true;
+    qsort(regions->region.data, regions->region.size, sizeof *regions->region.data, by_start);
+    size_t last = 0;
+    for (size_t i = 1; i < regions->region.size; i++) {
+        struct hd_region next = regions->region.data[i], *current = &regions->region.data[last];
+        if (next.start >= current->end)
+            regions->region.data[++last] = next;
+        else if (next.end > current->end)
+            current->end = next.end;
+    }
+    regions->region.size = last + 1;
+    return true;
+}
+
+uint32_t hd_regions_find(const struct hd_regions *regions, uint64_t address) {
+    uint32_t low = 0, high = (uint32_t)regions->region.size;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (regions->region.data[middle].start <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void hd_regions_free(struct hd_regions *regions) { hd_vector_free(&regions->region); }
