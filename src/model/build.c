@@ -12,7 +12,7 @@ bool hd_out_of_memory(struct hd_build *build) {
 static uint64_t trace_bytes(const struct hd_trace *trace) {
     uint64_t event = sizeof *trace->thread + sizeof *trace->kind + sizeof *trace->flags +
                      sizeof *trace->operand + sizeof *trace->site + sizeof *trace->stack +
-                     sizeof *trace->branches + sizeof *trace->calls;
+                     sizeof *trace->branches + sizeof(uint16_t);
     return trace->events * event +
            trace->extras * (uint64_t)(sizeof *trace->extra_event + sizeof *trace->extra_value) +
            trace->stacks * (uint64_t)(sizeof *trace->stack_parent + sizeof *trace->stack_site);
@@ -34,9 +34,30 @@ static uint64_t model_bytes(const struct hd_model *model) {
     bytes += model->objects * sizeof *model->sync_object;
     bytes += model->sections * (sizeof *model->section + words);
     bytes += model->edges * (sizeof *model->edge + words);
+    bytes += memory->many_calls * sizeof *memory->many_calls_list;
     bytes += (memory->scattered + (uint64_t)memory->several) * sizeof(struct hd_list);
     bytes += (memory->scattered_locations + memory->several_writes) * words;
     return bytes;
+}
+
+/* Hook calls between two events are few: two bytes do instead of four. Done in place. */
+static bool narrow_calls(struct hd_build *build) {
+    struct hd_model_memory *memory = build->memory;
+    uint32_t events = build->trace->events, *wide = build->trace->calls;
+    uint16_t *narrow = memory->calls = (uint16_t *)wide;
+    build->trace->calls = NULL;
+    HD_VECTOR(struct hd_many_calls) many = {0};
+    for (uint32_t e = 0; e < events; e++) {
+        uint32_t calls = wide[e];
+        struct hd_many_calls entry = {e, calls};
+        if (calls >= UINT16_MAX && !hd_vector_push(&many, entry)) return hd_out_of_memory(build);
+        narrow[e] = calls < UINT16_MAX ? (uint16_t)calls : UINT16_MAX;
+        memory->many_calls_list = many.data;
+        memory->many_calls = (uint32_t)many.size;
+    }
+    uint16_t *shrunk = events > 0 ? realloc(narrow, events * sizeof *narrow) : NULL;
+    if (shrunk != NULL) memory->calls = shrunk;
+    return true;
 }
 
 static void connect(struct hd_build *build) {
@@ -52,7 +73,7 @@ static void connect(struct hd_build *build) {
     model->site = trace->site;
     model->stack = trace->stack;
     model->branches = trace->branches;
-    model->calls = trace->calls;
+    model->calls = memory->calls;
     model->object = memory->object;
     model->from = memory->from;
     model->warning = memory->warning;
@@ -90,8 +111,9 @@ bool hd_model_build(struct hd_trace *trace, const struct hd_model_options *optio
     if (done) {
         memory->object = (uint32_t *)memory->operand;
         if (trace->events > 0) memory->from = memory->object + trace->events;
+        done = narrow_calls(&build);
         connect(&build);
-        done = run_passes(&build);
+        done = done && run_passes(&build);
     }
     hd_vector_free(&build.cell);
     hd_vector_free(&build.block);
@@ -123,6 +145,8 @@ void hd_model_free(struct hd_model *model) {
     if (memory != NULL) {
         memory->trace.operand = memory->operand;
         hd_trace_free(&memory->trace);
+        free(memory->calls);
+        free(memory->many_calls_list);
         void *owned[] = {memory->thread_start,   memory->thread_event,
                          memory->event_section,  memory->location_start,
                          memory->location_event, memory->block_start,

@@ -15,7 +15,6 @@ struct hd_cell {
     uint64_t size : 48;
     uint64_t tag : 16; /* enum hd_cell_tag */
     uint32_t born;     /* blocks that had begun before its first event: tells its life */
-    uint32_t next; /* cell that starts in the same granule, HD_NONE; later: locations it spans */
 };
 enum hd_cell_tag {
     HD_CELL_MEMORY = 0,
@@ -23,12 +22,14 @@ enum hd_cell_tag {
     HD_CELL_OBJECT /* plus enum hd_object_type */
 };
 
-/* Where a cell ended up, in hd_build.cell_place: its location; with HD_PLACE_SPAN the first of
- * cell.next consecutive ones; with both flags an index into hd_build.scattered, for a cell over
- * several lives. Cells of locks and objects: their number. */
-#define HD_PLACE_SPAN 0x80000000u
-#define HD_PLACE_SCATTERED 0xc0000000u
-#define HD_PLACE_LIMIT 0x40000000u
+/* Where a cell ended up: at `count` consecutive locations, most often one. HD_SCATTERED: over
+ * several lives, and `first` is an index into hd_build.scattered. Cells of locks and objects: their
+ * number. */
+struct hd_spot {
+    uint32_t first, count;
+};
+#define HD_SCATTERED UINT32_MAX
+#define HD_LOCATION_LIMIT (UINT32_MAX / 2)
 
 /* An event (or cell) with a list of its own in a side table. */
 struct hd_list {
@@ -59,6 +60,12 @@ struct hd_model_memory {
     /* threads <= 64: events of each thread before each 1 << rank_shift events; else NULL */
     uint32_t *rank;
     unsigned rank_shift;
+    /* the trace's column made half as wide, and the counts that do not fit */
+    uint16_t *calls;
+    uint32_t many_calls;
+    struct hd_many_calls {
+        uint32_t event, calls;
+    } * many_calls_list;
     char *warning[HD_RULES * (HD_RULE_LINES + 1)];
 };
 
@@ -73,7 +80,7 @@ struct hd_build {
     HD_VECTOR(struct hd_block) block;
     HD_VECTOR(struct hd_list)
     range_free; /* FREE events that free no known block: owner, cell in start */
-    uint32_t *cell_place;
+    struct hd_spot *cell_place;
     HD_VECTOR(struct hd_list) scattered; /* cells over several lives */
     HD_VECTOR(uint32_t) scattered_location;
     HD_VECTOR(struct hd_edge) atomic_edge; /* in order of `to` */

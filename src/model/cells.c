@@ -30,7 +30,16 @@ struct line {
     uint32_t slot[LINE_GRANULES];
 };
 
+/* What a search along the cells of a granule looks at. */
+struct link {
+    uint32_t
+        key; /* of a narrow cell: where in the granule it starts, size and tag; else WIDE_KEY */
+    uint32_t next; /* cell that starts in the same granule, HD_NONE */
+};
+#define WIDE_KEY UINT32_MAX
+
 struct lines {
+    HD_VECTOR(struct link) link; /* one per cell */
     struct line *line;
     uint64_t mask;
     uint64_t count;
@@ -103,14 +112,20 @@ static uint32_t cell_search(struct hd_build *build, struct lines *lines, struct 
     uint32_t *slot = &line->slot[address >> GRANULE_SHIFT & (LINE_GRANULES - 1)];
     uint32_t born = (uint32_t)build->block.size;
     uint32_t last = HD_NONE, next = HD_NONE;
+    uint32_t key = size <= NARROW
+                       ? (uint32_t)(address & 7) | (uint32_t)size << 3 | (uint32_t)tag << 16
+                       : WIDE_KEY;
     for (uint32_t c = (*slot & SLOT_CELL) - 1; *slot != 0 && c != HD_NONE;
-         c = build->cell.data[c].next) {
-        const struct hd_cell *cell = &build->cell.data[c];
-        if (cell->address == address && cell->size == size && cell->tag == tag) {
-            if (size <= NARROW || cell->born == born) return c;
-            /* A block may have begun anywhere inside a wide one: a new cell takes its place. */
-            next = cell->next;
-            break;
+         c = lines->link.data[c].next) {
+        if (lines->link.data[c].key == key) {
+            if (key != WIDE_KEY) return c;
+            const struct hd_cell *cell = &build->cell.data[c];
+            if (cell->address == address && cell->size == size) {
+                if (cell->born == born) return c;
+                /* A block may have begun anywhere inside it: a new cell takes its place. */
+                next = lines->link.data[c].next;
+                break;
+            }
         }
         last = c;
     }
@@ -120,16 +135,16 @@ static uint32_t cell_search(struct hd_build *build, struct lines *lines, struct 
         return HD_NONE;
     }
     uint32_t added = (uint32_t)build->cell.size;
-    struct hd_cell cell = {
-        .address = address, .size = size, .tag = tag, .born = born, .next = next};
+    struct hd_cell cell = {.address = address, .size = size, .tag = tag, .born = born};
+    struct link link = {key, next};
     bool first_of_line = line_is_empty(line);
-    if (!hd_vector_push(&build->cell, cell) ||
+    if (!hd_vector_push(&build->cell, cell) || !hd_vector_push(&lines->link, link) ||
         (first_of_line && !region_count(lines, address >> LINE_SHIFT, 1))) {
         hd_out_of_memory(build);
         return HD_NONE;
     }
     if (last != HD_NONE) {
-        build->cell.data[last].next = added;
+        lines->link.data[last].next = added;
         return added;
     }
     *slot = added + 1;
@@ -165,7 +180,7 @@ static bool forget_line(struct hd_build *build, struct lines *lines, uint64_t nu
         if (line->slot[g] == 0 || start >= high || start + 8 + NARROW <= low) continue;
         bool forget = start >= low;
         for (uint32_t c = (line->slot[g] & SLOT_CELL) - 1; !forget && c != HD_NONE;
-             c = build->cell.data[c].next) {
+             c = lines->link.data[c].next) {
             const struct hd_cell *cell = &build->cell.data[c];
             forget = cell->address >= low || cell->address + cell->size > low;
         }
@@ -389,6 +404,7 @@ bool hd_pass_cells(struct hd_build *build) {
     bool done =
         lines_resize(&lines, 10) ? number_events(build, &lines, &newest) : hd_out_of_memory(build);
     free(lines.line);
+    hd_vector_free(&lines.link);
     hd_map_free(&lines.regions);
     hd_map_free(&newest);
     return done;

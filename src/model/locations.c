@@ -151,13 +151,12 @@ static bool add_location(struct partition *partition, uint64_t low, uint64_t hig
 
 static bool place_piece(struct partition *partition, const struct piece *piece, uint32_t first,
                         uint32_t count) {
-    struct hd_cell *cell = &partition->build->cell.data[piece->cell];
+    const struct hd_cell *cell = &partition->build->cell.data[piece->cell];
     if (piece->low != cell->address || piece->high != cell->address + cell->size) {
         struct part part = {piece->cell, first, count};
         return hd_vector_push(&partition->part, part);
     }
-    cell->next = count;
-    partition->build->cell_place[piece->cell] = count == 1 ? first : first | HD_PLACE_SPAN;
+    partition->build->cell_place[piece->cell] = (struct hd_spot){first, count};
     return true;
 }
 
@@ -187,7 +186,7 @@ static bool cut_cluster(struct partition *partition, const struct piece *piece, 
         if (cuts == 0 || cut[i] != cut[cuts - 1]) cut[cuts++] = cut[i];
 
     size_t first = partition->location.size;
-    if (first + cuts >= HD_PLACE_LIMIT) {
+    if (first + cuts >= HD_LOCATION_LIMIT) {
         partition->too_many = true;
         return false;
     }
@@ -234,7 +233,7 @@ static bool cut_life(struct partition *partition, const struct piece *piece, siz
             if (!cut_cluster(partition, piece + i, end - i)) return false;
             i = end;
         }
-        if (partition->location.size + 1 >= HD_PLACE_LIMIT) {
+        if (partition->location.size + 1 >= HD_LOCATION_LIMIT) {
             partition->too_many = true;
             return false;
         }
@@ -277,7 +276,8 @@ static bool place_parts(struct partition *partition) {
     for (size_t i = 0; i < partition->part.size; i++) {
         const struct part *part = &partition->part.data[i];
         if (i == 0 || part->cell != part[-1].cell) {
-            build->cell_place[part->cell] = (uint32_t)build->scattered.size | HD_PLACE_SCATTERED;
+            build->cell_place[part->cell] =
+                (struct hd_spot){(uint32_t)build->scattered.size, HD_SCATTERED};
             struct hd_list list = {part->cell, (uint32_t)build->scattered_location.size, 0};
             if (!hd_vector_push(&build->scattered, list)) return false;
         }
@@ -301,7 +301,7 @@ static bool cut_lives(struct sweep *sweep, struct partition *partition) {
     free(start);
     if (partition->too_many)
         return hd_fail(build->error, HD_ERR_LIMIT, "the trace has more than %u locations",
-                       HD_PLACE_LIMIT - 1);
+                       HD_LOCATION_LIMIT - 1);
     if (done) block_start[lives - 1] = (uint32_t)partition->location.size;
     return (done && place_parts(partition)) || hd_out_of_memory(build);
 }

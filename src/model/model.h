@@ -82,7 +82,8 @@ struct hd_model {
     const uint32_t *site;
     const uint32_t *stack;
     const uint16_t *branches;
-    const uint32_t *calls;
+    const uint16_t *calls; /* hook calls since the thread's previous event; UINT16_MAX: see
+                              hd_model_calls */
     /* what the event is about: accesses, atomics: the first location (see hd_model_locations);
      * locks and TRY_FAILED: lock; ALLOC and FREE: block; FORK, JOIN, DETACH: thread; the rest of
      * SYNC and NOTE: sync_object; BLOCKED: lock, thread or sync_object as its flags say; HANDLER_*:
@@ -146,6 +147,8 @@ uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const
 
 /* How many events of its thread come before an event. */
 uint32_t hd_model_position(const struct hd_model *model, uint32_t event);
+/* Hook calls of its thread since the thread's previous event, elided ones included. */
+uint32_t hd_model_calls(const struct hd_model *model, uint32_t event);
 /* Sections of its thread that are open when an event runs, innermost first; an acquire and a
  * release are inside their own. Writes at most `room` of them; returns how many there are. */
 uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *section,

@@ -46,7 +46,7 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
         if (named[i].address != named[first].address || named[i].tag != named[first].tag ||
             named[i].life != named[first].life)
             first = i;
-        build->cell_place[named[i].cell] = named[first].cell;
+        build->cell_place[named[i].cell].first = named[first].cell;
         if (i == first) *(named[i].tag == HD_CELL_LOCK ? &locks : &objects) += 1;
     }
     free(named);
@@ -58,7 +58,7 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
     for (uint32_t c = 0; c < build->cell.size; c++) {
         const struct hd_cell *cell = &build->cell.data[c];
         if (cell->tag == HD_CELL_MEMORY) continue;
-        uint32_t first = build->cell_place[c];
+        uint32_t first = build->cell_place[c].first;
         if (first != c) { /* numbered already: the first cell is the one with the least number */
             build->cell_place[c] = build->cell_place[first];
             continue;
@@ -67,11 +67,11 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
         uint32_t block = cell_life[c] - 1;
         if (cell->tag == HD_CELL_LOCK) {
             memory->lock[locks] = (struct hd_lock){.operand = operand, .block = block};
-            build->cell_place[c] = locks++;
+            build->cell_place[c].first = locks++;
         } else {
             memory->sync_object[objects] = (struct hd_object){
                 .operand = operand, .type = (uint8_t)(cell->tag - HD_CELL_OBJECT), .block = block};
-            build->cell_place[c] = objects++;
+            build->cell_place[c].first = objects++;
         }
     }
     build->model->lock = memory->lock;

@@ -108,6 +108,20 @@ uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const
     return count;
 }
 
+uint32_t hd_model_calls(const struct hd_model *model, uint32_t event) {
+    if (model->calls[event] != UINT16_MAX) return model->calls[event];
+    const struct hd_model_memory *memory = model->memory;
+    uint32_t low = 0, high = memory->many_calls;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (memory->many_calls_list[middle].event < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return memory->many_calls_list[low].calls;
+}
+
 uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *section,
                        uint32_t room) {
     uint32_t count = 0, s = model->event_section[event];

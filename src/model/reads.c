@@ -110,18 +110,16 @@ static bool touch_several(struct reads *reads, uint32_t event, struct touched to
 }
 
 /* The locations of a cell that has not exactly one. */
-static bool spread_cell(struct reads *reads, uint32_t event, uint32_t cell, uint32_t *object,
+static bool spread_cell(struct reads *reads, uint32_t event, struct hd_spot place, uint32_t *object,
                         struct touched *touched) {
     struct hd_build *build = reads->build;
-    uint32_t place = build->cell_place[cell];
     hd_bit_set(build->memory->span, event);
-    if ((place & HD_PLACE_SCATTERED) != HD_PLACE_SCATTERED) {
-        place &= ~HD_PLACE_SPAN;
-        *touched = (struct touched){NULL, place, build->cell.data[cell].next};
-        *object = place;
+    if (place.count != HD_SCATTERED) {
+        *touched = (struct touched){NULL, place.first, place.count};
+        *object = place.first;
         return true;
     }
-    struct hd_list list = build->scattered.data[place & ~HD_PLACE_SCATTERED];
+    struct hd_list list = build->scattered.data[place.first];
     *touched = (struct touched){build->scattered_location.data + list.start, 0, list.count};
     *object = touched->list[0];
     list.owner = event;
@@ -138,11 +136,11 @@ static bool free_event(struct reads *reads, uint32_t event, size_t *range_at) {
         touched = (struct touched){NULL, start[0], start[1] - start[0]};
     } else if (*range_at < build->range_free.size &&
                build->range_free.data[*range_at].owner == event) {
-        uint32_t cell = build->range_free.data[(*range_at)++].start, first;
-        uint32_t place = build->cell_place[cell];
+        struct hd_spot place = build->cell_place[build->range_free.data[(*range_at)++].start];
+        uint32_t first;
         /* Its list is kept with the event, since it has no object to find it by. */
-        if (!spread_cell(reads, event, cell, &first, &touched)) return false;
-        if ((place & HD_PLACE_SCATTERED) != HD_PLACE_SCATTERED) {
+        if (!spread_cell(reads, event, place, &first, &touched)) return false;
+        if (place.count != HD_SCATTERED) {
             struct hd_list list = {event, (uint32_t)build->scattered_location.size, touched.count};
             if (!hd_vector_push(&reads->scattered, list)) return hd_out_of_memory(build);
             for (uint32_t i = 0; i < touched.count; i++)
@@ -156,7 +154,7 @@ static bool free_event(struct reads *reads, uint32_t event, size_t *range_at) {
 static bool follow_events(struct reads *reads) {
     struct hd_build *build = reads->build;
     const struct hd_trace *trace = build->trace;
-    const uint32_t *cell_place = build->cell_place;
+    const struct hd_spot *cell_place = build->cell_place;
     uint32_t *objects = build->memory->object, *from = build->memory->from;
     uint32_t events = trace->events;
     size_t range_at = 0;
@@ -166,8 +164,7 @@ static bool follow_events(struct reads *reads) {
             __builtin_prefetch(&cell_place[objects[e + 2 * LOOK_AHEAD]]);
         if (e + LOOK_AHEAD < events && trace->kind[e + LOOK_AHEAD] <= HD_EV_ATOMIC_UPDATE &&
             objects[e + LOOK_AHEAD] != HD_NONE)
-            __builtin_prefetch(
-                &reads->state[cell_place[objects[e + LOOK_AHEAD]] & ~HD_PLACE_SCATTERED]);
+            __builtin_prefetch(&reads->state[cell_place[objects[e + LOOK_AHEAD]].first]);
         from[e] = HD_NONE;
         uint8_t kind = trace->kind[e];
         bool does_read, writes, atomic;
@@ -183,7 +180,7 @@ static bool follow_events(struct reads *reads) {
         case HD_EV_READ_ACQUIRE:
         case HD_EV_READ_RELEASE:
         case HD_EV_TRY_FAILED: {
-            objects[e] = cell_place[objects[e]];
+            objects[e] = cell_place[objects[e]].first;
             uint8_t type = trace->flags[e] & HD_LOCK_TYPE_MASK;
             struct hd_lock *lock = &build->memory->lock[objects[e]];
             if (kind == HD_EV_READ_ACQUIRE && type == HD_LOCK_MUTEX) type = HD_LOCK_RWLOCK;
@@ -202,11 +199,11 @@ static bool follow_events(struct reads *reads) {
         case HD_EV_ONCE_DONE:
         case HD_EV_ONCE_PASS:
         case HD_EV_NOTE:
-            objects[e] = cell_place[objects[e]];
+            objects[e] = cell_place[objects[e]].first;
             continue;
         case HD_EV_BLOCKED:
             if (objects[e] != HD_NONE && trace->flags[e] != HD_WAIT_JOIN)
-                objects[e] = cell_place[objects[e]];
+                objects[e] = cell_place[objects[e]].first;
             continue;
         case HD_EV_FREE:
             if (!free_event(reads, e, &range_at)) return false;
@@ -221,16 +218,16 @@ static bool follow_events(struct reads *reads) {
             hd_bit_set(build->memory->span, e);
             continue;
         }
-        uint32_t place = cell_place[objects[e]];
-        if ((place & HD_PLACE_SPAN) != 0) {
+        struct hd_spot place = cell_place[objects[e]];
+        if (place.count != 1) {
             struct touched touched;
-            if (!spread_cell(reads, e, objects[e], &objects[e], &touched) ||
+            if (!spread_cell(reads, e, place, &objects[e], &touched) ||
                 !touch_several(reads, e, touched, does_read, writes, atomic))
                 return false;
             continue;
         }
-        objects[e] = place;
-        struct state *state = &reads->state[place];
+        objects[e] = place.first;
+        struct state *state = &reads->state[place.first];
         if (does_read) {
             from[e] = state->last_write;
             if (atomic && !add_atomic_edge(build, state->last_write, e))
@@ -264,8 +261,11 @@ static bool list_accesses(struct reads *reads) {
     const uint8_t *kind = build->trace->kind;
     const uint32_t *object = build->memory->object;
     for (uint32_t e = 0; e < events; e++) {
-        if (e + LOOK_AHEAD < events && kind[e + LOOK_AHEAD] <= HD_EV_ATOMIC_UPDATE)
+        if (e + LOOK_AHEAD < events && kind[e + LOOK_AHEAD] <= HD_EV_ATOMIC_UPDATE) {
             __builtin_prefetch(&start[object[e + LOOK_AHEAD] + (size_t)1], 1);
+            if (hd_bit(build->memory->span, e + LOOK_AHEAD))
+                __builtin_prefetch(&model->location[object[e + LOOK_AHEAD]]);
+        }
         if (kind[e] > HD_EV_ATOMIC_UPDATE && kind[e] != HD_EV_FREE) continue;
         if (!hd_bit(build->memory->span, e)) {
             list[start[object[e] + 1]++] = e;

@@ -4,6 +4,7 @@
 #include "model/build.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define RANK_THREADS 64
 
@@ -60,15 +61,29 @@ bool hd_pass_threads(struct hd_build *build) {
     return build_rank(build);
 }
 
+/* How many of `count` numbers are this one; eight at a time. */
+static uint32_t count_equal(const uint16_t *number, uint32_t count, uint16_t wanted) {
+    typedef uint16_t eight __attribute__((vector_size(16)));
+    eight sum = {0}, all = sum + wanted;
+    uint32_t i = 0, result = 0;
+    for (; i + 8 <= count; i += 8) {
+        eight here;
+        memcpy(&here, number + i, sizeof here);
+        sum -= (eight)(here == all);
+    }
+    for (unsigned lane = 0; lane < 8; lane++) result += sum[lane];
+    for (; i < count; i++) result += number[i] == wanted;
+    return result;
+}
+
 uint32_t hd_model_position(const struct hd_model *model, uint32_t event) {
     const struct hd_model_memory *memory = model->memory;
     uint16_t thread = model->thread[event];
     if (memory->rank != NULL) {
         uint32_t block = event >> memory->rank_shift;
         uint32_t position = memory->rank[(size_t)block * model->threads + thread];
-        for (uint32_t e = block << memory->rank_shift; e < event; e++)
-            position += model->thread[e] == thread;
-        return position;
+        return position + count_equal(model->thread + (block << memory->rank_shift),
+                                      event - (block << memory->rank_shift), thread);
     }
     const uint32_t *list = model->thread_event + model->thread_start[thread];
     uint32_t low = 0, high = model->thread_start[thread + 1] - model->thread_start[thread];
