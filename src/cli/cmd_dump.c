@@ -314,6 +314,8 @@ static void warn_about(const struct hd_model *model, const struct hd_describe *d
     const char *const *line;
     for (uint32_t i = 0; i < model->trace->warnings; i++)
         hd_warn(COMMAND, "%s", model->trace->warning[i]);
+    if (!model->trace->end.whole && model->trace->end.missing[0])
+        hd_warn(COMMAND, "the trace is not whole: %s", model->trace->end.missing);
     for (uint32_t i = 0; i < model->warnings; i++) hd_warn(COMMAND, "%s", model->warning[i]);
     uint32_t lines = hd_describe_warnings(describe, &line);
     for (uint32_t i = 0; i < lines; i++) hd_warn(COMMAND, "%s", line[i]);
