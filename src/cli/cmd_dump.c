@@ -101,7 +101,7 @@ static int digits(uint64_t number) {
 /* ---- text --------------------------------------------------------------------------------- */
 
 #define OPERATION_WIDTH 9
-#define OBJECT_WIDTH 26
+#define OBJECT_WIDTH 30
 #define ADDRESS_WIDTH 16
 #define SITE_WIDTH 22
 

@@ -9,11 +9,6 @@
 /* How many frames are looked at for one that is not the system's. */
 #define SYSTEM_FRAMES 16
 
-static bool is_system(const struct hd_frame *frame) {
-    return !frame->file || !strncmp(frame->file, "/usr/include/", 13) ||
-           !strncmp(frame->file, "/usr/lib/", 9);
-}
-
 static uint64_t stack_key(uint32_t site, uint32_t node) { return (uint64_t)node << 32 | site; }
 
 /* Keys of places that hold for any stack, and for one. */
@@ -49,7 +44,8 @@ static struct hd_frames build_stack(struct hd_describe *describe, uint32_t site,
          node = outer_node(trace, node))
         if (trace->stack_site[node]) add_site(describe, &builder, trace->stack_site[node]);
     /* what the C library does below main, and around a thread's function, is no news */
-    while (builder.count > 1 && !builder.frame[builder.count - 1].file) builder.count--;
+    while (builder.count > 1 && hd_frame_is_system(&builder.frame[builder.count - 1]))
+        builder.count--;
     struct hd_frame *frame = hd_pool_alloc(describe->pool, builder.count * sizeof *frame);
     memcpy(frame, builder.frame, builder.count * sizeof *frame);
     return (struct hd_frames){frame, builder.count};
@@ -107,13 +103,13 @@ static uint32_t find_place(struct hd_describe *describe, uint32_t site, uint32_t
     const struct hd_frame *first, *frame;
     uint32_t count = hd_symbols_site(hd_describe_symbols(describe), site, &first), seen = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (!is_system(&first[i]))
+        if (!hd_frame_is_system(&first[i]))
             return add_place(describe, site_key(site), make_place(describe, &first[i]));
     for (uint32_t at = node; at && at < trace->stacks && seen < SYSTEM_FRAMES;
          at = outer_node(trace, at)) {
         count = hd_symbols_site(hd_describe_symbols(describe), trace->stack_site[at], &frame);
         for (uint32_t i = 0; i < count; i++, seen++)
-            if (!is_system(&frame[i]))
+            if (!hd_frame_is_system(&frame[i]))
                 return add_place(describe, node_key(site, node), make_place(describe, &frame[i]));
     }
     return add_place(describe, node_key(site, node), make_place(describe, first));

@@ -104,6 +104,20 @@ uint32_t hd_symbols_warnings(const struct hd_symbols *symbols, const char *const
     return symbols->warnings;
 }
 
+bool hd_frame_is_system(const struct hd_frame *frame) {
+    static const char *const module[] = {"libc.so.",        "libpthread.so.", "libpthread-",
+                                         "libc-2.",         "ld-linux",       "ld-musl",
+                                         "libheddle_rt.so", "libstdc++.so",   "libc++.so",
+                                         "libc++abi.so",    "libgcc_s.so",    "libm.so."};
+    static const char *const directory[] = {"/usr/include/", "/usr/lib/"};
+    if (!frame->file) return true;
+    for (size_t i = 0; i < sizeof directory / sizeof *directory; i++)
+        if (!strncmp(frame->file, directory[i], strlen(directory[i]))) return true;
+    for (size_t i = 0; i < sizeof module / sizeof *module; i++)
+        if (!strncmp(frame->module, module[i], strlen(module[i]))) return true;
+    return false;
+}
+
 /* ---- modules ------------------------------------------------------------------------------ */
 
 static bool same_file(const struct hd_trace_module *a, const struct hd_trace_module *b) {

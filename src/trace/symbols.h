@@ -18,6 +18,10 @@ struct hd_frame {
     bool inlined;          /* into the next frame */
 };
 
+/* Whether a frame is in the C or C++ library, their headers or the runtime: not what a programmer
+ * looks for. Frames without a file count as such. */
+bool hd_frame_is_system(const struct hd_frame *frame);
+
 /* Never fails: a module that can't be read, or whose build id differs from the recorded one, gives
  * "module+0xoffset" names and one line in hd_symbols_warning. */
 struct hd_symbols *hd_symbols_open(const struct hd_trace *trace);

@@ -99,7 +99,7 @@ static const char *site(void *context, uint32_t number) {
     const struct hd_frame *frame;
     uint32_t count = hd_symbols_site(names->symbols, number, &frame), at = 0;
     /* the innermost frame of the program's own code, as in `heddle dump` */
-    while (at < count && (!frame[at].file || !strncmp(frame[at].file, "/usr/include/", 13))) at++;
+    while (at < count && hd_frame_is_system(&frame[at])) at++;
     if (at == count) at = 0;
     if (!frame[at].file) return strcmp(frame[at].function, "??") ? frame[at].function : NULL;
     if (!frame[at].column)
