@@ -23,7 +23,7 @@ struct dump {
     bool kinds[HD_EV_KINDS];
     uint64_t from, to;
     bool addresses, stacks;
-    int number_width, thread_width;
+    int number_width, thread_width, object_width, site_width;
 };
 
 /* ---- words -------------------------------------------------------------------------------- */
@@ -101,9 +101,7 @@ static int digits(uint64_t number) {
 /* ---- text --------------------------------------------------------------------------------- */
 
 #define OPERATION_WIDTH 9
-#define OBJECT_WIDTH 30
 #define ADDRESS_WIDTH 16
-#define SITE_WIDTH 22
 
 static void print_text(struct dump *dump, uint32_t event) {
     struct hd_lines *out = &dump->out;
@@ -131,9 +129,9 @@ static void print_text(struct dump *dump, uint32_t event) {
     if (*beside && *object) hd_line_text(out, " ", 1);
     hd_line_string(out, beside);
     if (*site || *function) {
-        hd_line_pad_to(out, start + OBJECT_WIDTH);
+        hd_line_pad_to(out, start + (size_t)dump->object_width);
         hd_line_text(out, "  ", 2);
-        hd_line_padded(out, site, *function ? SITE_WIDTH : 0);
+        hd_line_padded(out, site, *function ? dump->site_width : 0);
         if (*function) hd_line_text(out, "  ", 2);
         hd_line_string(out, function);
     }
@@ -153,8 +151,10 @@ static void print_text_stack(struct dump *dump, uint32_t event) {
         if (frame[i].file) {
             hd_line_text(out, " (", 2);
             hd_line_string(out, frame[i].file);
-            hd_line_text(out, ":", 1);
-            hd_line_number(out, frame[i].line, 0);
+            if (frame[i].line) {
+                hd_line_text(out, ":", 1);
+                hd_line_number(out, frame[i].line, 0);
+            }
             hd_line_text(out, ")", 1);
         }
         if (frame[i].inlined) hd_line_text(out, " [inlined]", 10);
@@ -280,24 +280,45 @@ static bool select_words(struct dump *dump, const char *words,
     }
 }
 
-static void measure(struct dump *dump) {
+static bool is_selected(const struct dump *dump, uint32_t event) {
+    return dump->kinds[dump->model->kind[event]] &&
+           (!dump->threads || dump->threads[dump->model->thread[event]]);
+}
+
+static void widen(int *width, size_t needed, int most) {
+    if (needed > (size_t)*width) *width = needed < (size_t)most ? (int)needed : most;
+}
+
+/* Columns are as wide as the first lines need, within reason: later lines may stick out. */
+#define MEASURED_LINES 2000
+
+static void measure(struct dump *dump, uint64_t last) {
     const struct hd_model *model = dump->model;
     dump->number_width = digits(model->events ? model->events - 1 : 0);
-    for (uint32_t thread = 0; thread < model->threads; thread++) {
-        int width = (int)strlen(hd_describe_thread(dump->describe, thread));
-        if (width > dump->thread_width) dump->thread_width = width;
+    for (uint32_t thread = 0; thread < model->threads; thread++)
+        widen(&dump->thread_width, strlen(hd_describe_thread(dump->describe, thread)), 16);
+    dump->object_width = 12;
+    unsigned lines = 0;
+    for (uint64_t at = dump->from; at <= last && lines < MEASURED_LINES; at++) {
+        uint32_t event = (uint32_t)at;
+        if (!is_selected(dump, event)) continue;
+        char text[64];
+        const char *object = hd_describe_event(dump->describe, event, HD_SHORT);
+        size_t beside = strlen(remark(dump, event, object, text));
+        widen(&dump->object_width, strlen(object) + (beside ? beside + 1 : 0), 32);
+        widen(&dump->site_width, strlen(hd_describe_site(dump->describe, event)), 44);
+        lines++;
     }
-    if (dump->thread_width > 16) dump->thread_width = 16;
 }
 
 static void print_events(struct dump *dump, enum format format) {
     const struct hd_model *model = dump->model;
     if (!model->events) return;
     uint64_t last = dump->to < model->events ? dump->to : model->events - 1;
+    if (format == FORMAT_TEXT) measure(dump, last);
     for (uint64_t at = dump->from; at <= last && !dump->out.failed; at++) {
         uint32_t event = (uint32_t)at;
-        if (!dump->kinds[model->kind[event]]) continue;
-        if (dump->threads && !dump->threads[model->thread[event]]) continue;
+        if (!is_selected(dump, event)) continue;
         if (format == FORMAT_JSON) {
             print_json(dump, event);
         } else {
@@ -337,7 +358,6 @@ static int dump_model(struct dump *dump, const char *kinds, const char *threads,
             return hd_complain(COMMAND, "--thread: the trace has no thread '%.*s'",
                                (int)strcspn(bad, ","), bad);
     }
-    measure(dump);
     print_events(dump, format);
     warn_about(dump->model, dump->describe);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;

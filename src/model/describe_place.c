@@ -78,8 +78,10 @@ static const struct hd_place *make_place(struct hd_describe *describe,
                                          const struct hd_frame *frame) {
     struct hd_place *place = hd_pool_alloc(describe->pool, sizeof *place);
     *place = (struct hd_place){.frame = *frame, .site = "", .function = ""};
-    if (frame->file)
+    if (frame->file && frame->line)
         place->site = hd_pool_format(describe->pool, "%s:%u", frame->file, frame->line);
+    else if (frame->file)
+        place->site = frame->file;
     if (!frame->file && strstr(frame->function, "+0x"))
         place->site = frame->function; /* module+0xoffset */
     else if (strcmp(frame->function, "??") != 0)

@@ -4,6 +4,7 @@
 #ifndef HEDDLE_TRACE_SYMBOLS_BINARY_H
 #define HEDDLE_TRACE_SYMBOLS_BINARY_H
 
+#include "base/map.h"
 #include "trace/symbols.h"
 #include "trace/symbols_pool.h"
 #include "trace/symbols_ranges.h"
@@ -57,6 +58,9 @@ struct hd_binary {
     uint32_t scopes, scope_capacity;
     struct hd_data_object *object; /* sorted by lo once all units are walked */
     uint32_t objects, object_capacity;
+    struct hd_map declared; /* address of a declaration's DIE -> index into declared_name */
+    const char **declared_name;
+    uint32_t declared_names, declared_capacity;
     struct hd_symbol *symbol;
     uint32_t symbols, symbol_capacity;
     struct hd_ranges function_symbols, object_symbols; /* values: indices into symbol */

@@ -8,8 +8,36 @@
 /* Rows without a line (code the compiler made up) take the line of a row shortly before. */
 #define LINELESS_ROWS 32
 
+/* Takes "/./" and "/dir/../" out of a path: /usr/bin/../lib/x becomes /usr/lib/x. */
+static const char *simplified(const char *path, char *copy, size_t size) {
+    size_t length = strlen(path), used = 0;
+    if (length >= size || !strstr(path, "/.")) return path;
+    while (*path) {
+        size_t step = strcspn(path + 1, "/") + 1; /* a slash and a name, or the first name */
+        if (step == 2 && !strncmp(path, "/.", 2)) {
+            path += step;
+            continue;
+        }
+        size_t last = used;
+        while (last && copy[last - 1] != '/') last--;
+        bool up = step == 3 && !strncmp(path, "/..", 3);
+        bool removable = used && last < used && strncmp(copy + last, "..", used - last) != 0;
+        if (up && removable && last > 0) {
+            used = last - 1;
+        } else {
+            memcpy(copy + used, path, step);
+            used += step;
+        }
+        path += step;
+    }
+    copy[used] = 0;
+    return copy;
+}
+
 static const char *shown_file(struct hd_binary *binary, const char *file) {
     if (!file) return NULL;
+    char copy[4096];
+    file = simplified(file, copy, sizeof copy);
     while (file[0] == '.' && file[1] == '/') file += 2;
     if (binary->directory) {
         size_t length = strlen(binary->directory);

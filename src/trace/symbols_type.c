@@ -232,10 +232,10 @@ static enum fit list_members(struct query *query, Dwarf_Die *type, uint64_t offs
             listed++;
         }
     } while (!dwarf_siblingof(&die, &die));
-    if (!touched) { /* padding */
+    if (!touched) { /* padding, or a type that is only declared here */
         cut(query, before);
-        append(query, "+%llu", (unsigned long long)offset);
-        return FIT_INSIDE;
+        if (offset) append(query, "+%llu", (unsigned long long)offset);
+        return offset || members ? FIT_INSIDE : FIT_AGGREGATE;
     }
     if (touched == members && bits < members) {
         cut(query, before);
@@ -249,6 +249,19 @@ static enum fit list_members(struct query *query, Dwarf_Die *type, uint64_t offs
     if (touched > listed) append(query, "%s%s", touched > listed + 1 ? ",..," : ",", last);
     append(query, "}");
     return FIT_INSIDE;
+}
+
+/* A member whose type is only declared in this unit reaches to the next member. */
+static void extend_unknown(Dwarf_Die *type, uint64_t whole, struct member *member) {
+    Dwarf_Die die;
+    uint64_t next = whole;
+    if (member->hi != member->lo || dwarf_child(type, &die)) return;
+    unsigned limit = MOST_STEPS;
+    do {
+        struct member other;
+        if (read_member(&die, &other) && other.lo > member->lo && other.lo < next) next = other.lo;
+    } while (--limit && !dwarf_siblingof(&die, &die));
+    if (next > member->lo) member->hi = next;
 }
 
 static enum fit struct_part(struct query *query, Dwarf_Die *type, uint64_t offset, uint64_t size,
@@ -266,6 +279,7 @@ static enum fit struct_part(struct query *query, Dwarf_Die *type, uint64_t offse
     do {
         if (query->steps++ > MOST_STEPS) break;
         if (!read_member(&die, &member) || member.bits) continue;
+        extend_unknown(type, whole, &member);
         /* a flexible array at the end has no size of its own */
         bool open = member.lo == member.hi && member.lo == whole && offset >= member.lo;
         if (offset < member.lo || (!open && offset + size > member.hi)) continue;

@@ -55,6 +55,8 @@ void hd_units_free(struct hd_binary *binary) {
     free(binary->unit);
     free(binary->scope);
     free(binary->object);
+    free(binary->declared_name);
+    hd_map_free(&binary->declared);
     hd_ranges_free(&binary->unit_code);
 }
 
@@ -188,22 +190,37 @@ static const char *join(struct hd_binary *binary, const char *outer, const char 
     return hd_pool_format(binary->pool, "%s::%s", outer, name);
 }
 
-/* The classes and namespaces around the declaration that an out-of-line definition refers to. */
-static const char *declared_name(struct hd_binary *binary, Dwarf_Die *die, const char *name) {
+static bool follow(Dwarf_Die *die, unsigned attribute_name) {
     Dwarf_Attribute attribute;
-    Dwarf_Die declaration, *scopes = NULL;
-    if (!dwarf_attr(die, DW_AT_specification, &attribute) ||
-        !dwarf_formref_die(&attribute, &declaration))
-        return NULL;
+    Dwarf_Die target;
+    if (!dwarf_attr(die, attribute_name, &attribute) || !dwarf_formref_die(&attribute, &target))
+        return false;
+    *die = target;
+    return true;
+}
+
+/* The name with the classes and namespaces around the declaration that an inlined or out-of-line
+ * definition refers to. Finding them is a walk over the unit, so the answers are kept. */
+static const char *declared_name(struct hd_binary *binary, Dwarf_Die *die, const char *name) {
+    Dwarf_Die declaration = *die, *scopes = NULL;
+    bool inlined = follow(&declaration, DW_AT_abstract_origin);
+    if (!follow(&declaration, DW_AT_specification) && !inlined) return NULL;
+    uint32_t *known = hd_map_slot(&binary->declared, (uint64_t)declaration.addr, HD_NONE);
+    if (known && *known != HD_NONE) return binary->declared_name[*known];
     int count = dwarf_getscopes_die(&declaration, &scopes);
     const char *text = name;
     for (int i = 1; i < count; i++) {
         int tag = dwarf_tag(&scopes[i]);
         const char *outer = dwarf_diename(&scopes[i]);
+        if (!outer && !strcmp(text, "operator()")) outer = "{lambda}";
         if (!outer || tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) continue;
         text = join(binary, outer, text);
     }
     free(scopes);
+    binary->declared_name = hd_pool_grow(binary->declared_name, binary->declared_names,
+                                         &binary->declared_capacity, sizeof *binary->declared_name);
+    if (known) *known = binary->declared_names;
+    binary->declared_name[binary->declared_names++] = text = hd_pool_text(binary->pool, text);
     return text;
 }
 
@@ -221,7 +238,7 @@ const char *hd_qualified_name(struct hd_binary *binary, Dwarf_Die *die, uint32_t
     if (!name) return symbol ? hd_pool_text(binary->pool, symbol) : NULL;
     if (!(is_variable && in_function)) {
         const char *declared = declared_name(binary, die, name);
-        if (declared) return hd_pool_text(binary->pool, declared);
+        if (declared) return declared;
         if (in_function)
             return hd_pool_text(binary->pool, name); /* an inlined or nested function */
     }

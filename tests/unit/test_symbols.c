@@ -303,6 +303,55 @@ static void test_symbol_table_without_dwarf(void **state) {
     free_facts(&facts);
 }
 
+static void test_paths_are_simplified(void **state) {
+    (void)state;
+    static const struct {
+        const char *given, *shown;
+    } row[] = {
+        {"/a/b/../c/./d/../../e.c", "/a/e.c"},
+        {"/usr/bin/../lib/gcc/x/12/../../../../include/c++/12/tuple", "/usr/include/c++/12/tuple"},
+        {"../x/../y.c", "../y.c"},
+        {"../../y.c", "../../y.c"},
+        {"/../y.c", "/../y.c"},
+        {"a..b/.hidden/c.c", "a..b/.hidden/c.c"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct facts facts;
+        char command[512], path[512], expected[512];
+        snprintf(path, sizeof path, "%s/path.c", directory);
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        fprintf(file,
+                "#include \"%s/fixture.h\"\n"
+                "__attribute__((noinline)) void here(void) {\n"
+                "    printf(\"site %%p main x 7\\n\", __builtin_return_address(0));\n"
+                "}\n"
+                "int main(void) {\n"
+                "    print_modules();\n"
+                "#line 7 \"%s\"\n"
+                "    here();\n"
+                "    return 0;\n"
+                "}\n",
+                FIXTURES, row[i].given);
+        fclose(file);
+        run("cd %s && gcc -g -o program path.c", directory);
+        snprintf(command, sizeof command, "%s/program", directory);
+        read_facts(&facts, command);
+        struct hd_symbols *symbols = hd_symbols_open(&facts.trace);
+        unsigned long pc;
+        const struct hd_frame *frame;
+        sscanf(strstr(facts.text, "site "), "site %lx", &pc);
+        hd_symbols_site(symbols, site_of(&facts, pc), &frame);
+        /* a relative path comes with the directory of its compilation */
+        if (row[i].given[0] == '/' || strncmp(frame->file, directory, strlen(directory)) != 0)
+            assert_string_equal(frame->file, row[i].shown);
+        snprintf(expected, sizeof expected, "%s", row[i].shown);
+        assert_true(strstr(frame->file, base_name(expected)) != NULL);
+        assert_int_equal(frame->line, 7);
+        hd_symbols_close(symbols);
+        free_facts(&facts);
+    }
+}
+
 static void expect_addresses_only(struct facts *facts, const char *why) {
     struct hd_symbols *symbols = hd_symbols_open(&facts->trace);
     const struct hd_trace_module *module = &facts->module[0];
@@ -519,6 +568,7 @@ int main(void) {
         cmocka_unit_test(test_cxx_names),
         cmocka_unit_test(test_debug_file_beside_the_program),
         cmocka_unit_test(test_symbol_table_without_dwarf),
+        cmocka_unit_test(test_paths_are_simplified),
         cmocka_unit_test(test_unusable_modules_give_addresses_and_one_warning),
         cmocka_unit_test(test_unknown_sites_and_addresses),
         cmocka_unit_test(test_demangled_names_are_short),

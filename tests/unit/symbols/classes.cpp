@@ -2,6 +2,7 @@
 // templates, the library's own types.
 #include "fixture.h"
 #include <atomic>
+#include <condition_variable>
 #include <mutex>
 #include <vector>
 
@@ -53,6 +54,11 @@ std::mutex mutex;
 std::vector<int> numbers;
 std::pair<int, long> pair;
 int globals[3];
+struct {
+    std::mutex mutex;
+    std::condition_variable changed; // clang describes it elsewhere only
+    int after;
+} channel;
 
 __attribute__((noinline)) static void site(const char *function, int line) {
     printf("site %p %s classes.cpp %d\n", __builtin_return_address(0), function, line);
@@ -99,6 +105,9 @@ int main(int argc, char **) {
     VARIABLE(pair.first);
     VARIABLE(pair.second);
     VARIABLE(globals[1]);
+    NAMED(&channel.mutex, 1, "channel.mutex");
+    NAMED(&channel.changed, 1, "channel.changed");
+    VARIABLE(channel.after);
     VARIABLE(outer::box<int>::last);
     NAMED(object.statics(), sizeof(int), "outer::derived::statics::calls");
     object.report(__LINE__);
