@@ -14,8 +14,7 @@
     X(convert, "convert", "Look", "turn a trace into another format")
 
 /* Each gets its own name as argv[0] and returns the exit status. */
-#define X(function, name, group, summary) \
-    int hd_cmd_##function(int argc, char **argv) __attribute__((weak));
+#define X(function, name, group, summary) int hd_cmd_##function(int argc, char **argv);
 HD_COMMANDS(X)
 #undef X
 

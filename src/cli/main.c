@@ -17,7 +17,7 @@ static const struct hd_command commands[] = {
 
 static const struct hd_command *find_command(const char *name) {
     for (size_t i = 0; i < COMMANDS; i++)
-        if (commands[i].run && strcmp(commands[i].name, name) == 0) return &commands[i];
+        if (strcmp(commands[i].name, name) == 0) return &commands[i];
     return NULL;
 }
 
@@ -29,7 +29,7 @@ static void print_overview(void) {
     for (size_t i = 0; i < COMMANDS; i++) {
         bool new_group = i == 0 || strcmp(commands[i].group, commands[i - 1].group) != 0;
         if (new_group) printf("\n%s\n", commands[i].group);
-        if (commands[i].run) printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
     }
     printf("\n"
            "'heddle help COMMAND' or 'heddle COMMAND --help' says more, with an example;\n"
