@@ -1,0 +1,188 @@
+/* src/base/: arena, vector, map, interning, bit set, varint, progress. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "base/bitset.h"
+#include "base/intern.h"
+#include "base/map.h"
+#include "base/progress.h"
+#include "base/varint.h"
+#include "base/vector.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t state = 7;
+static uint64_t random_word(void) {
+    uint64_t z = (state += 0x9e3779b97f4a7c15ull);
+    return hd_mix64(z);
+}
+
+static void arena_pieces_do_not_overlap(void **unused) {
+    (void)unused;
+    struct hd_arena arena = {0};
+    enum { PIECES = 2000 };
+    static unsigned char *piece[PIECES];
+    static size_t size[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        size[i] = random_word() % (i % 100 == 0 ? 50000 : 60);
+        piece[i] = hd_arena_alloc(&arena, size[i]);
+        assert_non_null(piece[i]);
+        assert_int_equal((uintptr_t)piece[i] % _Alignof(max_align_t), 0);
+        memset(piece[i], i % 256, size[i]);
+        char *copy = hd_arena_copy(&arena, "abc", 2);
+        assert_string_equal(copy, "ab");
+    }
+    for (int i = 0; i < PIECES; i++) {
+        for (size_t k = 0; k < size[i]; k++) assert_int_equal(piece[i][k], i % 256);
+    }
+    uint32_t *zeroed = hd_arena_zalloc(&arena, 100, sizeof *zeroed);
+    for (int i = 0; i < 100; i++) assert_int_equal(zeroed[i], 0);
+    assert_null(hd_arena_zalloc(&arena, SIZE_MAX / 2, 4));
+    assert_null(hd_arena_alloc(&arena, SIZE_MAX - 8));
+    hd_arena_free(&arena);
+    assert_null(arena.newest);
+}
+
+static void vector_grows_and_refuses_overflow(void **unused) {
+    (void)unused;
+    HD_VECTOR(uint64_t) list = {0};
+    for (uint64_t i = 0; i < 10000; i++) assert_true(hd_vector_push(&list, i * i));
+    for (uint64_t i = 0; i < 10000; i++) assert_int_equal(list.data[i], i * i);
+    assert_false(hd_vector_reserve(&list, SIZE_MAX / 2));
+    assert_false(hd_vector_reserve(&list, SIZE_MAX));
+    assert_int_equal(list.size, 10000);
+    hd_vector_free(&list);
+    assert_null(list.data);
+}
+
+static void map_finds_what_was_put(void **unused) {
+    (void)unused;
+    struct hd_map map = {0};
+    assert_int_equal(hd_map_get(&map, 5, 77), 77);
+    for (uint32_t i = 0; i < 50000; i++) {
+        uint32_t *slot = hd_map_slot(&map, (uint64_t)i * 4096, i);
+        assert_non_null(slot);
+        assert_int_equal(*slot, i);
+    }
+    assert_int_equal(map.count, 50000);
+    *hd_map_slot(&map, 4096, 0) = 123456;
+    assert_int_equal(hd_map_get(&map, 4096, 0), 123456);
+    assert_int_equal(hd_map_get(&map, 0, 9), 0);
+    for (uint32_t i = 2; i < 50000; i++)
+        assert_int_equal(hd_map_get(&map, (uint64_t)i * 4096, 0), i);
+    assert_int_equal(hd_map_get(&map, 1, 42), 42);
+    hd_map_free(&map);
+}
+
+static void equal_strings_have_equal_numbers(void **unused) {
+    (void)unused;
+    struct hd_intern table = {0};
+    assert_int_equal(hd_intern_find(&table, "x", 1), HD_INTERN_NONE);
+    /* all lengths around the places where short strings end, all different in one byte only */
+    uint32_t expected = 0;
+    char text[40];
+    for (size_t length = 0; length < sizeof text; length++) {
+        for (size_t at = 0; at <= length; at++) {
+            memset(text, 'a', sizeof text);
+            if (at < length) text[at] = 'b';
+            assert_int_equal(hd_intern(&table, text, length), expected);
+            assert_int_equal(hd_intern(&table, text, length), expected);
+            assert_int_equal(strlen(table.name.data[expected]), length);
+            assert_memory_equal(table.name.data[expected], text, length);
+            expected++;
+        }
+    }
+    memset(text, 'a', sizeof text);
+    assert_int_equal(hd_intern_find(&table, text, 0), 0);
+    assert_int_equal(hd_intern_find(&table, "c", 1), HD_INTERN_NONE);
+    for (unsigned i = 0; i < 30000; i++) {
+        int length = snprintf(text, sizeof text, "variable_number_%u", i);
+        assert_int_equal(hd_intern(&table, text, (size_t)length), expected + i);
+    }
+    assert_int_equal(hd_intern_find(&table, "variable_number_123", 19), expected + 123);
+    hd_intern_free(&table);
+}
+
+static void bit_set_members(void **unused) {
+    (void)unused;
+    struct hd_bitset set = {0};
+    assert_int_equal(hd_bitset_next(&set, 0), SIZE_MAX);
+    static const size_t members[] = {0, 1, 63, 64, 65, 127, 128, 1000, 100000};
+    enum { MEMBERS = sizeof members / sizeof members[0] };
+    for (size_t i = 0; i < MEMBERS; i++) assert_true(hd_bitset_add(&set, members[i]));
+    assert_int_equal(hd_bitset_count(&set), MEMBERS);
+    size_t at = 0;
+    for (size_t i = 0; i < MEMBERS; i++) {
+        at = hd_bitset_next(&set, at);
+        assert_int_equal(at, members[i]);
+        assert_true(hd_bitset_has(&set, at));
+        at++;
+    }
+    assert_int_equal(hd_bitset_next(&set, at), SIZE_MAX);
+    assert_false(hd_bitset_has(&set, 62));
+    assert_false(hd_bitset_has(&set, 1u << 30));
+    hd_bitset_remove(&set, 64);
+    assert_false(hd_bitset_has(&set, 64));
+    assert_int_equal(hd_bitset_next(&set, 64), 65);
+    assert_false(hd_bitset_add(&set, SIZE_MAX));
+    hd_bitset_free(&set);
+}
+
+static void varints_come_back(void **unused) {
+    (void)unused;
+    uint8_t bytes[HD_VARINT_BYTES];
+    for (unsigned shift = 0; shift < 64; shift++) {
+        for (int near = -1; near <= 1; near++) {
+            uint64_t value = ((uint64_t)1 << shift) + (uint64_t)(int64_t)near, back = 0;
+            size_t length = hd_varint_put(bytes, value);
+            assert_int_equal(hd_varint_get(bytes, length, &back), length);
+            assert_true(back == value);
+            assert_int_equal(hd_varint_get(bytes, length - 1, &back), 0);
+            assert_true(hd_unzigzag(hd_zigzag((int64_t)value)) == (int64_t)value);
+        }
+    }
+    assert_int_equal(hd_zigzag(-1), 1);
+    assert_int_equal(hd_zigzag(1), 2);
+    uint64_t value;
+    memset(bytes, 0xff, sizeof bytes);
+    assert_int_equal(hd_varint_get(bytes, sizeof bytes, &value), 0);
+    bytes[9] = 0x02; /* the 65th bit */
+    assert_int_equal(hd_varint_get(bytes, sizeof bytes, &value), 0);
+    bytes[9] = 0x01;
+    assert_int_equal(hd_varint_get(bytes, sizeof bytes, &value), 10);
+    assert_true(value == UINT64_MAX);
+}
+
+static void count_report(struct hd_progress *progress) { ++*(unsigned *)progress->context; }
+
+static void progress_reports_now_and_then(void **unused) {
+    (void)unused;
+    unsigned reports = 0;
+    struct hd_progress progress = {.report = count_report, .context = &reports};
+    hd_progress_start(&progress, "counting", 100000);
+    for (uint64_t i = 0; i <= 100000; i++) hd_progress_step(&progress, i);
+    assert_in_range(reports, 100, 300);
+    assert_int_equal(progress.done, 100000);
+    hd_progress_start(NULL, "nothing", 1);
+    hd_progress_step(NULL, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arena_pieces_do_not_overlap),
+        cmocka_unit_test(vector_grows_and_refuses_overflow),
+        cmocka_unit_test(map_finds_what_was_put),
+        cmocka_unit_test(equal_strings_have_equal_numbers),
+        cmocka_unit_test(bit_set_members),
+        cmocka_unit_test(varints_come_back),
+        cmocka_unit_test(progress_reports_now_and_then),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
