@@ -53,7 +53,7 @@ char *hd_arena_copy(struct hd_arena *arena, const char *bytes, size_t length) {
     if (length == SIZE_MAX) return NULL;
     char *copy = alloc_bytes(arena, length + 1, false);
     if (copy == NULL) return NULL;
-    memcpy(copy, bytes, length);
+    if (length != 0) memcpy(copy, bytes, length);
     copy[length] = '\0';
     return copy;
 }

@@ -64,26 +64,32 @@ const char *hd_naming_thread(struct hd_text_naming *n, uint32_t thread) {
     return n->thread_name[thread];
 }
 
+/* A name that no thread has yet and that does not look like a comment; NULL if it is no such. */
+static const char *unique_thread(struct hd_text_naming *n, struct hd_intern *unique,
+                                 const char *name) {
+    char *copy = cleaned(&n->arena, name);
+    if (copy == NULL || copy[0] == '\0' || copy[0] == '#') return NULL;
+    size_t known = unique->name.size;
+    hd_intern(unique, copy, strlen(copy));
+    return unique->name.size > known ? copy : NULL;
+}
+
 static bool name_threads(struct hd_text_naming *n) {
     if (n->trace->thread_names != NULL) return true;
     struct hd_intern unique = {0};
     n->thread_name = hd_arena_zalloc(&n->arena, n->trace->threads, sizeof *n->thread_name);
     bool good = n->thread_name != NULL;
     for (uint32_t i = 0; good && i < n->trace->threads; i++) {
-        const char *name = n->given->thread != NULL ? n->given->thread(n->given->context, i) : NULL;
-        char *copy = name != NULL && name[0] != '\0' ? cleaned(&n->arena, name) : NULL;
-        /* a name that is another's, or that looks like a comment, is of no use */
-        if (copy != NULL &&
-            (copy[0] == '#' || hd_intern(&unique, copy, strlen(copy)) + 1 != unique.name.size))
-            copy = NULL;
-        char made_up[16];
+        const char *given =
+            n->given->thread != NULL ? n->given->thread(n->given->context, i) : NULL;
+        const char *name = given != NULL ? unique_thread(n, &unique, given) : NULL;
+        char made_up[32];
         snprintf(made_up, sizeof made_up, "T%u", i);
-        if (copy == NULL) {
-            copy = hd_arena_copy(&n->arena, made_up, strlen(made_up));
-            if (copy != NULL) hd_intern(&unique, copy, strlen(copy));
-        }
-        n->thread_name[i] = copy;
-        good = copy != NULL;
+        if (name == NULL) name = unique_thread(n, &unique, made_up);
+        snprintf(made_up, sizeof made_up, "T%u@%u", i, i); /* someone else is called T1 */
+        if (name == NULL) name = unique_thread(n, &unique, made_up);
+        n->thread_name[i] = name;
+        good = name != NULL;
     }
     hd_intern_free(&unique);
     return good;

@@ -427,7 +427,7 @@ static bool read_line(struct hd_text_reader *r, const char *start, const char *s
     const char *second = memchr(bar + 1, '|', (size_t)(stop - bar - 1));
     const char *op_stop = second != NULL ? second : stop;
 
-    struct line line = {0};
+    struct line line = {.operand = {"", 0}};
     struct words field = trimmed(bar + 1, op_stop);
     if (field.length == 0) return fail_line(r, "the operation is missing");
     const char *paren = memchr(field.text, '(', field.length);
@@ -442,7 +442,7 @@ static bool read_line(struct hd_text_reader *r, const char *start, const char *s
         return fail_line(r, "'%s' has ')' without '('", quote(field).text);
     }
 
-    if (thread.length == r->last_thread.length &&
+    if (thread.length == r->last_thread.length && thread.length != 0 &&
         memcmp(thread.text, r->last_thread.text, thread.length) == 0) {
         line.thread = r->last_thread_id;
     } else {
