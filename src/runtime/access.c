@@ -5,108 +5,135 @@
 
 #include <emmintrin.h>
 
-/* Recent reads of cells that several threads read (free): what the cell itself cannot remember for
- * each of them. */
-#define READ_ENTRIES 4096u
-struct rt_reads {
-    struct {
-        uint64_t address;
-        uint32_t site, epoch, version, unused;
-    } entry[READ_ENTRIES];
-};
+/* Four short tails with constant shifts are faster than one with variable ones. */
+#ifndef __clang__
+#pragma GCC optimize("no-tree-tail-merge", "no-crossjumping")
+#endif
 
+/* Bit i of *hit: slot i is this one; of *same: slot i is of the same offset (or empty). */
 RT_INLINE void match(const struct rt_cell *cell, uint32_t slot, unsigned *hit, unsigned *same) {
     __m128i slots = _mm_loadu_si128((const __m128i *)cell->slot);
     __m128i difference = _mm_xor_si128(slots, _mm_set1_epi32((int)slot));
     __m128i zero = _mm_setzero_si128();
     *hit = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(difference, zero)));
+    /* The salt is a multiple of eight: slots of one offset agree in their low bits. */
     __m128i offset = _mm_and_si128(difference, _mm_set1_epi32(7));
     *same = (unsigned)_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(offset, zero)));
 }
 
+RT_INLINE uint32_t slot_of(const struct rt_thread *t, uintptr_t address, uintptr_t pc) {
+    return (uint32_t)(address + pc * 8) - t->salt;
+}
+/* Outside the fast path sites may be told apart exactly, should their addresses' low bits not do. */
+static uint32_t slot_exactly(const struct rt_thread *t, uintptr_t address, uintptr_t pc,
+                             uint32_t site) {
+    return slot_of(t, address, rt.always_slow ? site : pc);
+}
+
+RT_NOINLINE static void latest_of_mixed(struct rt_cell *cell, unsigned i) {
+    unsigned hit, same;
+    match(cell, cell->slot[i], &hit, &same);
+    cell->low = (cell->low & ~(same << 16)) | 1u << (16 + i);
+}
+
+/* Slot i of the cell was found. True if the step to it is recorded; notes it as the latest. */
+RT_INLINE bool step_known(struct rt_cell *cell, unsigned i) {
+    uint32_t low = cell->low;
+    if (unlikely((low >> 16) & ~(low >> 4 * i) & 15)) return false;
+    if (low >> (16 + i) & 1) return true;
+    if (unlikely(low & RT_OWNER_MIXED)) latest_of_mixed(cell, i);
+    else cell->low = (low & ~(15u << 16)) | 1u << (16 + i);
+    return true;
+}
+
 /* True if the access adds nothing to what this epoch recorded; notes it as the latest. */
 RT_INLINE bool known(struct rt_thread *t, struct rt_cell *cell, uint32_t slot) {
-    uint64_t owner = cell->owner;
-    if ((uint32_t)(owner >> 32) != t->epoch) return false;
-    unsigned hit, same;
-    match(cell, slot, &hit, &same);
-    unsigned previous = same & (unsigned)(owner >> 16);
-    if (hit == 0 || previous == 0) return false;
-    unsigned step = (unsigned)__builtin_ctz(previous) * 4 + (unsigned)__builtin_ctz(hit);
-    if (!(owner >> step & 1)) return false;
-    uint64_t latest = (owner & ~((uint64_t)same << 16)) | (uint64_t)hit << 16;
-    if (latest != owner) cell->owner = latest;
-    return true;
+    if (cell->epoch != t->epoch) return false;
+    if (likely(cell->slot[0] == slot)) return step_known(cell, 0);
+    if (cell->slot[1] == slot) return step_known(cell, 1);
+    if (cell->slot[2] == slot) return step_known(cell, 2);
+    if (cell->slot[3] == slot) return step_known(cell, 3);
+    return false;
 }
 
-/* Enters an access that is going to be recorded into its cell. */
-static void remember(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, bool write) {
-    uint64_t owner = cell->owner;
-    uint64_t written = write ? RT_OWNER_WRITTEN : 0;
-    if ((uint32_t)(owner >> 32) != t->epoch) {
-        if (rt.mode == HD_SCHED_FREE && (owner >> 20 & 0x7ff) == t->owner_tag)
-            written |= owner & RT_OWNER_WRITTEN;
-        cell->slot[0] = slot;
-        cell->slot[1] = cell->slot[2] = cell->slot[3] = 0;
-        cell->owner = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << 20 | written | 1u << 16;
-        return;
-    }
-    unsigned hit, same;
+RT_INLINE void take_cell(struct rt_thread *t, struct rt_cell *cell, uint32_t slot,
+                         uint64_t written) {
+    cell->owner = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << 21 | written | 1u << 16;
+    _mm_storeu_si128((__m128i *)cell->slot, _mm_cvtsi32_si128((int)slot));
+}
+
+/* Enters an access that is going to be recorded into a cell that this epoch has touched before. */
+RT_NOINLINE static void remember_more(struct rt_thread *t, struct rt_cell *cell, uint32_t slot,
+                                      bool write) {
+    static const uint16_t spread[16] = {0x0000, 0x0001, 0x0010, 0x0011, 0x0100, 0x0101,
+                                        0x0110, 0x0111, 0x1000, 0x1001, 0x1010, 0x1011,
+                                        0x1100, 0x1101, 0x1110, 0x1111};
+    uint32_t low = cell->low;
+    unsigned hit, same, index;
     match(cell, slot, &hit, &same);
-    unsigned previous = same & (unsigned)(owner >> 16) & 15;
-    unsigned index;
-    if (hit != 0) {
-        index = (unsigned)__builtin_ctz(hit);
+    __m128i slots = _mm_loadu_si128((const __m128i *)cell->slot);
+    __m128i empty = _mm_cmpeq_epi32(slots, _mm_setzero_si128());
+    unsigned used = ~(unsigned)_mm_movemask_ps(_mm_castsi128_ps(empty)) & 15;
+    same &= used;
+    if (hit & used) {
+        index = (unsigned)__builtin_ctz(hit & used);
     } else {
-        for (index = 0; index < 4 && cell->slot[index] != 0; index++) {}
-        if (index == 4) {
-            index = (unsigned)t->calls & 3;
-            owner &= ~(0xfull << index * 4 | 0x1111ull << index | 1ull << (16 + index));
-            previous &= ~(1u << index);
-        }
+        index = used == 15 ? (unsigned)t->left & 3 : (unsigned)__builtin_ctz(~used);
+        used &= ~(1u << index);
+        same &= used;
+        unsigned others = used & ~same; /* of other offsets: never the step before */
+        low &= ~(0xfu << 4 * index | 0x1111u << index | 1u << (16 + index));
+        low |= others << 4 * index | (uint32_t)spread[others] << index;
+        if (others != 0) low |= RT_OWNER_MIXED;
         cell->slot[index] = slot;
     }
-    if (previous != 0) owner |= 1ull << ((unsigned)__builtin_ctz(previous) * 4 + index);
-    owner &= ~((uint64_t)same << 16);
-    cell->owner = owner | 1ull << (16 + index) | written;
+    low |= (same & low >> 16) << 4 * index; /* the step from the latest of this offset */
+    low &= ~(same << 16);
+    cell->low = low | 1u << (16 + index) | (write ? (uint32_t)RT_OWNER_WRITTEN : 0);
 }
 
-/* Free: does this access need a place in the global order? It does when the location changes hands.
- * A read of a cell that several threads read is looked up among the thread's recent reads: *skip. */
-static bool changes_hands(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, bool write,
-                          uint32_t site, bool *skip) {
+RT_INLINE void remember(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, bool write) {
     uint64_t owner = cell->owner;
-    unsigned tag = owner >> 20 & 0x7ff;
-    if (owner == 0 || (uint32_t)(owner >> 32) == t->epoch) return false;
-    if (tag == t->owner_tag && tag != RT_TAG_ALIEN) return false;
-    if (write) return true;
-    if (tag != RT_TAG_SHARED) {
-        uint32_t version = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
-        cell->slot[0] = cell->slot[1] = cell->slot[2] = cell->slot[3] = 0;
-        cell->owner = owner = (uint64_t)version << 32 | (uint64_t)RT_TAG_SHARED << 20;
+    if ((uint32_t)(owner >> 32) == t->epoch) {
+        remember_more(t, cell, slot, write);
+        return;
     }
-    uint32_t version = (uint32_t)(owner >> 32);
-    unsigned index = (unsigned)((address ^ address >> 12) + site * 7u) % READ_ENTRIES;
-    if (t->reads == NULL) t->reads = rt_map(sizeof *t->reads);
-    __typeof__(&t->reads->entry[0]) entry = &t->reads->entry[index];
-    if (entry->address == address && entry->site == site && entry->epoch == t->epoch &&
-        entry->version == version) {
-        *skip = true;
+    uint64_t written = write ? RT_OWNER_WRITTEN : 0;
+    if (RT_TAG(owner) == t->owner_tag) written |= owner & RT_OWNER_WRITTEN;
+    take_cell(t, cell, slot, written);
+}
+
+/* Free: a read by one of several threads that read this cell, recorded since the last write to it. The
+ * salt tells the threads' slots apart. */
+RT_INLINE bool shared_known(const struct rt_cell *cell, uint32_t slot) {
+    if (RT_TAG(cell->low) != RT_TAG_SHARED) return false;
+    return cell->slot[0] == slot || cell->slot[1] == slot || cell->slot[2] == slot ||
+           cell->slot[3] == slot;
+}
+
+/* Free: enters an access into its cell; true if it needs a place in the global order, which it does when
+ * the location changes hands. */
+static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, bool write) {
+    uint64_t owner = cell->owner;
+    unsigned tag = RT_TAG(owner);
+    bool same_thread = tag == t->owner_tag && tag != RT_TAG_ALIEN;
+    if (owner == 0 || same_thread || (uint32_t)(owner >> 32) == t->epoch) {
+        remember(t, cell, slot, write);
         return false;
     }
-    entry->address = address;
-    entry->site = site;
-    entry->epoch = t->epoch;
-    entry->version = version;
+    if (write) {
+        take_cell(t, cell, slot, RT_OWNER_WRITTEN);
+    } else if (tag == RT_TAG_SHARED) {
+        cell->slot[t->left & 3] = slot;
+    } else {
+        uint32_t version = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
+        _mm_storeu_si128((__m128i *)cell->slot, _mm_cvtsi32_si128((int)slot));
+        cell->owner = (uint64_t)version << 32 | (uint64_t)RT_TAG_SHARED << 21;
+    }
     return true;
 }
 
-void rt_access_forget(struct rt_thread *t) {
-    rt_unmap(t->reads, sizeof *t->reads);
-    t->reads = NULL;
-}
-
-static void emit_access(struct rt_thread *t, uintptr_t address, size_t size, bool write,
+RT_INLINE void emit_access(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                         uint32_t site) {
     unsigned kind = write ? HD_EV_WRITE : HD_EV_READ;
     if (unlikely(size > 255)) rt_emit_extra(t, size);
@@ -119,61 +146,70 @@ RT_INLINE void leave(struct rt_thread *t) {
 }
 
 /* An access within one cell that the filter did not know. */
-RT_NOINLINE static void record(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
-                               size_t size, bool write, uint32_t site, bool keep) {
+RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, uintptr_t address,
+                      size_t size, bool write, uint32_t site) {
     t->busy++;
-    if (rt.mode == HD_SCHED_FREE && cell != NULL) {
-        bool skip = false;
-        if (changes_hands(t, cell, address, write, site, &skip)) rt_stamp(t);
-        if (skip && !keep) {
-            leave(t);
-            return;
-        }
-        if ((cell->owner >> 20 & 0x7ff) == RT_TAG_SHARED && !write) cell = NULL;
-    }
-    if (cell != NULL) remember(t, cell, (site << 3 | (address & 7)) ^ t->salt, write);
+    if (rt.mode != HD_SCHED_FREE) remember(t, cell, slot, write);
+    else if (remember_free(t, cell, slot, write)) rt_stamp(t);
     emit_access(t, address, size, write, site);
     leave(t);
 }
 
+/* The usual way out of the fast path: the thread may run, the cell exists. */
+RT_NOINLINE static void record_read(uintptr_t address, size_t size, struct rt_cell *cell,
+                                    uint32_t slot, uintptr_t pc) {
+    struct rt_thread *t = &rt_self;
+    record(t, cell, slot, address, size, false, rt_site(t, pc));
+}
+RT_NOINLINE static void record_write(uintptr_t address, size_t size, struct rt_cell *cell,
+                                     uint32_t slot, uintptr_t pc) {
+    struct rt_thread *t = &rt_self;
+    record(t, cell, slot, address, size, true, rt_site(t, pc));
+}
+
+static bool may_run(struct rt_thread *t) {
+    if (rt.mode == HD_SCHED_OFF || t->inside) return false;
+    if (t->state != RT_RUNNING || t->suspect || t->signals_pending || rt_calls(t) >= t->slice_end)
+        rt_sched_preempted(t);
+    return rt.mode != HD_SCHED_OFF && !t->inside;
+}
+
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
- * recording. */
+ * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    if (rt.mode == HD_SCHED_OFF || t->inside) return;
-    if (t->state != RT_RUNNING || t->suspect || t->signals_pending || t->calls >= t->slice_end)
-        rt_sched_preempted(t);
-    if (rt.mode == HD_SCHED_OFF) return;
+    if (!may_run(t)) return;
     uint32_t site = rt_site(t, pc);
     struct rt_cell *cell = rt_cell(address);
     size_t in_cell = 8 - (address & 7);
-    if (size <= in_cell) {
-        uint32_t slot = (site << 3 | (address & 7)) ^ t->salt;
-        if (!rt.full && cell != NULL && site != 0 && known(t, cell, slot)) return;
-        record(t, cell, address, size, write, site, rt.full);
+    if (cell == NULL || site == 0) {
+        rt_access_range(t, address, size, write, pc);
         return;
     }
-    if (size <= 16 && size - in_cell <= 8) {
-        struct rt_cell *second = rt_cell(address + in_cell);
-        uint32_t slot = (site << 3 | (address & 7)) ^ t->salt, next = site << 3 ^ t->salt;
-        if (cell != NULL && second != NULL && site != 0) {
-            bool first_known = known(t, cell, slot), second_known = known(t, second, next);
-            if (first_known && second_known && !rt.full) return;
-            t->busy++;
-            bool skip = false;
-            if (rt.mode == HD_SCHED_FREE) {
-                bool stamp = changes_hands(t, cell, address, true, site, &skip);
-                stamp |= changes_hands(t, second, address + in_cell, true, site, &skip);
-                if (stamp) rt_stamp(t);
-            }
-            remember(t, cell, slot, write);
-            remember(t, second, next, write);
-            emit_access(t, address, size, write, site);
-            leave(t);
-            return;
-        }
+    uint32_t slot = slot_exactly(t, address, pc, site);
+    if (size <= in_cell) {
+        if (!rt.full && (known(t, cell, slot) || (!write && shared_known(cell, slot)))) return;
+        record(t, cell, slot, address, size, write, site);
+        return;
     }
-    rt_access_range(t, address, size, write, pc);
+    struct rt_cell *second = size - in_cell <= 8 ? rt_cell(address + in_cell) : NULL;
+    if (second == NULL) {
+        rt_access_range(t, address, size, write, pc);
+        return;
+    }
+    uint32_t next = slot_exactly(t, address + in_cell, pc, site);
+    bool first_known = known(t, cell, slot), second_known = known(t, second, next);
+    if (first_known && second_known && !rt.full) return;
+    t->busy++;
+    if (rt.mode == HD_SCHED_FREE) {
+        bool stamp = remember_free(t, cell, slot, write);
+        if (remember_free(t, second, next, write) || stamp) rt_stamp(t);
+    } else {
+        remember(t, cell, slot, write);
+        remember(t, second, next, write);
+    }
+    emit_access(t, address, size, write, site);
+    leave(t);
 }
 
 /* A range is always recorded; its cells pass to this thread with nothing known about them. */
@@ -183,7 +219,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
     uint32_t site = rt_site(t, pc);
     t->busy++;
     bool stamp = false;
-    uint64_t mine = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << 20 |
+    uint64_t mine = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << 21 |
                     (write ? RT_OWNER_WRITTEN : 0);
     uintptr_t at = address & ~(uintptr_t)7, end = address + size;
     while (at < end) {
@@ -198,7 +234,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
         }
         for (; at < stop; at += 8, cell++) {
             uint64_t owner = cell->owner;
-            unsigned tag = owner >> 20 & 0x7ff;
+            unsigned tag = RT_TAG(owner);
             if (owner != 0 && (tag != t->owner_tag || tag == RT_TAG_ALIEN)) stamp = true;
             uint64_t written = tag == t->owner_tag ? owner & RT_OWNER_WRITTEN : 0;
             *cell = (struct rt_cell){.owner = mine | written};
@@ -210,23 +246,21 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
 }
 
 /* Interceptors differ from hooks in that one site may touch a different number of bytes each time: the
- * slot of a cell that is covered in part also says how many of its bytes are. That takes the three
- * highest bits of the site, which differ between real sites only in programs of more than 64 MB. */
+ * slot of a cell that is covered in part also says how many of its bytes are. That takes three bits of
+ * the address, so that calls 64 MB of code apart may be taken for each other. */
 #define FILTERED_CELLS 16u
 
-static uint32_t part_slot(const struct rt_thread *t, uint32_t site, uintptr_t from, uintptr_t to) {
+static uint32_t part_slot(const struct rt_thread *t, uintptr_t pc, uintptr_t from, uintptr_t to) {
     uint32_t bytes = (uint32_t)(to - from) & 7;
-    return ((site << 3 ^ bytes << 29) | (from & 7)) ^ t->salt;
+    return slot_of(t, from, pc) ^ bytes << 29;
 }
 
 static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_t slot) {
     uint64_t owner = cell->owner;
     if ((uint32_t)(owner >> 32) != t->epoch) return false;
-    unsigned hit, same;
-    match(cell, slot, &hit, &same);
-    unsigned previous = same & (unsigned)(owner >> 16);
-    if (hit == 0 || previous == 0) return false;
-    return owner >> (__builtin_ctz(previous) * 4 + __builtin_ctz(hit)) & 1;
+    for (unsigned i = 0; i < 4; i++)
+        if (cell->slot[i] == slot) return !((owner >> 16 & 15) & ~(owner >> 4 * i));
+    return false;
 }
 
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -243,7 +277,7 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
     unsigned count = 0;
     for (uintptr_t from = address; from < end; count++) {
         uintptr_t to = (from & ~(uintptr_t)7) + 8;
-        slot[count] = part_slot(t, site, from, to < end ? to : end);
+        slot[count] = part_slot(t, rt.always_slow ? site : pc, from, to < end ? to : end);
         from = to;
     }
     bool all = !rt.full;
@@ -253,79 +287,75 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
         return;
     }
     t->busy++;
-    if (rt.mode == HD_SCHED_FREE) {
-        bool stamp = false, skip = false;
-        for (unsigned i = 0; i < count; i++)
-            stamp |= changes_hands(t, &cell[i], first + i * 8, true, site, &skip);
-        if (stamp) rt_stamp(t);
+    bool stamp = false;
+    for (unsigned i = 0; i < count; i++) {
+        if (rt.mode == HD_SCHED_FREE) stamp |= remember_free(t, &cell[i], slot[i], write);
+        else remember(t, &cell[i], slot[i], write);
     }
-    for (unsigned i = 0; i < count; i++) remember(t, &cell[i], slot[i], write);
+    if (stamp) rt_stamp(t);
     emit_access(t, address, size, write, site);
     leave(t);
 }
 
-RT_INLINE void hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+/* What runs before every access of an instrumented program. An aligned access lies in one cell. */
+RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    if (unlikely(++t->calls >= t->limit || (address & 7) + size > 8)) {
+    if (unlikely(!rt_count(t)) || (!aligned && unlikely((address & 7) + size > 8)) || size > 8) {
         access_slow(address, size, write, pc);
         return;
     }
-    uintptr_t offset = pc - t->text_lo;
-    if (unlikely(offset >= t->text_size)) {
+    struct rt_cell *cell = rt_shadow[(uint16_t)(address >> RT_SHADOW_SHIFT)];
+    if (unlikely(cell == NULL)) {
         access_slow(address, size, write, pc);
         return;
     }
-    uint32_t site = t->site_base + (uint32_t)offset;
-    struct rt_cell *cell = rt_cell(address);
-    if (likely(cell != NULL) && likely(known(t, cell, (site << 3 | (address & 7)) ^ t->salt)))
-        return;
-    record(t, cell, address, size, write, site, false);
+    cell += RT_SHADOW_OFFSET(address);
+    uint32_t slot = slot_of(t, address, pc);
+    if (likely(known(t, cell, slot))) return;
+    if (!write && shared_known(cell, slot)) return;
+    if (write) record_write(address, size, cell, slot, pc);
+    else record_read(address, size, cell, slot, pc);
 }
 
-#define READ_WRITE(prefix, size)                                                                 \
+#define READ_WRITE(prefix, size, aligned)                                                                 \
     RT_EXPORT void __tsan_##prefix##read##size(void *a);                                         \
     RT_EXPORT void __tsan_##prefix##read##size(void *a) {                                        \
-        hook((uintptr_t)a, size, false, RT_CALLER);                                              \
+        hook((uintptr_t)a, size, false, aligned, RT_CALLER);                                              \
     }                                                                                            \
     RT_EXPORT void __tsan_##prefix##write##size(void *a);                                        \
     RT_EXPORT void __tsan_##prefix##write##size(void *a) {                                       \
-        hook((uintptr_t)a, size, true, RT_CALLER);                                               \
+        hook((uintptr_t)a, size, true, aligned, RT_CALLER);                                               \
     }
-#define PLAIN_ONLY(prefix, size)                                                                 \
+#define PLAIN_ONLY(prefix, size, aligned)                                                                 \
     RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc);                          \
     RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc) {                         \
-        hook((uintptr_t)a, size, false, (uintptr_t)pc);                                          \
+        hook((uintptr_t)a, size, false, aligned, (uintptr_t)pc);                                          \
     }                                                                                            \
     RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc);                         \
     RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc) {                        \
-        hook((uintptr_t)a, size, true, (uintptr_t)pc);                                           \
+        hook((uintptr_t)a, size, true, aligned, (uintptr_t)pc);                                           \
     }                                                                                            \
     RT_EXPORT void __tsan_##prefix##read_write##size(void *a);                                   \
     RT_EXPORT void __tsan_##prefix##read_write##size(void *a) {                                  \
-        hook((uintptr_t)a, size, false, RT_CALLER);                                              \
-        hook((uintptr_t)a, size, true, RT_CALLER);                                               \
+        hook((uintptr_t)a, size, false, aligned, RT_CALLER);                                              \
+        hook((uintptr_t)a, size, true, aligned, RT_CALLER);                                               \
     }
 
-#define SIZES(X, prefix) X(prefix, 2) X(prefix, 4) X(prefix, 8) X(prefix, 16)
-READ_WRITE(, 1)
-PLAIN_ONLY(, 1)
-SIZES(READ_WRITE, )
-SIZES(PLAIN_ONLY, )
-SIZES(READ_WRITE, unaligned_)
-SIZES(PLAIN_ONLY, unaligned_)
-READ_WRITE(volatile_, 1)
-SIZES(READ_WRITE, volatile_)
-SIZES(READ_WRITE, unaligned_volatile_)
+#define SIZES(X, prefix, aligned) \
+    X(prefix, 2, aligned) X(prefix, 4, aligned) X(prefix, 8, aligned) X(prefix, 16, aligned)
+READ_WRITE(, 1, true)
+PLAIN_ONLY(, 1, true)
+SIZES(READ_WRITE, , true)
+SIZES(PLAIN_ONLY, , true)
+SIZES(READ_WRITE, unaligned_, false)
+SIZES(PLAIN_ONLY, unaligned_, false)
+READ_WRITE(volatile_, 1, true)
+SIZES(READ_WRITE, volatile_, true)
+SIZES(READ_WRITE, unaligned_volatile_, false)
 
 static void range(void *address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    t->calls++;
-    if (t->calls >= t->limit) {
-        if (rt.mode == HD_SCHED_OFF || t->inside) return;
-        if (t->state != RT_RUNNING || t->suspect || t->signals_pending || t->calls >= t->slice_end)
-        rt_sched_preempted(t);
-        if (rt.mode == HD_SCHED_OFF) return;
-    }
+    if (!rt_count(t) && !may_run(t)) return;
     rt_access_range(t, (uintptr_t)address, size, write, pc);
 }
 
@@ -346,11 +376,11 @@ RT_EXPORT void __tsan_write_range_pc(void *a, uintptr_t size, void *pc) {
 RT_EXPORT void __tsan_vptr_update(void **vptr, void *value);
 RT_EXPORT void __tsan_vptr_update(void **vptr, void *value) {
     if (*vptr == value) return;
-    hook((uintptr_t)vptr, sizeof *vptr, true, RT_CALLER);
+    hook((uintptr_t)vptr, sizeof *vptr, true, true, RT_CALLER);
 }
 RT_EXPORT void __tsan_vptr_read(void **vptr);
 RT_EXPORT void __tsan_vptr_read(void **vptr) {
-    hook((uintptr_t)vptr, sizeof *vptr, false, RT_CALLER);
+    hook((uintptr_t)vptr, sizeof *vptr, false, true, RT_CALLER);
 }
 
 /* ---- call stacks and branches ------------------------------------------------------------- */

@@ -116,6 +116,7 @@ static void start(int forked_from) {
     if (slots == NULL) slots = rt_map(RT_MAX_THREADS * sizeof *slots);
     rt.slot = slots;
     rt.full = rt.options.full;
+    rt.always_slow = rt.full;
     rt_modules_scan();
     struct rt_thread *t = &rt_self;
     t->busy++;

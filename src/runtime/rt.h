@@ -42,8 +42,8 @@ struct rt_frame {
 /* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
  * lines are what a memory access touches. */
 struct rt_thread {
-    uint64_t calls; /* hook calls so far */
-    uint64_t limit; /* a hook that makes calls >= limit takes the slow path */
+    int64_t left; /* hook calls until the slow path; below zero: every call takes it */
+    uint64_t calls_mark; /* hook calls so far = calls_mark - left */
     uint64_t branches;
     uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
     uint32_t salt;  /* mixed into shadow slots: 0 under serial, differs between threads under free */
@@ -62,7 +62,6 @@ struct rt_thread {
     volatile uint32_t suspect; /* the watchdog is about to take the baton from this thread */
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
-    struct rt_reads *reads; /* recent reads of read-shared cells (free) */
     /* scheduler */
     enum rt_state state;
     uint32_t go; /* futex: 1 = you have the baton */
@@ -89,6 +88,23 @@ struct rt_thread {
 
 extern __thread struct rt_thread rt_self;
 
+RT_INLINE uint64_t rt_calls(const struct rt_thread *t) { return t->calls_mark - (uint64_t)t->left; }
+
+/* Changes how many calls are left without changing how many there were. */
+RT_INLINE void rt_set_left(struct rt_thread *t, int64_t left) {
+    t->calls_mark = rt_calls(t) + (uint64_t)left;
+    t->left = left;
+}
+
+/* Counts one call; false if it has to take the slow path. One instruction, so that a signal handler
+ * can't come in between. */
+RT_INLINE bool rt_count(struct rt_thread *t) {
+    __asm__ goto("subq $1, %0\n\tjs %l[none]" : : "m"(t->left) : "memory", "cc" : none);
+    return true;
+none:
+    return false;
+}
+
 #define RT_MAX_THREADS 65536u
 
 /* What every thread's number leads to, for as long as the run lasts. */
@@ -105,6 +121,7 @@ struct rt_global {
     struct hd_wire_session *session; /* NULL: not recording */
     enum hd_scheduler mode;
     bool full;
+    bool always_slow; /* full, or sites that the fast path could mix up */
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
@@ -132,28 +149,44 @@ RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
 
 /* ---- shadow (shadow.c) -------------------------------------------------------------------- */
 
-/* One cell for every 8 bytes of memory, found through a two-level table so that any address works.
- * owner: bits 32-63 the epoch that last touched it, 31 that thread wrote it, 20-30 that thread's tag,
- * 16-19 which slots hold the latest access to their offset, 0-15 which slot has been recorded directly
- * after which other at the same offset. A slot is site << 3 | offset, salted. An access is left out of the trace if its
- * site, and the step from the thread's previous access to the location to this one, are recorded
- * already in this epoch and nobody else came in between. */
+/* One cell for every 8 bytes of memory, found through a two-level table so that any address works. A
+ * slot holds one kind of access: eight times its code address plus the address accessed, salted; in one
+ * cell that tells apart code addresses by their low 29 bits, and offsets. owner:
+ *     32-63  the epoch that last touched the cell
+ *     31     that thread wrote it
+ *     21-30  that thread's tag
+ *     20     the slots are of several offsets
+ *     16-19  slots that hold the latest access to their offset
+ *     4i+j   (i, j < 4) an access of slot i directly after one of slot j to the same offset has been
+ *            recorded, or they are of different offsets
+ * An access is left out of the trace if its slot, and the step to it from the thread's previous access
+ * to the location, are recorded already in this epoch and nobody else came in between. */
 struct rt_cell {
-    uint64_t owner;
+    union {
+        uint64_t owner;
+        struct {
+            uint32_t low, epoch; /* read apart, so that a store of one half does not stall them */
+        };
+    };
     uint32_t slot[4];
 };
 _Static_assert(sizeof(struct rt_cell) == 24, "three bytes of shadow for one");
 
-#define RT_TAG_ALIEN 0x7ffu  /* threads beyond the tags, atomics, free: always another thread */
-#define RT_TAG_SHARED 0x7feu /* free: read by several threads; the epoch is the version */
+#define RT_TAG(owner) ((unsigned)((owner) >> 21) & 0x3ff)
+#define RT_TAG_ALIEN 0x3ffu  /* threads beyond the tags, atomics, free: always another thread */
+#define RT_TAG_SHARED 0x3feu /* free: read by several threads; the epoch is the version */
 #define RT_OWNER_WRITTEN (1ull << 31)
-#define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << 20)
+#define RT_OWNER_MIXED (1ull << 20)
+#define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << 21)
 
-#define RT_SHADOW_SHIFT 28
-#define RT_SHADOW_ENTRIES (1u << (47 - RT_SHADOW_SHIFT))
+/* A region is 4 GB of memory, so that the low half of an address finds the cell in it. */
+#define RT_SHADOW_SHIFT 32
+#define RT_SHADOW_ENTRIES (1u << (48 - RT_SHADOW_SHIFT))
 extern struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
 struct rt_cell *rt_shadow_map(uintptr_t address); /* NULL: address has no shadow */
 void rt_shadow_clear(uintptr_t address, size_t bytes);
+
+#define RT_SHADOW_OFFSET(address) ((uint32_t)(address) >> 3)
 
 RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     uintptr_t index = address >> RT_SHADOW_SHIFT;
@@ -161,7 +194,7 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     struct rt_cell *base = rt_shadow[index];
     if (unlikely(base == NULL)) base = rt_shadow_map(address);
     if (unlikely(base == NULL)) return NULL;
-    return base + ((address & ((1ul << RT_SHADOW_SHIFT) - 1)) >> 3);
+    return base + RT_SHADOW_OFFSET(address);
 }
 
 /* ---- events (events.c) -------------------------------------------------------------------- */
@@ -185,8 +218,9 @@ RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint6
                        uint32_t site) {
     if (unlikely(t->frame != t->frame_emitted || t->frame_low != t->frame_emitted))
         rt_emit_stack(t);
-    uint64_t calls = t->calls - t->calls_emitted, branches = t->branches - t->branches_emitted;
-    t->calls_emitted = t->calls;
+    uint64_t now = rt_calls(t);
+    uint64_t calls = now - t->calls_emitted, branches = t->branches - t->branches_emitted;
+    t->calls_emitted = now;
     t->branches_emitted = t->branches;
     if (unlikely((calls | branches) >> 16)) {
         rt_emit_counts(t, calls, branches);
@@ -211,7 +245,7 @@ RT_INLINE void rt_stamp(struct rt_thread *t) {
 RT_INLINE void rt_new_epoch(struct rt_thread *t) {
     t->epoch = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
     if (unlikely(t->epoch == 0)) t->epoch = atomic_fetch_add(&rt.epochs, 1) + 1;
-    if (rt.mode == HD_SCHED_FREE) t->salt = t->epoch * 0x9e3779b1u;
+    if (rt.mode == HD_SCHED_FREE) t->salt = t->epoch * 0x9e3779b1u << 3;
 }
 
 /* A synchronisation event: stamped, and the thread's epoch ends. */
@@ -239,7 +273,6 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
  * epoch is recorded once. */
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 
-void rt_access_forget(struct rt_thread *t); /* the thread ends: its tables go back */
 void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
 
 /* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */
@@ -255,8 +288,7 @@ void rt_leave_signals(struct rt_thread *t);
 RT_INLINE struct rt_thread *rt_enter(void) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
-    if (unlikely(t->calls + 1 >= t->limit || t->state != RT_RUNNING)) return rt_enter_slow();
-    t->calls++;
+    if (unlikely(!rt_count(t) || t->state != RT_RUNNING)) return rt_enter_slow();
     t->busy++;
     t->inside++;
     return t;

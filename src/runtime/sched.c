@@ -98,8 +98,8 @@ static void put_stream(struct rt_thread *t) {
 static void new_slice(struct rt_thread *t) {
     uint64_t quantum = rt.options.quantum;
     if (rt.options.policy == HD_POLICY_RANDOM) quantum = 1 + next_random() % (2 * quantum);
-    t->slice_end = t->calls + quantum;
-    t->limit = rt.full ? 0 : t->slice_end;
+    t->slice_end = rt_calls(t) + quantum;
+    rt_set_left(t, rt.always_slow ? -1 : (int64_t)quantum);
     t->spin_site = 0;
 }
 
@@ -136,7 +136,7 @@ void rt_sched_first(struct rt_thread *t) {
         holder = t;
         take_stream(t);
     } else {
-        t->limit = rt.full ? 0 : UINT64_MAX;
+        rt_set_left(t, rt.always_slow ? -1 : INT64_MAX);
         t->slice_end = UINT64_MAX;
     }
 }
@@ -152,7 +152,7 @@ void rt_sched_begin(struct rt_thread *t) {
         wait_go(t);
     } else {
         t->state = RT_RUNNING;
-        t->limit = rt.full ? 0 : UINT64_MAX;
+        rt_set_left(t, rt.always_slow ? -1 : INT64_MAX);
         t->slice_end = UINT64_MAX;
     }
 }
@@ -342,7 +342,7 @@ static void lend(struct rt_thread *t) {
     rt_spin_lock(&lock);
     put_stream(t);
     t->state = RT_OUTSIDE;
-    t->limit = 0;
+    rt_set_left(t, -1);
     outside_count++;
     struct rt_thread *next = pass();
     rt_spin_unlock(&lock);
@@ -412,12 +412,13 @@ RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
             rt_spin_unlock(&lock);
         }
         if (t->state == RT_OUTSIDE) rt_sched_acquire(t);
-        else if (t->calls >= t->slice_end) rt_sched_yield(t);
+        else if (rt_calls(t) >= t->slice_end) rt_sched_yield(t);
     }
     t->inside--;
     t->busy--;
     if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
-    t->limit = rt.full ? 0 : t->slice_end;
+    uint64_t rest = t->slice_end - rt_calls(t);
+    rt_set_left(t, rt.always_slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest);
 }
 
 /* A thread that is to be cancelled returns from where it is blocked. */
@@ -463,7 +464,7 @@ static bool sleeping(int tid, uint64_t *switches) {
     return asleep;
 }
 
-/* Takes the baton from a holder that sleeps in the kernel outside the runtime. Closing its limit makes
+/* Takes the baton from a holder that sleeps in the kernel outside the runtime. Leaving it no calls makes
  * its next hook take the slow path; the barrier makes sure that it sees this; that it slept without
  * waking from before the one to after the other shows that it is in no hook now. */
 static void steal(struct rt_thread *t) {
@@ -473,9 +474,8 @@ static void steal(struct rt_thread *t) {
         rt_spin_unlock(&lock);
         return;
     }
-    uint64_t limit = t->limit;
     t->suspect = 1;
-    __atomic_store_n(&t->limit, 0, __ATOMIC_SEQ_CST);
+    rt_set_left(t, -1); /* its next hook looks closer, and finds its place in the slice again */
     syscall(SYS_membarrier, 8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */, 0, 0);
     struct rt_thread *next = NULL;
     if (!t->busy && sleeping(t->tid, &after) && before == after) {
@@ -483,18 +483,26 @@ static void steal(struct rt_thread *t) {
         t->state = RT_OUTSIDE;
         outside_count++;
         next = pass();
-    } else {
-        t->limit = limit;
     }
     t->suspect = 0;
     rt_spin_unlock(&lock);
     wake(next);
 }
 
+/* Processor time a thread of this process has used. */
+static uint64_t cpu_ns(int tid) {
+    struct timespec used = {0, 0};
+    clockid_t clock = ~(clockid_t)tid << 3 | 6; /* its scheduling clock, as the kernel numbers them */
+    syscall(SYS_clock_gettime, clock, &used);
+    return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+#define NUDGE_NS 30000000u /* computes this long without a hook, while others wait */
+
 static void *watchdog(void *unused) {
     (void)unused;
     struct rt_thread *last = NULL;
-    uint64_t last_calls = 0;
+    uint64_t last_calls = 0, since = 0;
     unsigned still = 0;
     uint32_t word = 0;
     unsigned period = rt.options.watchdog_ms ? rt.options.watchdog_ms : 5;
@@ -505,20 +513,23 @@ static void *watchdog(void *unused) {
         rt_spin_lock(&lock);
         struct rt_thread *t = holder;
         unsigned others = ready_count;
-        uint64_t calls = t != NULL ? t->calls : 0;
+        uint64_t calls = t != NULL ? rt_calls(t) : 0;
         int tid = t != NULL ? t->tid : 0;
         rt_spin_unlock(&lock);
         if (t == NULL || others == 0 || t != last || calls != last_calls) {
             last = t;
             last_calls = calls;
             still = 0;
+            since = tid != 0 ? cpu_ns(tid) : 0;
             continue;
         }
         still++;
         if (still >= 2) steal(t);
         /* Running, but through code without hooks: ask it to let go. */
-        if (still >= 10 && still % 10 == 0 && holder == t)
+        if (cpu_ns(tid) - since > NUDGE_NS) {
+            since = cpu_ns(tid);
             syscall(SYS_tgkill, getpid(), tid, RT_SIGNAL);
+        }
     }
 }
 

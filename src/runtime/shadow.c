@@ -42,8 +42,7 @@ void rt_shadow_clear(uintptr_t address, size_t bytes) {
         if (stop > end) stop = end;
         struct rt_cell *base = rt_shadow[index];
         if (base != NULL) {
-            uintptr_t low = address & ((1ul << RT_SHADOW_SHIFT) - 1);
-            struct rt_cell *from = base + (low >> 3), *to = from + ((stop - address + 7) >> 3);
+            struct rt_cell *from = base + RT_SHADOW_OFFSET(address), *to = from + ((stop - address + 7) >> 3);
             if (stop - address >= LARGE) {
                 /* Whole pages of shadow go back to the system: cheaper, and the memory is free. */
                 uintptr_t a = ((uintptr_t)from + 4095) & ~4095ul, b = (uintptr_t)to & ~4095ul;

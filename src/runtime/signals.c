@@ -86,7 +86,7 @@ static void wrapper(int number, siginfo_t *info, void *context) {
     __atomic_fetch_or(&t->pending->mask, 1ull << (number - 1), __ATOMIC_SEQ_CST);
     t->signals_pending = 1;
     /* In the few instructions of a hook that calls nothing nobody would look: make the next one look. */
-    if (!t->busy) t->limit = 0;
+    if (!t->busy) rt_set_left(t, -1);
 }
 
 /* Handlers whose signals came at a bad moment. */

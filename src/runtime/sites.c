@@ -10,6 +10,7 @@ struct module {
     uintptr_t lo, hi;
     uint32_t base;
     bool gone; /* unloaded: its addresses may be another module's now */
+    bool hooked; /* linked with the runtime: it has hooks */
 };
 
 static struct module module[HD_MAX_MODULES];
@@ -49,6 +50,35 @@ static void read_build_id(const struct dl_phdr_info *info, struct hd_wire_module
     }
 }
 
+static bool is_hooked(const struct dl_phdr_info *info) {
+    const ElfW(Dyn) *entry = NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    if (entry == NULL) return true;
+    const char *strings = NULL;
+    for (const ElfW(Dyn) *e = entry; e->d_tag != DT_NULL; e++)
+        if (e->d_tag == DT_STRTAB) strings = (const char *)e->d_un.d_ptr;
+    if ((uintptr_t)strings < info->dlpi_addr) return true; /* not relocated: cannot tell */
+    for (const ElfW(Dyn) *e = entry; e->d_tag != DT_NULL; e++)
+        if (e->d_tag == DT_NEEDED && strstr(strings + e->d_un.d_val, "libheddle_rt") != NULL)
+            return true;
+    return false;
+}
+
+/* The fast path tells code apart by the low 29 bits of its address. Does a module with hooks share
+ * some with another? */
+static bool mixes_up(uintptr_t lo, uintptr_t hi) {
+    uintptr_t from = lo % HD_SITE_LIMIT, bytes = hi - lo;
+    for (uint32_t i = 0; i < modules; i++) {
+        if (module[i].gone || !module[i].hooked) continue;
+        uintptr_t other = module[i].lo % HD_SITE_LIMIT, other_bytes = module[i].hi - module[i].lo;
+        if ((other - from) % HD_SITE_LIMIT < bytes || (from - other) % HD_SITE_LIMIT < other_bytes)
+            return true;
+    }
+    return false;
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     (void)size;
     uintptr_t lo = UINTPTR_MAX, hi = 0, image_lo = UINTPTR_MAX, image_hi = 0;
@@ -73,7 +103,9 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     }
     if (modules == HD_MAX_MODULES || hi - lo > HD_SITE_LIMIT - next_base) return 0;
     uint32_t i = modules;
-    module[i] = (struct module){lo, hi, next_base, false};
+    bool hooked = is_hooked(info);
+    if (hooked && mixes_up(lo, hi)) rt.always_slow = true;
+    module[i] = (struct module){lo, hi, next_base, false, hooked};
     scan_mark[i] = scan_round;
     next_base += (uint32_t)((hi - lo + 15) & ~(uintptr_t)15);
     modules = i + 1;

@@ -21,7 +21,9 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->owner_tag = number + 1 < RT_TAG_SHARED ? number + 1 : RT_TAG_ALIEN;
     t->tid = rt_gettid();
     t->handle = pthread_self();
-    t->calls = t->calls_emitted = t->branches = t->branches_emitted = 0;
+    t->left = -1;
+    t->calls_mark = UINT64_MAX; /* no calls yet */
+    t->calls_emitted = t->branches = t->branches_emitted = 0;
     t->text_size = 0;
     t->sequence = 0;
     t->cursor = t->chunk_end = NULL;
@@ -74,10 +76,9 @@ static void thread_end(struct rt_thread *t) {
     __atomic_store_n(&slot->thread, NULL, __ATOMIC_RELEASE);
     rt_sched_exit(t);
     t->state = RT_DEAD;
-    t->limit = 0;
+    rt_set_left(t, -1);
     rt_unmap(t->frame_base, FRAMES * sizeof *t->frame_base);
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
-    if (t->reads != NULL) rt_access_forget(t);
 }
 
 /* Destructors of other keys may run instrumented code: end in the last round of them. */
@@ -86,6 +87,18 @@ static void end_destructor(void *round) {
     if (n < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(end_key, (void *)(n + 1)) == 0)
         return;
     thread_end(&rt_self);
+}
+
+static void emit_stack_block(struct rt_thread *t) {
+    pthread_attr_t attributes;
+    void *lowest;
+    size_t bytes;
+    if (pthread_getattr_np(t->handle, &attributes) != 0) return;
+    if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
+        rt_emit_extra(t, bytes);
+        rt_emit(t, HD_EV_ALLOC, HD_BLOCK_STACK, (uintptr_t)lowest, 0);
+    }
+    pthread_attr_destroy(&attributes);
 }
 
 void rt_threads_start(struct rt_thread *t) {
@@ -97,6 +110,7 @@ void rt_threads_start(struct rt_thread *t) {
     remember_handle(t->handle, t->number);
     pthread_setspecific(end_key, (void *)1);
     rt_emit_sync(t, HD_EV_BEGIN, 0, 0, 0);
+    emit_stack_block(t);
 }
 
 void rt_thread_attach_foreign(struct rt_thread *t) {
@@ -120,7 +134,6 @@ void rt_thread_attach_foreign(struct rt_thread *t) {
 struct rt_thread *rt_enter_slow(void) {
     struct rt_thread *t = &rt_self;
     if (t->state == RT_DEAD) return NULL;
-    t->calls++;
     int saved = errno;
     rt_sched_preempted(t);
     errno = saved;
@@ -131,18 +144,6 @@ struct rt_thread *rt_enter_slow(void) {
 }
 
 /* ---- starting ----------------------------------------------------------------------------- */
-
-static void emit_stack_block(struct rt_thread *t) {
-    pthread_attr_t attributes;
-    void *lowest;
-    size_t bytes;
-    if (pthread_getattr_np(t->handle, &attributes) != 0) return;
-    if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
-        rt_emit_extra(t, bytes);
-        rt_emit(t, HD_EV_ALLOC, HD_BLOCK_STACK, (uintptr_t)lowest, 0);
-    }
-    pthread_attr_destroy(&attributes);
-}
 
 static void *trampoline(void *argument) {
     uint32_t number = (uint32_t)(uintptr_t)argument;
