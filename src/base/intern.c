@@ -7,44 +7,38 @@
 #include <string.h>
 #include <xxhash.h>
 
-struct digest {
-    uint64_t first, second;
-    uint64_t hash;
-};
-
 /* For 8 to 16 bytes the two words overlap; together with the length they still determine the
  * string. */
-static inline struct digest digest_of(const char *bytes, size_t length) {
-    struct digest digest = {0};
+struct hd_intern_key hd_intern_key(const char *bytes, size_t length) {
+    struct hd_intern_key key = {0};
     if (length > 16) {
-        digest.first = digest.hash = XXH3_64bits(bytes, length);
-        return digest;
+        key.first = key.hash = XXH3_64bits(bytes, length);
+        return key;
     }
     if (length >= 8) {
-        memcpy(&digest.first, bytes, 8);
-        memcpy(&digest.second, bytes + length - 8, 8);
+        memcpy(&key.first, bytes, 8);
+        memcpy(&key.second, bytes + length - 8, 8);
     } else if (length >= 4) {
         uint32_t low, high;
         memcpy(&low, bytes, 4);
         memcpy(&high, bytes + length - 4, 4);
-        digest.first = low | (uint64_t)high << 32;
+        key.first = low | (uint64_t)high << 32;
     } else if (length > 0) {
-        digest.first = (uint8_t)bytes[0] | (uint64_t)(uint8_t)bytes[length / 2] << 8 |
-                       (uint64_t)(uint8_t)bytes[length - 1] << 16;
+        key.first = (uint8_t)bytes[0] | (uint64_t)(uint8_t)bytes[length / 2] << 8 |
+                    (uint64_t)(uint8_t)bytes[length - 1] << 16;
     }
-    uint64_t hash = (digest.first ^ length << 56) * 0x9e3779b97f4a7c15ull;
-    hash = (hash ^ hash >> 32 ^ digest.second) * 0xd6e8feb86659fd93ull;
-    digest.hash = hash ^ hash >> 32;
-    return digest;
+    uint64_t hash = (key.first ^ length << 56) * 0x9e3779b97f4a7c15ull;
+    hash = (hash ^ hash >> 32 ^ key.second) * 0xd6e8feb86659fd93ull;
+    key.hash = hash ^ hash >> 32;
+    return key;
 }
 
-static inline struct hd_intern_entry *find(const struct hd_intern *table, struct digest digest,
+static inline struct hd_intern_entry *find(const struct hd_intern *table, struct hd_intern_key key,
                                            const char *bytes, size_t length) {
-    for (uint32_t at = (uint32_t)digest.hash & table->mask;; at = (at + 1) & table->mask) {
+    for (uint32_t at = (uint32_t)key.hash & table->mask;; at = (at + 1) & table->mask) {
         struct hd_intern_entry *entry = &table->entry[at];
         if (entry->length == 0) return entry;
-        if (entry->length != length + 1 || entry->first != digest.first ||
-            entry->second != digest.second)
+        if (entry->length != length + 1 || entry->first != key.first || entry->second != key.second)
             continue;
         if (length <= 16 || memcmp(table->name.data[entry->id], bytes, length) == 0) return entry;
     }
@@ -62,38 +56,47 @@ static bool grow(struct hd_intern *table) {
     for (uint64_t i = 0; i < old_slots; i++) {
         if (old[i].length == 0) continue;
         const char *name = table->name.data[old[i].id];
-        struct digest digest = digest_of(name, old[i].length - 1);
-        *find(table, digest, name, old[i].length - 1) = old[i];
+        struct hd_intern_key key = hd_intern_key(name, old[i].length - 1);
+        *find(table, key, name, old[i].length - 1) = old[i];
     }
     free(old);
     return true;
 }
 
-uint32_t hd_intern(struct hd_intern *table, const char *bytes, size_t length) {
+uint32_t hd_intern_keyed(struct hd_intern *table, struct hd_intern_key key, const char *bytes,
+                         size_t length) {
     if (length >= UINT32_MAX) return HD_INTERN_NONE;
     if (table->entry == NULL && !grow(table)) return HD_INTERN_NONE;
-    struct digest digest = digest_of(bytes, length);
-    struct hd_intern_entry *entry = find(table, digest, bytes, length);
+    struct hd_intern_entry *entry = find(table, key, bytes, length);
     if (entry->length != 0) return entry->id;
     if (table->name.size >= (table->mask + 1) / 2) {
         if (!grow(table)) return HD_INTERN_NONE;
-        entry = find(table, digest, bytes, length);
+        entry = find(table, key, bytes, length);
     }
     if (!hd_vector_reserve(&table->name, 1)) return HD_INTERN_NONE;
     char *copy = hd_arena_copy(&table->arena, bytes, length);
     if (copy == NULL) return HD_INTERN_NONE;
-    *entry = (struct hd_intern_entry){.first = digest.first,
-                                      .second = digest.second,
+    *entry = (struct hd_intern_entry){.first = key.first,
+                                      .second = key.second,
                                       .length = (uint32_t)length + 1,
                                       .id = (uint32_t)table->name.size};
     table->name.data[table->name.size++] = copy;
     return entry->id;
 }
 
-uint32_t hd_intern_find(const struct hd_intern *table, const char *bytes, size_t length) {
+uint32_t hd_intern(struct hd_intern *table, const char *bytes, size_t length) {
+    return hd_intern_keyed(table, hd_intern_key(bytes, length), bytes, length);
+}
+
+uint32_t hd_intern_find_keyed(const struct hd_intern *table, struct hd_intern_key key,
+                              const char *bytes, size_t length) {
     if (table->entry == NULL || length >= UINT32_MAX) return HD_INTERN_NONE;
-    const struct hd_intern_entry *entry = find(table, digest_of(bytes, length), bytes, length);
+    const struct hd_intern_entry *entry = find(table, key, bytes, length);
     return entry->length != 0 ? entry->id : HD_INTERN_NONE;
+}
+
+uint32_t hd_intern_find(const struct hd_intern *table, const char *bytes, size_t length) {
+    return hd_intern_find_keyed(table, hd_intern_key(bytes, length), bytes, length);
 }
 
 void hd_intern_free(struct hd_intern *table) {

@@ -30,4 +30,18 @@ uint32_t hd_intern(struct hd_intern *table, const char *bytes, size_t length);
 uint32_t hd_intern_find(const struct hd_intern *table, const char *bytes, size_t length);
 void hd_intern_free(struct hd_intern *table);
 
+/* The same in steps, for callers with many strings at hand: large tables are slow because of cache
+ * misses, and those can be taken all at once. */
+struct hd_intern_key {
+    uint64_t first, second, hash;
+};
+struct hd_intern_key hd_intern_key(const char *bytes, size_t length);
+uint32_t hd_intern_keyed(struct hd_intern *table, struct hd_intern_key key, const char *bytes,
+                         size_t length);
+uint32_t hd_intern_find_keyed(const struct hd_intern *table, struct hd_intern_key key,
+                              const char *bytes, size_t length);
+static inline void hd_intern_prefetch(const struct hd_intern *table, struct hd_intern_key key) {
+    if (table->entry != NULL) __builtin_prefetch(&table->entry[(uint32_t)key.hash & table->mask]);
+}
+
 #endif

@@ -1,413 +1,21 @@
-/* Reads the text format: lines to events in one pass, names interned as they come. What a line
- * means may depend on later ones (is `wait(c)` about a semaphore? which thread is `fork(122)`?);
- * such events are noted and settled at the end, in text_settle.c. */
+/* Reads the text format. Lines are taken in batches: first they are cut into fields and their names
+ * looked for, which costs a cache miss each in a large trace, then turned into events in their
+ * order (text_events.c). What depends on later lines is settled at the end (text_settle.c). */
 #include "trace/text_read.h"
-#include "trace/format.h"
-#include "trace/text.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- errors ------------------------------------------------------------------------------- */
+enum { BATCH = 64 };
 
-/* The words of a message with what the line has, made printable and short. */
-struct quoted {
-    char text[64];
+struct batch {
+    struct hd_text_line line[BATCH];
+    unsigned size;
 };
-
-static struct quoted quote(struct words words) {
-    struct quoted out;
-    size_t at = 0;
-    for (size_t i = 0; i < words.length && at < sizeof out.text - 5; i++) {
-        unsigned char c = (unsigned char)words.text[i];
-        out.text[at++] = c < ' ' || c == 0x7f ? '?' : (char)c;
-    }
-    out.text[at] = '\0';
-    if (at < words.length) strcpy(out.text + at, "...");
-    return out;
-}
 
 #define fail_line(r, ...) hd_text_fail(r, (r)->line, __VA_ARGS__)
 
-static bool out_of_memory(struct hd_text_reader *r) {
-    return hd_fail(r->error, HD_ERR_MEMORY, "%s:%llu: out of memory", r->path,
-                   (unsigned long long)r->line);
-}
-
-/* ---- names -------------------------------------------------------------------------------- */
-
-static bool intern(struct hd_text_reader *r, struct hd_intern *table, struct words words,
-                   uint32_t *id) {
-    if (words.length >= HD_NAME_LIMIT)
-        return fail_line(r, "a name of %zu bytes; %d are the most", words.length,
-                         HD_NAME_LIMIT - 1);
-    *id = hd_intern(table, words.text, words.length);
-    return *id != HD_INTERN_NONE || out_of_memory(r);
-}
-
-static bool thread_of(struct hd_text_reader *r, struct words words, uint32_t *id) {
-    if (words.length == 0) return fail_line(r, "the thread is missing");
-    struct hd_intern *table = &r->builder->memory->threads;
-    if (!intern(r, table, words, id)) return false;
-    if (*id < r->thread.size) return true;
-    if (*id >= HD_THREAD_LIMIT)
-        return hd_fail(r->error, HD_ERR_LIMIT, "%s:%llu: more than %u threads", r->path,
-                       (unsigned long long)r->line, HD_THREAD_LIMIT);
-    struct hd_text_thread fresh = {.last_event = HD_NONE, .barrier = HD_NONE};
-    return hd_vector_push(&r->thread, fresh) || out_of_memory(r);
-}
-
-static bool object_of(struct hd_text_reader *r, struct words words, unsigned use, uint32_t *id) {
-    if (!intern(r, &r->builder->memory->objects, words, id)) return false;
-    if (*id == r->object.size) {
-        struct hd_text_object fresh = {.signal_event = HD_NONE};
-        if (!hd_vector_push(&r->object, fresh)) return out_of_memory(r);
-    }
-    r->object.data[*id].uses |= use;
-    return true;
-}
-
-/* Operands are interned as they are written, so that each is cut into its parts once. */
-static bool operand_of(struct hd_text_reader *r, struct words words,
-                       const struct hd_text_memory **operand) {
-    uint32_t id = 0;
-    if (!intern(r, &r->operand_words, words, &id)) return false;
-    if (id == r->operand.size) {
-        struct hd_text_memory fresh = {0};
-        uint64_t offset, size;
-        size_t length = hd_text_operand(words.text, words.length, &offset, &size, &fresh.sized);
-        if (!intern(r, &r->builder->memory->variables, (struct words){words.text, length},
-                    &fresh.variable))
-            return false;
-        if (fresh.variable == r->variable.size &&
-            !hd_vector_push(&r->variable, ((struct hd_text_variable){0})))
-            return out_of_memory(r);
-        if (fresh.variable >= (uint32_t)1 << (48 - HD_TEXT_SHIFT))
-            return hd_fail(r->error, HD_ERR_LIMIT, "%s:%llu: more than %u variables", r->path,
-                           (unsigned long long)r->line, 1u << (48 - HD_TEXT_SHIFT));
-        if (size == 0) return fail_line(r, "'%s' has size 0", quote(words).text);
-        if (offset >= HD_TEXT_SPAN || size > HD_TEXT_SPAN - offset)
-            return fail_line(r, "'%s' ends beyond byte %llu of its variable, which is the limit",
-                             quote(words).text, (unsigned long long)HD_TEXT_SPAN);
-        if (offset != 0 && hd_text_hex_offset(words.text, words.length))
-            r->builder->trace->hex_offsets = true;
-        fresh.address = (uint64_t)fresh.variable << HD_TEXT_SHIFT | offset;
-        fresh.size = (uint32_t)size;
-        if (!hd_vector_push(&r->operand, fresh)) return out_of_memory(r);
-        uint64_t *extent = &r->variable.data[fresh.variable].extent;
-        if (*extent < offset + size) *extent = offset + size;
-    }
-    *operand = &r->operand.data[id];
-    return true;
-}
-
-/* ---- events ------------------------------------------------------------------------------- */
-
-/* What one line says, once its thread and site are known. */
-struct line {
-    uint32_t thread;
-    uint32_t site;
-    struct words op, operand;
-};
-
-static bool emit(struct hd_text_reader *r, const struct line *line, unsigned kind, unsigned flags,
-                 uint64_t operand) {
-    if (!hd_build_reserve(r->builder, 1, r->error)) return false;
-    struct hd_trace *trace = r->builder->trace;
-    struct hd_text_thread *thread = &r->thread.data[line->thread];
-    uint32_t at = trace->events++;
-    trace->thread[at] = (uint16_t)line->thread;
-    trace->kind[at] = (uint8_t)kind;
-    trace->flags[at] = (uint8_t)flags;
-    trace->operand[at] = operand;
-    trace->site[at] = line->site;
-    trace->stack[at] = 0;
-    trace->branches[at] = 0;
-    trace->calls[at] = 1;
-    /* the first of its participants to go on closes a barrier's round */
-    if (thread->barrier != HD_NONE) {
-        struct hd_text_object *barrier = &r->object.data[thread->barrier];
-        if (barrier->round == thread->round) barrier->round = 0;
-        thread->barrier = HD_NONE;
-    }
-    thread->has_lines = true;
-    thread->last_event = at;
-    return true;
-}
-
-static bool emit_extra(struct hd_text_reader *r, const struct line *line, unsigned kind,
-                       unsigned flags, uint64_t operand, uint64_t extra) {
-    return emit(r, line, kind, flags, operand) &&
-           hd_build_extra(r->builder, r->builder->trace->events - 1, extra, r->error);
-}
-
-static bool emit_access(struct hd_text_reader *r, const struct line *line, unsigned kind) {
-    const struct hd_text_memory *operand;
-    if (!operand_of(r, line->operand, &operand)) return false;
-    if (operand->size <= UINT8_MAX) return emit(r, line, kind, operand->size, operand->address);
-    return emit_extra(r, line, kind, 0, operand->address, operand->size);
-}
-
-static bool emit_atomic(struct hd_text_reader *r, const struct line *line, unsigned kind) {
-    struct words words = line->operand;
-    unsigned order = __ATOMIC_SEQ_CST;
-    size_t comma = words.length;
-    while (comma > 0 && words.text[comma - 1] != ',') comma--;
-    if (comma > 0) {
-        unsigned named = hd_text_order(words.text + comma, words.length - comma);
-        if (hd_text_order_name(named) != NULL) {
-            order = named;
-            words.length = comma - 1;
-            if (words.length == 0) return fail_line(r, "the object is missing");
-        }
-    }
-    const struct hd_text_memory *operand;
-    if (!operand_of(r, words, &operand)) return false;
-    unsigned log = (unsigned)__builtin_ctz(operand->size);
-    if (operand->size != 1u << log || log > 4)
-        return fail_line(r, "an atomic of %u bytes; it can have 1, 2, 4, 8 or 16", operand->size);
-    return emit(r, line, kind, log | order << 4, operand->address);
-}
-
-static bool emit_fence(struct hd_text_reader *r, const struct line *line) {
-    unsigned order = __ATOMIC_SEQ_CST;
-    if (line->operand.length != 0) {
-        order = hd_text_order(line->operand.text, line->operand.length);
-        if (hd_text_order_name(order) == NULL)
-            return fail_line(r, "'%s' is no memory order", quote(line->operand).text);
-    }
-    return emit(r, line, HD_EV_FENCE, order << 4, 0);
-}
-
-static bool emit_lock(struct hd_text_reader *r, const struct line *line, unsigned kind) {
-    bool shared = kind == HD_EV_READ_ACQUIRE || kind == HD_EV_READ_RELEASE;
-    uint32_t object;
-    if (!object_of(r, line->operand, shared ? USE_LOCK | USE_READ_LOCK : USE_LOCK, &object))
-        return false;
-    r->has_read_locks |= shared;
-    return emit(r, line, kind, shared ? HD_LOCK_RWLOCK : HD_LOCK_MUTEX, object);
-}
-
-static bool emit_signal(struct hd_text_reader *r, const struct line *line, unsigned kind) {
-    uint32_t object;
-    if (!object_of(r, line->operand, USE_CONDITION, &object)) return false;
-    struct hd_text_object *condition = &r->object.data[object];
-    condition->signal_event = r->builder->trace->events;
-    condition->signal = ++r->signals;
-    return emit_extra(r, line, kind, 0, object, r->signals);
-}
-
-/* The signal that woke a waiter is the latest one given while it had nothing else to do. */
-static bool emit_wait(struct hd_text_reader *r, const struct line *line) {
-    uint32_t object;
-    if (!object_of(r, line->operand, USE_WAITED, &object)) return false;
-    const struct hd_text_object *condition = &r->object.data[object];
-    uint32_t last = r->thread.data[line->thread].last_event;
-    struct hd_text_note note = {.event = r->builder->trace->events, .line = r->line};
-    if (!hd_vector_push(&r->waits, note)) return out_of_memory(r);
-    if (condition->signal_event != HD_NONE && (last == HD_NONE || last < condition->signal_event))
-        return emit_extra(r, line, HD_EV_WAIT, 0, object, condition->signal);
-    return emit(r, line, HD_EV_WAIT, 0, object);
-}
-
-static bool emit_object(struct hd_text_reader *r, const struct line *line, unsigned kind,
-                        unsigned use) {
-    uint32_t object;
-    return object_of(r, line->operand, use, &object) && emit(r, line, kind, 0, object);
-}
-
-static bool emit_barrier(struct hd_text_reader *r, const struct line *line) {
-    uint32_t object;
-    if (!object_of(r, line->operand, USE_BARRIER, &object)) return false;
-    /* the round is looked up after this thread's own earlier round was closed */
-    if (!emit(r, line, HD_EV_BARRIER_ARRIVE, 0, object)) return false;
-    struct hd_text_object *barrier = &r->object.data[object];
-    if (barrier->round == 0) barrier->round = ++r->rounds;
-    struct hd_text_thread *thread = &r->thread.data[line->thread];
-    thread->barrier = object;
-    thread->round = barrier->round;
-    return hd_build_extra(r->builder, r->builder->trace->events - 1, barrier->round, r->error);
-}
-
-static bool emit_sem_init(struct hd_text_reader *r, const struct line *line) {
-    uint64_t value = 0;
-    bool valued;
-    struct words name = line->operand;
-    name.length = hd_text_valued(name.text, name.length, &value, &valued);
-    if (value > UINT32_MAX)
-        return fail_line(r, "the value in '%s' is too large", quote(line->operand).text);
-    uint32_t object;
-    return object_of(r, name, USE_SEMAPHORE, &object) &&
-           emit_extra(r, line, HD_EV_SEM_INIT, 0, object, value);
-}
-
-static bool emit_thread(struct hd_text_reader *r, const struct line *line, unsigned kind) {
-    uint32_t other;
-    return thread_of(r, line->operand, &other) && emit(r, line, kind, 0, other);
-}
-
-static bool emit_alloc(struct hd_text_reader *r, const struct line *line) {
-    const struct hd_text_memory *operand;
-    if (!operand_of(r, line->operand, &operand)) return false;
-    struct hd_text_variable *variable = &r->variable.data[operand->variable];
-    variable->block = operand->address;
-    variable->block_size = operand->size;
-    return emit_extra(r, line, HD_EV_ALLOC, HD_BLOCK_HEAP, operand->address, operand->size);
-}
-
-/* A free is as large as the block it frees; where no alloc says, as what the trace uses of it. */
-static bool emit_free(struct hd_text_reader *r, const struct line *line) {
-    const struct hd_text_memory *operand;
-    if (!operand_of(r, line->operand, &operand)) return false;
-    const struct hd_text_variable *variable = &r->variable.data[operand->variable];
-    uint64_t size = operand->sized ? operand->size : 0;
-    if (size == 0 && variable->block == operand->address) size = variable->block_size;
-    if (size == 0) {
-        struct hd_text_note note = {.event = r->builder->trace->extras, .line = r->line};
-        if (!hd_vector_push(&r->frees, note)) return out_of_memory(r);
-    }
-    return emit_extra(r, line, HD_EV_FREE, HD_BLOCK_HEAP, operand->address, size);
-}
-
-static bool emit_blocked(struct hd_text_reader *r, const struct line *line) {
-    char *name = hd_arena_copy(&r->arena, line->operand.text, line->operand.length);
-    struct hd_text_note note = {.event = r->builder->trace->events, .line = r->line, .name = name};
-    if (name == NULL || !hd_vector_push(&r->blocked, note)) return out_of_memory(r);
-    return emit(r, line, HD_EV_BLOCKED, 0, 0);
-}
-
-static bool emit_branch(struct hd_text_reader *r, const struct line *line) {
-    uint64_t count = 1;
-    if (line->operand.length != 0) {
-        count = 0;
-        for (size_t i = 0; i < line->operand.length; i++) {
-            char c = line->operand.text[i];
-            if (c < '0' || c > '9' || count > UINT32_MAX)
-                return fail_line(r, "'%s' is no number of branches", quote(line->operand).text);
-            count = count * 10 + (uint64_t)(c - '0');
-        }
-    }
-    if (!emit(r, line, HD_EV_BRANCH, 0, count)) return false;
-    struct hd_trace *trace = r->builder->trace;
-    trace->branches[trace->events - 1] = count > UINT16_MAX ? UINT16_MAX : (uint16_t)count;
-    trace->has_branches = true;
-    return true;
-}
-
-/* ---- lines -------------------------------------------------------------------------------- */
-
-enum operation {
-#define X(name, text, class) OP_##name = HD_EV_##name,
-    HD_EVENT_KINDS(X)
-#undef X
-        OP_HINT, /* accepted, not an event */
-    OP_UNKNOWN
-};
-
-static const struct {
-    const char *text;
-    unsigned operation;
-} operations[] = {
-#define X(name, text, class) {text, OP_##name},
-    HD_EVENT_KINDS(X)
-#undef X
-        {"req", OP_HINT},
-    {"dummy", OP_HINT},
-};
-
-/* The first kind with this text stands for it: "aw" is an atomic write, not the end of a once. */
-static unsigned find_operation(struct words op) {
-    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
-        if (op.length == strlen(operations[i].text) &&
-            memcmp(operations[i].text, op.text, op.length) == 0)
-            return operations[i].operation;
-    }
-    return OP_UNKNOWN;
-}
-
-static bool needs_operand(unsigned operation) {
-    switch (operation) {
-    case OP_FENCE:
-    case OP_BEGIN:
-    case OP_END:
-    case OP_NOTE:
-    case OP_BRANCH:
-    case OP_HINT:
-        return false;
-    default:
-        return true;
-    }
-}
-
-static bool read_event(struct hd_text_reader *r, const struct line *line) {
-    unsigned operation;
-    struct words op = line->op;
-    if (op.length == 1 && op.text[0] == 'r')
-        operation = OP_READ;
-    else if (op.length == 1 && op.text[0] == 'w')
-        operation = OP_WRITE;
-    else if (op.length == 3 && memcmp(op.text, "acq", 3) == 0)
-        operation = OP_ACQUIRE;
-    else if (op.length == 3 && memcmp(op.text, "rel", 3) == 0)
-        operation = OP_RELEASE;
-    else
-        operation = op.length == 0 ? (unsigned)OP_UNKNOWN : find_operation(op);
-    if (needs_operand(operation) && line->operand.length == 0 && operation != OP_UNKNOWN) {
-        struct quoted name = quote(op);
-        return fail_line(r, "%s needs an object, as in %s(x)", name.text, name.text);
-    }
-    switch (operation) {
-    case OP_READ:
-    case OP_WRITE:
-        return emit_access(r, line, operation);
-    case OP_ATOMIC_READ:
-    case OP_ATOMIC_WRITE:
-    case OP_ATOMIC_UPDATE:
-        return emit_atomic(r, line, operation);
-    case OP_FENCE:
-        return emit_fence(r, line);
-    case OP_ACQUIRE:
-    case OP_RELEASE:
-    case OP_READ_ACQUIRE:
-    case OP_READ_RELEASE:
-    case OP_TRY_FAILED:
-        return emit_lock(r, line, operation);
-    case OP_SIGNAL:
-    case OP_BROADCAST:
-        return emit_signal(r, line, operation);
-    case OP_WAIT:
-        return emit_wait(r, line);
-    case OP_WAIT_TIMEOUT:
-        return emit_object(r, line, operation, USE_WAITED);
-    case OP_BARRIER_ARRIVE:
-        return emit_barrier(r, line);
-    case OP_SEM_INIT:
-        return emit_sem_init(r, line);
-    case OP_POST:
-        return emit_object(r, line, operation, USE_SEMAPHORE);
-    case OP_FORK:
-    case OP_JOIN:
-    case OP_DETACH:
-        return emit_thread(r, line, operation);
-    case OP_BEGIN:
-    case OP_END:
-        return emit(r, line, operation, 0, line->thread);
-    case OP_ALLOC:
-        return emit_alloc(r, line);
-    case OP_FREE:
-        return emit_free(r, line);
-    case OP_BLOCKED:
-        return emit_blocked(r, line);
-    case OP_NOTE:
-        return emit_object(r, line, operation, 0);
-    case OP_BRANCH:
-        return emit_branch(r, line);
-    case OP_HINT:
-        return true;
-    default:
-        return fail_line(r, "unknown operation '%s'", quote(op).text);
-    }
-}
+/* ---- fields ------------------------------------------------------------------------------- */
 
 static inline bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
@@ -417,69 +25,95 @@ static inline struct words trimmed(const char *start, const char *stop) {
     return (struct words){start, (size_t)(stop - start)};
 }
 
-static bool read_line(struct hd_text_reader *r, const char *start, const char *stop) {
-    struct words all = trimmed(start, stop);
-    if (all.length == 0 || all.text[0] == '#') return true;
-    stop = all.text + all.length;
+/* Cuts a line that is neither empty nor a comment. */
+static bool cut_line(struct hd_text_reader *r, struct words all, struct hd_text_line *line) {
+    const char *stop = all.text + all.length;
     const char *bar = memchr(all.text, '|', all.length);
-    if (bar == NULL) return fail_line(r, "'%s' is not thread|op(object)|site", quote(all).text);
-    struct words thread = trimmed(all.text, bar);
+    if (bar == NULL)
+        return fail_line(r, "'%s' is not thread|op(object)|site", hd_text_quote(all).text);
     const char *second = memchr(bar + 1, '|', (size_t)(stop - bar - 1));
-    const char *op_stop = second != NULL ? second : stop;
-
-    struct line line = {.operand = {"", 0}};
-    struct words field = trimmed(bar + 1, op_stop);
+    struct words field = trimmed(bar + 1, second != NULL ? second : stop);
     if (field.length == 0) return fail_line(r, "the operation is missing");
+    line->number = r->line;
+    line->thread = trimmed(all.text, bar);
+    line->op = field;
+    line->operand = (struct words){"", 0};
+    line->site = second != NULL ? trimmed(second + 1, stop) : (struct words){"", 0};
     const char *paren = memchr(field.text, '(', field.length);
-    line.op = field;
     if (paren != NULL) {
         const char *field_stop = field.text + field.length;
         if (field_stop[-1] != ')')
-            return fail_line(r, "'%s' does not end with ')'", quote(field).text);
-        line.op = trimmed(field.text, paren);
-        line.operand = trimmed(paren + 1, field_stop - 1);
+            return fail_line(r, "'%s' does not end with ')'", hd_text_quote(field).text);
+        line->op = trimmed(field.text, paren);
+        line->operand = trimmed(paren + 1, field_stop - 1);
     } else if (field.text[field.length - 1] == ')') {
-        return fail_line(r, "'%s' has ')' without '('", quote(field).text);
+        return fail_line(r, "'%s' has ')' without '('", hd_text_quote(field).text);
     }
-
-    if (thread.length == r->last_thread.length && thread.length != 0 &&
-        memcmp(thread.text, r->last_thread.text, thread.length) == 0) {
-        line.thread = r->last_thread_id;
-    } else {
-        if (!thread_of(r, thread, &line.thread)) return false;
-        r->last_thread = thread;
-        r->last_thread_id = line.thread;
-    }
-    if (second != NULL) {
-        struct words site = trimmed(second + 1, stop);
-        if (site.length != 0) {
-            if (!intern(r, &r->builder->memory->sites, site, &line.site)) return false;
-            line.site++; /* 0 is no site */
-        }
-    }
-    return read_event(r, &line);
+    line->operation = hd_text_operation(line->op);
+    return true;
 }
 
-/* ---- the file ----------------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------------------------ */
+
+/* Asks the caches for what the line's names will need. */
+static inline void expect_names(struct hd_text_reader *r, struct hd_text_line *line) {
+    const struct hd_trace_memory *memory = r->builder->memory;
+    line->operand_key = hd_intern_key(line->operand.text, line->operand.length);
+    line->site_key = hd_intern_key(line->site.text, line->site.length);
+    line->in_memory = hd_text_plain_access(line->operation);
+    hd_intern_prefetch(line->in_memory ? &r->operand_words : &memory->objects, line->operand_key);
+    hd_intern_prefetch(&memory->sites, line->site_key);
+}
+
+static inline void expect_operand(struct hd_text_reader *r, struct hd_text_line *line) {
+    line->operand_id = HD_INTERN_NONE;
+    if (!line->in_memory) return;
+    uint32_t id = line->operand_id = hd_intern_find_keyed(&r->operand_words, line->operand_key,
+                                                          line->operand.text, line->operand.length);
+    if (id != HD_INTERN_NONE) __builtin_prefetch(&r->operand.data[id]);
+}
+
+static bool read_batch(struct hd_text_reader *r, struct batch *batch) {
+    for (unsigned i = 0; i < batch->size; i++) expect_operand(r, &batch->line[i]);
+    if (!hd_build_reserve(r->builder, BATCH, r->error)) return false;
+    for (unsigned i = 0; i < batch->size; i++) {
+        if (!hd_text_event(r, &batch->line[i])) return false;
+    }
+    batch->size = 0;
+    return true;
+}
 
 static bool read_lines(struct hd_text_reader *r, const char *bytes, size_t length,
                        struct hd_progress *progress) {
+    struct batch batch = {.size = 0};
+    uint64_t number = 0;
     const char *end = bytes + length;
     const char *nul = length == 0 ? NULL : memchr(bytes, '\0', length);
     hd_progress_start(progress, "reading the trace", length);
     for (const char *at = bytes; at < end;) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         if (stop == NULL) stop = end;
-        r->line++;
+        r->line = ++number;
+        struct words all = trimmed(at, stop);
+        bool good = true;
         if (nul != NULL && nul < stop)
-            return fail_line(r, "a NUL byte: this is no text trace, or a damaged one");
-        if (!read_line(r, at, stop)) return false;
-        if (r->line % 65536 == 0) hd_progress_step(progress, (uint64_t)(at - bytes));
+            good = fail_line(r, "a NUL byte: this is no text trace, or a damaged one");
+        if (good && all.length != 0 && all.text[0] != '#') {
+            good = cut_line(r, all, &batch.line[batch.size]);
+            if (good) expect_names(r, &batch.line[batch.size++]);
+        }
+        /* an earlier line may have an error too, and comes first */
+        if (!good) return read_batch(r, &batch) && false;
+        if (batch.size == BATCH && !read_batch(r, &batch)) return false;
+        if (number % 65536 == 0) hd_progress_step(progress, (uint64_t)(at - bytes));
         at = stop + 1;
     }
+    if (!read_batch(r, &batch)) return false;
     hd_progress_step(progress, length);
     return true;
 }
+
+/* ---- the file ----------------------------------------------------------------------------- */
 
 bool hd_text_read(const char *bytes, size_t length, const char *path,
                   const struct hd_trace_options *options, struct hd_builder *builder,

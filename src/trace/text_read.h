@@ -37,7 +37,6 @@ struct hd_text_object {
 struct hd_text_memory {
     uint64_t address;
     uint32_t size;
-    uint32_t variable;
     bool sized;
 };
 
@@ -74,11 +73,45 @@ struct hd_text_reader {
     bool has_read_locks;
 };
 
+/* A line, cut into its fields. */
+struct hd_text_line {
+    uint64_t number;
+    struct words thread, op, operand, site;
+    unsigned operation;
+    bool in_memory; /* the operand is one of memory */
+    struct hd_intern_key operand_key, site_key;
+    uint32_t operand_id; /* if it was seen before, otherwise HD_INTERN_NONE */
+    uint32_t thread_id, site_id;
+};
+
+/* Operations are the kinds of events with a text, and: */
+enum {
+    OP_NONE = 0,
+#define X(name, text, class) OP_##name = HD_EV_##name,
+    HD_EVENT_KINDS(X)
+#undef X
+        OP_HINT, /* accepted, not an event */
+    OP_UNKNOWN
+};
+unsigned hd_text_operation(struct words op);
+static inline bool hd_text_plain_access(unsigned operation) {
+    return operation == OP_READ || operation == OP_WRITE;
+}
+
+/* Makes an event of a line. */
+bool hd_text_event(struct hd_text_reader *r, struct hd_text_line *line);
+
 /* Settles what was left open and hands the names to the trace. */
 bool hd_text_settle(struct hd_text_reader *r);
 
 /* An error of the input, with its place. Returns false. */
 bool hd_text_fail(struct hd_text_reader *r, uint64_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* What a line has, made printable and short for a message. */
+struct hd_text_quote {
+    char text[64];
+};
+struct hd_text_quote hd_text_quote(struct words words);
 
 #endif
