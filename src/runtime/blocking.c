@@ -23,12 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FUNCTIONS(X)                                                                              \
-    X(sleep)                                                                                      \
-    X(usleep) X(nanosleep) X(clock_nanosleep) X(thrd_sleep) X(sched_yield) X(pause) X(sigsuspend) \
-        X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(wait4) X(waitid) X(system) X(pclose)          \
-            X(getaddrinfo) X(flock) X(lockf) X(fcntl) X(semop) X(semtimedop) X(msgrcv) X(msgsnd)  \
-                X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(syscall)
+#define FUNCTIONS(X)                                                                               \
+    X(sleep)                                                                                       \
+    X(usleep)                                                                                      \
+    X(nanosleep) X(clock_nanosleep) X(thrd_sleep) X(sched_yield) X(pause) X(sigsuspend) X(sigwait) \
+        X(sigwaitinfo) X(sigtimedwait) X(wait4) X(waitid) X(system) X(pclose) X(getaddrinfo)       \
+            X(flock) X(lockf) X(fcntl) X(semop) X(semtimedop) X(msgrcv) X(msgsnd) X(mq_receive)    \
+                X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(syscall)
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* ---- time ----------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ RT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *rest) {
 }
 
 /* Under serial a yield passes the baton on; the kernel has no part in it. */
-static int yield(void) {
+RT_INLINE int yield(void) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL || !rt_baton_matters()) return real(sched_yield)();
     rt_let_others(t);
@@ -251,7 +252,7 @@ RT_EXPORT int lockf(int fd, int command, off_t length) {
 }
 RT_EXPORT int lockf64(int fd, int command, off_t length) __attribute__((alias("lockf")));
 
-static int control(int fd, int command, void *argument) {
+RT_INLINE int control(int fd, int command, void *argument) {
     int try = command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : 0;
     struct rt_thread *t = try != 0 ? rt_touch_begin() : NULL;
     if (t == NULL) return real(fcntl)(fd, command, argument);

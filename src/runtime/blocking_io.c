@@ -21,11 +21,12 @@ ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *to, size_t size, size_t room, int flags,
                        struct sockaddr *address, socklen_t *length);
 
-#define FUNCTIONS(X)                                                                               \
-    X(read)                                                                                        \
-    X(pread) X(readv) X(preadv) X(preadv2) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(write)     \
-        X(pwrite) X(writev) X(pwritev) X(pwritev2) X(send) X(sendto) X(sendmsg) X(sendmmsg)        \
-            X(accept) X(accept4) X(connect) X(sendfile) X(__read_chk) X(__pread_chk) X(__recv_chk) \
+#define FUNCTIONS(X)                                                                            \
+    X(read)                                                                                     \
+    X(pread)                                                                                    \
+    X(readv) X(preadv) X(preadv2) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(write) X(pwrite) \
+        X(writev) X(pwritev) X(pwritev2) X(send) X(sendto) X(sendmsg) X(sendmmsg) X(accept)     \
+            X(accept4) X(connect) X(sendfile) X(__read_chk) X(__pread_chk) X(__recv_chk)        \
                 X(__recvfrom_chk)
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
@@ -327,7 +328,7 @@ RT_EXPORT int sendmmsg(int fd, struct mmsghdr *message, unsigned count, int flag
     return result;
 }
 
-static ssize_t send_file(int to, int from, off_t *offset, size_t size) {
+RT_INLINE ssize_t send_file(int to, int from, off_t *offset, size_t size) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(sendfile)(to, from, offset, size);
     ssize_t result = RUN(t, output_blocks(to, size, 0), real(sendfile)(to, from, offset, size));

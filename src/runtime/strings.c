@@ -14,11 +14,11 @@ void *__mempcpy_chk(void *to, const void *from, size_t size, size_t room);
 void *__memset_chk(void *to, int byte, size_t size, size_t room);
 void __explicit_bzero_chk(void *to, size_t size, size_t room);
 
-#define FUNCTIONS(X)                                                                        \
-    X(memcpy)                                                                               \
-    X(memmove) X(memset) X(memcmp) X(memchr) X(memrchr) X(rawmemchr) X(memmem) X(memccpy)   \
-        X(explicit_bzero) X(__memcpy_chk) X(__memmove_chk) X(__mempcpy_chk) X(__memset_chk) \
-            X(__explicit_bzero_chk)
+#define FUNCTIONS(X)                                                                             \
+    X(memcpy)                                                                                    \
+    X(memmove)                                                                                   \
+    X(memset) X(memcmp) X(memchr) X(memrchr) X(rawmemchr) X(memmem) X(memccpy) X(explicit_bzero) \
+        X(__memcpy_chk) X(__memmove_chk) X(__mempcpy_chk) X(__memset_chk) X(__explicit_bzero_chk)
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* These are called while the dynamic loader still relocates, before any pointer of ours is valid.
@@ -142,7 +142,7 @@ static size_t until_difference(const void *one, const void *other, size_t size) 
     return i < size ? i + 1 : size;
 }
 
-static int compare(const void *one, const void *other, size_t size, uintptr_t pc) {
+RT_INLINE int compare(const void *one, const void *other, size_t size, uintptr_t pc) {
     struct rt_thread *t = rt_touch_begin();
     int result = early_or_real(memcmp)(one, other, size);
     if (likely(t == NULL)) return result;
@@ -176,7 +176,7 @@ RT_EXPORT void *memrchr(const void *in, int byte, size_t size) {
     return found;
 }
 
-static void *raw_find(const void *in, int byte, uintptr_t pc) {
+RT_INLINE void *raw_find(const void *in, int byte, uintptr_t pc) {
     struct rt_thread *t = rt_touch_begin();
     void *found = real(rawmemchr)(in, byte);
     if (unlikely(t != NULL))

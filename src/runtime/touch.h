@@ -11,9 +11,11 @@
 
 /* A call begins: it counts, and if another thread's turn has come it waits here. Under serial the
  * thread then holds the baton until its next hook, so what the real function does and what is noted
- * after it are one step. NULL: not recording, or a call of the runtime's own. */
+ * after it are one step. NULL: not recording, or a call of the runtime's own. Only for functions
+ * that the program calls, and inline parts of them: who called is seen by the return address. */
 RT_INLINE struct rt_thread *rt_touch_begin(void) {
     if (likely(rt.mode == HD_SCHED_OFF) || rt_self.busy) return NULL;
+    if (rt_is_runtime_code(RT_CALLER)) return NULL;
     struct rt_thread *t = rt_enter();
     if (t != NULL) rt_leave(t);
     return t;
