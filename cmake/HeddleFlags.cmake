@@ -17,12 +17,13 @@ function(heddle_analyser_flags target)
 endfunction()
 
 # The runtime lives inside foreign programs: nothing of it is visible but what it exports on purpose,
-# its thread-local data needs no allocation, and no instrumentation may call back into it.
+# its thread-local data needs no allocation, and no instrumentation may call back into it. Fortified
+# headers, the default of some distributions, would rename the very functions it defines.
 function(heddle_runtime_flags target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:C>:${HEDDLE_WARNINGS}>
     -O2 -g -fPIC -fvisibility=hidden -ftls-model=initial-exec
-    -fno-stack-protector -fno-omit-frame-pointer -fno-sanitize=all)
+    -fno-stack-protector -fno-omit-frame-pointer -fno-sanitize=all -U_FORTIFY_SOURCE)
   target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete)
   set_target_properties(${target} PROPERTIES NO_SONAME OFF)
 endfunction()
