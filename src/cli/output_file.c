@@ -72,11 +72,12 @@ bool hd_output_file_open(struct hd_output_file *file, const char *path, struct h
     struct stat status;
     bool there = stat(path, &status) == 0;
     file->target = there ? realpath(path, NULL) : strdup(path);
-    bool good = file->target || fail_with(file, error, "can't be written");
-    if (good && there && S_ISDIR(status.st_mode)) {
+    if (!file->target) return fail_with(file, error, "can't be written");
+    bool good;
+    if (there && S_ISDIR(status.st_mode)) {
         errno = EISDIR;
         good = fail_with(file, error, "can't be written");
-    } else if (good) {
+    } else {
         good = there && !S_ISREG(status.st_mode) ? open_in_place(file, error)
                                                  : open_temporary(file, error);
     }

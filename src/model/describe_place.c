@@ -94,6 +94,8 @@ static uint32_t add_place(struct hd_describe *describe, uint64_t key,
     uint32_t *slot = hd_map_slot(&describe->places, key, 0);
     if (!slot) abort();
     *slot = (uint32_t)describe->place.size;
+    /* the vector holds pointers, so that places stay where they are when it grows */
+    // NOLINTNEXTLINE(bugprone-sizeof-expression)
     if (!hd_vector_push(&describe->place, place)) abort();
     return *slot;
 }

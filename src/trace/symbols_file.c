@@ -120,7 +120,7 @@ static void find_debug_file(struct hd_binary *binary) {
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
         int used = snprintf(path, sizeof path, "%s%.*s%s%s", place[i].root, directory, binary->path,
                             place[i].below, link);
-        if (used > 0 && (size_t)used < sizeof path && strcmp(path, binary->path) &&
+        if (used > 0 && (size_t)used < sizeof path && strcmp(path, binary->path) != 0 &&
             try_debug_file(binary, path, id, length, &crc))
             return;
     }
