@@ -18,7 +18,7 @@ struct naive {
     uint32_t (*life)[NAIVE_BYTES];
     /* low, high: bytes the event touches; for a FREE of a known block only those of `block` count
      */
-    uint32_t *low, *high;
+    int64_t *low, *high;
     uint32_t *block; /* ALLOC that a FREE ends, HD_NONE */
     bool (*edge)[NAIVE_EVENTS];
     bool (*before)[NAIVE_EVENTS];
@@ -51,7 +51,7 @@ static inline void naive_memory(struct naive *n) {
         uint64_t size = t->flags[e], extra = extra_of(t, e);
         if (t->kind[e] >= HD_EV_ATOMIC_READ) size = 1u << (t->flags[e] & 15);
         if (size == 0 || t->kind[e] == HD_EV_FREE) size = extra == NO_EXTRA ? 0 : extra;
-        n->low[e] = (uint32_t)(t->operand[e] - RANDOM_BASE);
+        n->low[e] = (int64_t)t->operand[e] - RANDOM_BASE;
         if (t->kind[e] == HD_EV_FREE)
             for (uint32_t a = 0; a < e; a++)
                 if (t->kind[a] == HD_EV_ALLOC && t->operand[a] == t->operand[e]) n->block[e] = a;
@@ -62,7 +62,7 @@ static inline void naive_memory(struct naive *n) {
             else
                 n->block[e] = HD_NONE;
         }
-        n->high[e] = n->low[e] + (uint32_t)size;
+        n->high[e] = n->low[e] + (int64_t)size;
     }
 }
 
@@ -178,7 +178,8 @@ static inline void naive_edges_into(struct naive *n, uint32_t e) {
         break;
     case HD_EV_ATOMIC_READ:
     case HD_EV_ATOMIC_UPDATE:
-        for (uint32_t b = n->low[e]; b < n->high[e]; b++) {
+        for (uint32_t b = 0; b < NAIVE_BYTES; b++) {
+            if (b < n->low[e] || b >= n->high[e]) continue;
             uint32_t from = naive_last_write(n, e, b, n->life[e][b]);
             if (from != HD_NONE &&
                 (t->kind[from] == HD_EV_ATOMIC_WRITE || t->kind[from] == HD_EV_ATOMIC_UPDATE))

@@ -157,6 +157,12 @@ static inline bool simulate_alloc(struct simulation *s, unsigned t) {
     if (random_below(&s->random, 2)) low &= ~7ull;
     uint64_t bytes = random_below(&s->random, 3) ? 1 + random_below(&s->random, 48)
                                                  : random_below(&s->random, RANDOM_SPACE);
+    if (random_below(&s->random, 6) == 0) { /* a large one, from far before or to far behind */
+        uint64_t high = low + bytes;
+        if (random_below(&s->random, 2)) low = random_below(&s->random, RANDOM_BASE);
+        if (random_below(&s->random, 2)) high = 0x30000 + random_below(&s->random, 0x10000);
+        bytes = high - low;
+    }
     for (unsigned i = 0; i < 4; i++)
         if (lock_is_held(s, &s->lock[i]) && s->lock[i].address >= low &&
             s->lock[i].address < low + bytes)
@@ -177,7 +183,9 @@ static inline bool simulate_free(struct simulation *s, unsigned t) {
     if (s->blocks > 0 && random_below(&s->random, 5)) {
         uint64_t low = s->block[random_below(&s->random, s->blocks)];
         hand_add(&s->hand, t, HD_EV_FREE, 0, low,
-                 random_below(&s->random, 4) ? NO_EXTRA : 1 + random_below(&s->random, 30));
+                 low < RANDOM_BASE || random_below(&s->random, 4)
+                     ? NO_EXTRA
+                     : 1 + random_below(&s->random, 30));
     } else
         hand_add(&s->hand, t, HD_EV_FREE, 0, RANDOM_BASE + random_below(&s->random, RANDOM_SPACE),
                  random_below(&s->random, 40));

@@ -413,6 +413,17 @@ static void repairs(void **state) {
     assert_true(try_build("A|fork(B)|1\nB|w(x)|2\nA|join(B)|3\nB|w(x)|4\n", true));
     assert_true(has_edge(1, 2, HD_EDGE_JOIN));
     hd_model_free(&model);
+    /* A late arrival at a large barrier: who leaves after it is ordered after it, too. */
+    struct hand hand;
+    hand_start(&hand, 12, 64);
+    for (uint32_t t = 0; t < 10; t++) hand_add(&hand, t, HD_EV_BARRIER_ARRIVE, 0, 0x900, 1);
+    hand_add(&hand, 0, HD_EV_BARRIER_LEAVE, 0, 0x900, 1);
+    uint32_t late = hand_add(&hand, 10, HD_EV_BARRIER_ARRIVE, 0, 0x900, 1);
+    uint32_t leave = hand_add(&hand, 1, HD_EV_BARRIER_LEAVE, 0, 0x900, 1);
+    struct hd_model_options lenient = {.lenient = true};
+    assert_true(hd_model_build(&hand.trace, &lenient, &model, &error));
+    assert_true(has_edge(late, leave, HD_EDGE_BARRIER));
+    hd_model_free(&model);
 }
 
 static void repeated_warnings_are_counted(void **state) {
