@@ -90,7 +90,7 @@ static bool number(Dwarf_Die *die, unsigned name, uint64_t *value) {
 /* Extents of an array, outermost first; 0 is an unknown one. */
 static unsigned dimensions(Dwarf_Die *array, uint64_t extent[MOST_DIMENSIONS]) {
     Dwarf_Die child;
-    unsigned count = 0;
+    unsigned count = 0, limit = MOST_DIMENSIONS * 4; /* a damaged file may go round in circles */
     if (dwarf_child(array, &child)) return 0;
     do {
         uint64_t lower = 0, upper;
@@ -104,7 +104,7 @@ static unsigned dimensions(Dwarf_Die *array, uint64_t extent[MOST_DIMENSIONS]) {
         else if (number(&child, DW_AT_upper_bound, &upper) && upper >= lower && upper < INT64_MAX)
             extent[count] = upper - lower + 1;
         count++;
-    } while (!dwarf_siblingof(&child, &child));
+    } while (--limit && !dwarf_siblingof(&child, &child));
     return count;
 }
 
@@ -252,15 +252,15 @@ static enum fit list_members(struct query *query, Dwarf_Die *type, uint64_t offs
 }
 
 /* A member whose type is only declared in this unit reaches to the next member. */
-static void extend_unknown(Dwarf_Die *type, uint64_t whole, struct member *member) {
+static void extend_unknown(struct query *query, Dwarf_Die *type, uint64_t whole,
+                           struct member *member) {
     Dwarf_Die die;
     uint64_t next = whole;
     if (member->hi != member->lo || dwarf_child(type, &die)) return;
-    unsigned limit = MOST_STEPS;
     do {
         struct member other;
         if (read_member(&die, &other) && other.lo > member->lo && other.lo < next) next = other.lo;
-    } while (--limit && !dwarf_siblingof(&die, &die));
+    } while (query->steps++ < MOST_STEPS && !dwarf_siblingof(&die, &die));
     if (next > member->lo) member->hi = next;
 }
 
@@ -279,7 +279,7 @@ static enum fit struct_part(struct query *query, Dwarf_Die *type, uint64_t offse
     do {
         if (query->steps++ > MOST_STEPS) break;
         if (!read_member(&die, &member) || member.bits) continue;
-        extend_unknown(type, whole, &member);
+        extend_unknown(query, type, whole, &member);
         /* a flexible array at the end has no size of its own */
         bool open = member.lo == member.hi && member.lo == whole && offset >= member.lo;
         if (offset < member.lo || (!open && offset + size > member.hi)) continue;

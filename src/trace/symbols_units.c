@@ -199,28 +199,49 @@ static bool follow(Dwarf_Die *die, unsigned attribute_name) {
     return true;
 }
 
-/* The name with the classes and namespaces around the declaration that an inlined or out-of-line
- * definition refers to. Finding them is a walk over the unit, so the answers are kept. */
+/* The child that a DIE is in or is itself: DIEs lie in the order of a walk, so it is the last one
+ * that does not start after it. False at the end, or in a damaged file. */
+static bool step_towards(Dwarf_Die *from, const Dwarf_Die *target) {
+    Dwarf_Die child, next;
+    if (dwarf_child(from, &child) || child.addr > target->addr) return false;
+    while (!dwarf_siblingof(&child, &next) && next.addr <= target->addr) {
+        if (next.addr <= child.addr) return false;
+        child = next;
+    }
+    *from = child;
+    return true;
+}
+
+/* The name with the classes, namespaces and functions around a declaration. */
+static const char *name_in_scopes(struct hd_binary *binary, Dwarf_Die *declaration,
+                                  const char *name) {
+    Dwarf_Die at;
+    const char *outer = NULL;
+    if (!dwarf_diecu(declaration, &at, NULL, NULL)) return name;
+    for (unsigned depth = 0; depth < DEEPEST_DIE && step_towards(&at, declaration); depth++) {
+        if (at.addr == declaration->addr) break;
+        const char *own = dwarf_diename(&at);
+        int tag = dwarf_tag(&at);
+        bool type = tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+        if (!own && type && !strcmp(name, "operator()")) own = "{lambda}";
+        if (own) outer = join(binary, outer, own);
+    }
+    return join(binary, outer, name);
+}
+
+/* The name of what an inlined or out-of-line definition refers to. Finding its scopes is a walk
+ * over the unit, so the answers are kept. */
 static const char *declared_name(struct hd_binary *binary, Dwarf_Die *die, const char *name) {
-    Dwarf_Die declaration = *die, *scopes = NULL;
+    Dwarf_Die declaration = *die;
     bool inlined = follow(&declaration, DW_AT_abstract_origin);
     if (!follow(&declaration, DW_AT_specification) && !inlined) return NULL;
     uint32_t *known = hd_map_slot(&binary->declared, (uint64_t)declaration.addr, HD_NONE);
     if (known && *known != HD_NONE) return binary->declared_name[*known];
-    int count = dwarf_getscopes_die(&declaration, &scopes);
-    const char *text = name;
-    for (int i = 1; i < count; i++) {
-        int tag = dwarf_tag(&scopes[i]);
-        const char *outer = dwarf_diename(&scopes[i]);
-        if (!outer && !strcmp(text, "operator()")) outer = "{lambda}";
-        if (!outer || tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit) continue;
-        text = join(binary, outer, text);
-    }
-    free(scopes);
     binary->declared_name = hd_pool_grow(binary->declared_name, binary->declared_names,
                                          &binary->declared_capacity, sizeof *binary->declared_name);
     if (known) *known = binary->declared_names;
-    binary->declared_name[binary->declared_names++] = text = hd_pool_text(binary->pool, text);
+    const char *text = name_in_scopes(binary, &declaration, name);
+    binary->declared_name[binary->declared_names++] = text;
     return text;
 }
 

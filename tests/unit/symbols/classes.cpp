@@ -63,6 +63,16 @@ struct {
 __attribute__((noinline)) static void site(const char *function, int line) {
     printf("site %p %s classes.cpp %d\n", __builtin_return_address(0), function, line);
 }
+__attribute__((noinline)) static void inlined_site(const char *function, int line, int call) {
+    printf("site %p %s classes.cpp %d main %d\n", __builtin_return_address(0), function, line, call);
+}
+struct made {
+    int value;
+    __attribute__((always_inline)) made(int n, int call) : value(n) {
+        inlined_site("made::made", __LINE__, call);
+        asm volatile("");
+    }
+};
 void outer::derived::report(int line) const {
     (void)line;
     site("outer::derived::report", __LINE__);
@@ -119,5 +129,13 @@ int main(int argc, char **) {
 #endif
         return n + 1;
     };
+    made here(argc, __LINE__);
+    auto inlined = [](int n, int call) __attribute__((always_inline)) {
+#ifndef __clang__
+        inlined_site("main::{lambda}::operator()", __LINE__, call);
+#endif
+        return n + call;
+    };
+    argc += inlined(here.value, __LINE__);
     return templated(argc) + lambda(argc) == 0;
 }
