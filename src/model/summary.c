@@ -159,8 +159,10 @@ static bool rank_threads(const struct hd_model *model, uint32_t top, struct hd_s
 static bool count_events(const struct hd_model *model, struct hd_summary *summary) {
     struct hd_bitset sites = {0}, stacks = {0};
     bool done = true;
+    uint64_t recorded = 0; /* hook calls that are events themselves; not all events are hook calls */
     for (uint32_t e = 0; done && e < model->events; e++) {
         summary->kinds[model->kind[e]]++;
+        recorded += model->calls[e] > 0;
         if (!hd_bitset_has(&sites, model->site[e])) done = hd_bitset_add(&sites, model->site[e]);
         if (!hd_bitset_has(&stacks, model->stack[e]))
             done = done && hd_bitset_add(&stacks, model->stack[e]);
@@ -173,7 +175,7 @@ static bool count_events(const struct hd_model *model, struct hd_summary *summar
     hd_bitset_free(&sites);
     hd_bitset_free(&stacks);
     uint64_t calls = model->trace->hook_calls;
-    summary->elided = calls > model->events ? calls - model->events : 0;
+    summary->elided = calls > recorded ? calls - recorded : 0;
     return done;
 }
 
