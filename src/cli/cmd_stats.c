@@ -107,7 +107,8 @@ static void print_run(const struct stats *stats) {
     print_name("trace");
     printf("%s: %s, %s", stats->path, format_name(trace->format),
            bytes_in_words(trace->file_bytes, text, sizeof text));
-    if (trace->format == HD_FORMAT_BINARY) printf(", %s", trace->end.whole ? "whole" : "not whole");
+    if (trace->format == HD_FORMAT_BINARY || !trace->end.whole)
+        printf(", %s", trace->end.whole ? "whole" : "not whole");
     if (!trace->end.whole && trace->end.missing[0] != '\0') printf(": %s", trace->end.missing);
     printf("\n");
     if (trace->command != NULL && trace->command[0] != '\0') {
@@ -157,8 +158,8 @@ static void print_counts(const struct stats *stats) {
     print_name("events");
     printf("%u", model->events);
     if (summary->elided > 0)
-        printf(" of %llu hook calls; %llu repeated ones elided",
-               (unsigned long long)trace->hook_calls, (unsigned long long)summary->elided);
+        printf("; %llu of %llu hook calls were repetitions and elided",
+               (unsigned long long)summary->elided, (unsigned long long)trace->hook_calls);
     printf("\n");
     print_name("locations");
     printf("%u, %u of them shared\n", model->locations, summary->shared_locations);

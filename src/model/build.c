@@ -100,8 +100,7 @@ bool hd_model_build(struct hd_trace *trace, const struct hd_model_options *optio
     model->memory = memory;
     trace = &memory->trace;
     struct hd_build build = {.trace = trace, .model = model, .memory = memory, .error = error};
-    build.lenient = (options != NULL && options->lenient) ||
-                    (trace->format == HD_FORMAT_BINARY && (!trace->exact || !trace->end.whole));
+    build.lenient = (options != NULL && options->lenient) || !trace->exact || !trace->end.whole;
     bool done = true;
     if (trace->threads > UINT16_MAX + 1u)
         done = hd_fail(error, HD_ERR_LIMIT, "%u threads; a model holds at most %u", trace->threads,

@@ -127,7 +127,7 @@ struct hd_model_options {
 
 /* Builds the model and takes the trace over: *trace is empty afterwards, also on failure. Fails,
  * naming the event and the rule, on a trace that is not well-formed (a release without its acquire,
- * two holders, a join before the end, ...). Binary traces of `free` recordings, and those that are
+ * two holders, a join before the end, ...). Traces of `free` recordings, and those that are
  * not whole, are built leniently. */
 bool hd_model_build(struct hd_trace *trace, const struct hd_model_options *options,
                     struct hd_model *model, struct hd_error *error);
