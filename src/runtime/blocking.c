@@ -23,13 +23,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FUNCTIONS(X)                                                                               \
-    X(sleep)                                                                                       \
-    X(usleep)                                                                                      \
-    X(nanosleep) X(clock_nanosleep) X(thrd_sleep) X(sched_yield) X(pause) X(sigsuspend) X(sigwait) \
-        X(sigwaitinfo) X(sigtimedwait) X(wait4) X(waitid) X(system) X(pclose) X(getaddrinfo)       \
-            X(flock) X(lockf) X(fcntl) X(semop) X(semtimedop) X(msgrcv) X(msgsnd) X(mq_receive)    \
-                X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(syscall)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(sleep) X(usleep) X(nanosleep) X(clock_nanosleep) X(thrd_sleep) X(sched_yield) X(pause)      \
+    X(sigsuspend) X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(wait4) X(waitid) X(system)          \
+    X(pclose) X(getaddrinfo) X(flock) X(lockf) X(fcntl) X(semop) X(semtimedop) X(msgrcv)          \
+    X(msgsnd) X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(syscall)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* ---- time ----------------------------------------------------------------------------------- */

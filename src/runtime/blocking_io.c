@@ -21,13 +21,13 @@ ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *to, size_t size, size_t room, int flags,
                        struct sockaddr *address, socklen_t *length);
 
-#define FUNCTIONS(X)                                                                            \
-    X(read)                                                                                     \
-    X(pread)                                                                                    \
-    X(readv) X(preadv) X(preadv2) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg) X(write) X(pwrite) \
-        X(writev) X(pwritev) X(pwritev2) X(send) X(sendto) X(sendmsg) X(sendmmsg) X(accept)     \
-            X(accept4) X(connect) X(sendfile) X(__read_chk) X(__pread_chk) X(__recv_chk)        \
-                X(__recvfrom_chk)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(read) X(pread) X(readv) X(preadv) X(preadv2) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg)     \
+    X(write) X(pwrite) X(writev) X(pwritev) X(pwritev2) X(send) X(sendto) X(sendmsg) X(sendmmsg)  \
+    X(accept) X(accept4) X(connect) X(sendfile) X(__read_chk) X(__pread_chk) X(__recv_chk)        \
+    X(__recvfrom_chk)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* ---- would it block? ----------------------------------------------------------------------------

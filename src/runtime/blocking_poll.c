@@ -13,8 +13,11 @@ int __poll_chk(struct pollfd *set, nfds_t count, int timeout, size_t room);
 int __ppoll_chk(struct pollfd *set, nfds_t count, const struct timespec *timeout,
                 const sigset_t *mask, size_t room);
 
-#define FUNCTIONS(X) \
-    X(poll) X(ppoll) X(__poll_chk) X(__ppoll_chk) X(select) X(pselect) X(epoll_wait) X(epoll_pwait)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(poll) X(ppoll) X(__poll_chk) X(__ppoll_chk) X(select) X(pselect) X(epoll_wait)              \
+    X(epoll_pwait)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* `once` asks without waiting, `call` is the call itself; both are expressions of type int. */

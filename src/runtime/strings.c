@@ -14,15 +14,16 @@ void *__mempcpy_chk(void *to, const void *from, size_t size, size_t room);
 void *__memset_chk(void *to, int byte, size_t size, size_t room);
 void __explicit_bzero_chk(void *to, size_t size, size_t room);
 
-#define FUNCTIONS(X)                                                                             \
-    X(memcpy)                                                                                    \
-    X(memmove)                                                                                   \
-    X(memset) X(memcmp) X(memchr) X(memrchr) X(rawmemchr) X(memmem) X(memccpy) X(explicit_bzero) \
-        X(__memcpy_chk) X(__memmove_chk) X(__mempcpy_chk) X(__memset_chk) X(__explicit_bzero_chk)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(memcpy) X(memmove) X(memset) X(memcmp) X(memchr) X(memrchr) X(rawmemchr) X(memmem)          \
+    X(memccpy) X(explicit_bzero) X(__memcpy_chk) X(__memmove_chk) X(__mempcpy_chk)                \
+    X(__memset_chk) X(__explicit_bzero_chk)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
-/* These are called while the dynamic loader still relocates, before any pointer of ours is valid.
- */
+/* These are called while the dynamic loader still relocates, before any pointer of ours is
+ * valid. */
 #define early_or_real(name) \
     (likely(real_##name != NULL) ? (__typeof__(&name))real_##name : plain_##name)
 

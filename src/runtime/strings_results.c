@@ -17,13 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FUNCTIONS(X)                                                                         \
-    X(time)                                                                                  \
-    X(clock_gettime)                                                                         \
-    X(gettimeofday)                                                                          \
-    X(localtime_r) X(gmtime_r) X(ctime_r) X(asctime_r) X(strftime) X(getcwd) X(readlink)     \
-        X(readlinkat) X(realpath) X(gethostname) X(pipe) X(pipe2) X(socketpair) X(getrandom) \
-            X(inet_ntop) X(inet_pton) X(qsort) X(qsort_r) X(strlen)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(time) X(clock_gettime) X(gettimeofday) X(localtime_r) X(gmtime_r) X(ctime_r) X(asctime_r)   \
+    X(strftime) X(getcwd) X(readlink) X(readlinkat) X(realpath) X(gethostname) X(pipe) X(pipe2)   \
+    X(socketpair) X(getrandom) X(inet_ntop) X(inet_pton) X(qsort) X(qsort_r) X(strlen)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 static size_t text_bytes(const char *text) { return text != NULL ? real(strlen)(text) + 1 : 0; }

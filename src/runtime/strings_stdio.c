@@ -22,11 +22,12 @@ size_t __fread_chk(void *to, size_t room, size_t size, size_t count, FILE *file)
 size_t __fread_unlocked_chk(void *to, size_t room, size_t size, size_t count, FILE *file);
 ssize_t __getdelim(char **line, size_t *room, int end, FILE *file);
 
+/* clang-format off */
 #define FUNCTIONS(X)                                                                              \
-    X(vsprintf)                                                                                   \
-    X(vsnprintf) X(__vsprintf_chk) X(__vsnprintf_chk) X(fread) X(fread_unlocked) X(__fread_chk)   \
-        X(__fread_unlocked_chk) X(fgets) X(fgets_unlocked) X(__fgets_chk) X(__fgets_unlocked_chk) \
-            X(fwrite) X(fwrite_unlocked) X(fputs) X(puts) X(getdelim) X(strlen)
+    X(vsprintf) X(vsnprintf) X(__vsprintf_chk) X(__vsnprintf_chk) X(fread) X(fread_unlocked)      \
+    X(__fread_chk) X(__fread_unlocked_chk) X(fgets) X(fgets_unlocked) X(__fgets_chk)              \
+    X(__fgets_unlocked_chk) X(fwrite) X(fwrite_unlocked) X(fputs) X(puts) X(getdelim) X(strlen)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* ---- printf into memory --------------------------------------------------------------------- */

@@ -18,13 +18,14 @@ char *__stpncpy_chk(char *to, const char *from, size_t size, size_t room);
 char *__strcat_chk(char *to, const char *from, size_t room);
 char *__strncat_chk(char *to, const char *from, size_t limit, size_t room);
 
-#define FUNCTIONS(X)                                                                               \
-    X(strlen)                                                                                      \
-    X(strnlen) X(strcpy) X(stpcpy) X(strncpy) X(stpncpy) X(strcat) X(strncat) X(strcmp) X(strncmp) \
-        X(strcasecmp) X(strncasecmp) X(strchr) X(strrchr) X(strchrnul) X(strstr) X(strcasestr)     \
-            X(strspn) X(strcspn) X(strpbrk) X(strtok_r) X(strsep) X(strdup) X(strndup)             \
-                X(__strcpy_chk) X(__stpcpy_chk) X(__strncpy_chk) X(__stpncpy_chk) X(__strcat_chk)  \
-                    X(__strncat_chk)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(strlen) X(strnlen) X(strcpy) X(stpcpy) X(strncpy) X(stpncpy) X(strcat) X(strncat)           \
+    X(strcmp) X(strncmp) X(strcasecmp) X(strncasecmp) X(strchr) X(strrchr) X(strchrnul)           \
+    X(strstr) X(strcasestr) X(strspn) X(strcspn) X(strpbrk) X(strtok_r) X(strsep) X(strdup)       \
+    X(strndup) X(__strcpy_chk) X(__stpcpy_chk) X(__strncpy_chk) X(__stpncpy_chk) X(__strcat_chk)  \
+    X(__strncat_chk)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 #define early_or_real(name) \

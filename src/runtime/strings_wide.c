@@ -12,11 +12,13 @@ wchar_t *__wcscpy_chk(wchar_t *to, const wchar_t *from, size_t room);
 wchar_t *__wcsncpy_chk(wchar_t *to, const wchar_t *from, size_t count, size_t room);
 wchar_t *__wcscat_chk(wchar_t *to, const wchar_t *from, size_t room);
 
-#define FUNCTIONS(X)                                                                             \
-    X(wmemcpy)                                                                                   \
-    X(wmemmove) X(wmemset) X(wmemcmp) X(wmemchr) X(wcslen) X(wcsnlen) X(wcscpy) X(wcsncpy)       \
-        X(wcscat) X(wcscmp) X(wcsncmp) X(wcschr) X(wcsrchr) X(wcsstr) X(wcsdup) X(__wmemcpy_chk) \
-            X(__wmemmove_chk) X(__wmemset_chk) X(__wcscpy_chk) X(__wcsncpy_chk) X(__wcscat_chk)
+/* clang-format off */
+#define FUNCTIONS(X)                                                                              \
+    X(wmemcpy) X(wmemmove) X(wmemset) X(wmemcmp) X(wmemchr) X(wcslen) X(wcsnlen) X(wcscpy)        \
+    X(wcsncpy) X(wcscat) X(wcscmp) X(wcsncmp) X(wcschr) X(wcsrchr) X(wcsstr) X(wcsdup)            \
+    X(__wmemcpy_chk) X(__wmemmove_chk) X(__wmemset_chk) X(__wcscpy_chk) X(__wcsncpy_chk)          \
+    X(__wcscat_chk)
+/* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 #define WIDE sizeof(wchar_t)

@@ -1,6 +1,6 @@
 /* One thread blocks in the call that the first argument names; the main thread must be able to work
- * meanwhile, and then lets the other go. Prints the call's name and "ok". With the watchdog as good as
- * off, the run hangs unless the call itself gave the baton away. */
+ * meanwhile, and then lets the other go. Prints the call's name and "ok". With the watchdog as good
+ * as off, the run hangs unless the call itself gave the baton away. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>
@@ -39,15 +39,20 @@ static long work[1000];
 
 static const struct timespec tenth = {0, 150000000}, minute = {60, 0};
 
-/* ---- what the thread blocks in ------------------------------------------------------------------ */
+/* ---- what the thread blocks in ------------------------------------------------------------------
+ */
 
 static void sleep_() { assert(sleep(1) == 0); }
 static void usleep_() { assert(usleep(150000) == 0); }
 static void nanosleep_() { assert(nanosleep(&tenth, NULL) == 0); }
 static void clock_nanosleep_() { assert(clock_nanosleep(CLOCK_MONOTONIC, 0, &tenth, NULL) == 0); }
 static void thrd_sleep_() { assert(thrd_sleep(&tenth, NULL) == 0); }
-static void sched_yield_() { while (!__atomic_load_n(&futex_word, __ATOMIC_SEQ_CST)) sched_yield(); }
-static void thrd_yield_() { while (!__atomic_load_n(&futex_word, __ATOMIC_SEQ_CST)) thrd_yield(); }
+static void sched_yield_() {
+    while (!__atomic_load_n(&futex_word, __ATOMIC_SEQ_CST)) sched_yield();
+}
+static void thrd_yield_() {
+    while (!__atomic_load_n(&futex_word, __ATOMIC_SEQ_CST)) thrd_yield();
+}
 
 static void handler(int number) { (void)number; }
 static void pause_() { assert(pause() == -1 && errno == EINTR); }
@@ -226,7 +231,8 @@ static void futex_() {
         syscall(SYS_futex, &futex_word, FUTEX_WAIT, 0, NULL, NULL, 0);
 }
 
-/* ---- what makes it possible, and what ends it ---------------------------------------------------- */
+/* ---- what makes it possible, and what ends it
+ * ---------------------------------------------------- */
 
 static int held;
 static void no_preparation() {}
@@ -306,10 +312,12 @@ static void raise_semaphore() {
     assert(semop(semaphore, &up, 1) == 0);
 }
 
+/* clang-format off */
 #define IN_TIME(X) X(sleep) X(usleep) X(nanosleep) X(clock_nanosleep) X(thrd_sleep)
 #define BY_PIPE(X)                                                                                 \
-    X(read) X(readv) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait)            \
-    X(wait) X(waitpid) X(wait3) X(wait4) X(waitid) X(system)
+    X(read)                                                                                        \
+    X(readv) X(poll) X(ppoll) X(select) X(pselect) X(epoll_wait) X(epoll_pwait) X(wait) X(waitpid) \
+        X(wait3) X(wait4) X(waitid) X(system)
 #define BY_PAIR(X) X(recv) X(recvfrom) X(recvmsg) X(recvmmsg)
 static const struct {
     const char *name;
@@ -319,12 +327,12 @@ static const struct {
     IN_TIME(X)
 #undef X
 #define X(call) {#call, no_preparation, call##_, write_pipe},
-    BY_PIPE(X)
+        BY_PIPE(X)
 #undef X
 #define X(call) {#call, no_preparation, call##_, write_pair},
-    BY_PAIR(X)
+            BY_PAIR(X)
 #undef X
-    {"sched_yield", no_preparation, sched_yield_, set_word},
+                {"sched_yield", no_preparation, sched_yield_, set_word},
     {"thrd_yield", no_preparation, thrd_yield_, set_word},
     {"pause", install_handler, pause_, send_signal},
     {"sigsuspend", suspend_signal, sigsuspend_, send_one_signal},
@@ -345,6 +353,7 @@ static const struct {
     {"semop", make_semaphore, semop_, raise_semaphore},
     {"futex", no_preparation, futex_, wake_futex},
 };
+/* clang-format on */
 
 static void (*block)();
 static void *run(void *unused) {

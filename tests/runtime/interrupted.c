@@ -1,5 +1,5 @@
-/* A call of the C library may end early: by a fault in memory it was given, by a signal, or by the end
- * of its thread. Recording must go on as if nothing had happened. */
+/* A call of the C library may end early: by a fault in memory it was given, by a signal, or by the
+ * end of its thread. Recording must go on as if nothing had happened. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,10 @@
-/* Calls each memory and string function once on variables of its own, so that a trace can be checked
- * for exactly the ranges it reads and writes. Every line marked "EXPECT" names what its call must
- * record, as kind:variable:bytes, in order. The program checks the results of the calls itself. */
+/* Calls each memory and string function once on variables of its own, so that a trace can be
+ * checked for exactly the ranges it reads and writes. Every line marked "EXPECT" names what its
+ * call must record, as kind:variable:bytes, in order. The program checks the results of the calls
+ * itself. */
+
+/* An EXPECT stays in the line of its call. */
+/* clang-format off */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,8 @@
-/* The checked variants that -D_FORTIFY_SOURCE makes of memory and string functions, and the calls that
- * clang puts in place of memcpy and its relatives; see ranges.c for the EXPECT lines. */
+/* The checked variants that -D_FORTIFY_SOURCE makes of memory and string functions, and the calls
+ * that clang puts in place of memcpy and its relatives; see ranges.c for the EXPECT lines. */
+
+/* An EXPECT stays in the line of its call. */
+/* clang-format off */
 #include <assert.h>
 #include <poll.h>
 #include <stdarg.h>

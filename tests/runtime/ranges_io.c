@@ -1,5 +1,8 @@
 /* Input and output touch the program's buffers as far as bytes are really transferred; see ranges.c
  * for the EXPECT lines. */
+
+/* An EXPECT stays in the line of its call. */
+/* clang-format off */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <errno.h>

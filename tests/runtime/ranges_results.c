@@ -1,4 +1,7 @@
 /* Calls that leave their result in memory of the program's; see ranges.c for the EXPECT lines. */
+
+/* An EXPECT stays in the line of its call. */
+/* clang-format off */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <assert.h>

@@ -1,5 +1,5 @@
-/* A thread blocks, or computes, in a library that heddle does not see into, until the main thread has
- * made progress. */
+/* A thread blocks, or computes, in a library that heddle does not see into, until the main thread
+ * has made progress. */
 #include <assert.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -38,7 +38,8 @@ int main(int argc, char **argv) {
     unseen_lock(&lock);
     pthread_t thread;
     assert(pthread_create(&thread, NULL, run, argv[1]) == 0);
-    while (!entered) {}
+    while (!entered) {
+    }
     for (int i = 0; i < 100; i++) progress++;
     stop = 1;
     unseen_unlock(&lock);

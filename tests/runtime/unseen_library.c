@@ -33,5 +33,6 @@ void unseen_unlock(uint32_t *lock) {
 }
 
 void unseen_compute(const volatile int *stop) {
-    while (!*stop) {}
+    while (!*stop) {
+    }
 }
