@@ -222,8 +222,7 @@ RT_EXPORT int getaddrinfo(const char *restrict node, const char *restrict servic
     return WITHOUT_BATON(t, real(getaddrinfo)(node, service, hints, result));
 }
 
-/* ---- file locks: first the variant that does not wait -----------------------------------------
- */
+/* ---- file locks: first the variant that does not wait -------------------------------------- */
 
 static bool is_taken(int error) {
     return error == EWOULDBLOCK || error == EAGAIN || error == EACCES;
@@ -278,8 +277,7 @@ RT_EXPORT int fcntl64(int fd, int command, ...) {
     return control(fd, command, argument);
 }
 
-/* ---- System V and POSIX queues, System V semaphores --------------------------------------------
- */
+/* ---- System V and POSIX queues, System V semaphores ---------------------------------------- */
 
 RT_EXPORT int semtimedop(int id, struct sembuf *operation, size_t count,
                          const struct timespec *timeout) {
@@ -361,8 +359,7 @@ RT_EXPORT int mq_timedsend(mqd_t queue, const char *from, size_t size, unsigned 
     return WITHOUT_BATON(t, real(mq_timedsend)(queue, from, size, priority, deadline));
 }
 
-/* ---- futexes of the program's own ---------------------------------------------------------------
- */
+/* ---- futexes of the program's own ---------------------------------------------------------- */
 
 static bool waits_on_futex(const long *argument) {
     switch ((int)argument[1] & FUTEX_CMD_MASK) {

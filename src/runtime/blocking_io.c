@@ -30,8 +30,7 @@ ssize_t __recvfrom_chk(int fd, void *to, size_t size, size_t room, int flags,
 /* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
-/* ---- would it block? ----------------------------------------------------------------------------
- */
+/* ---- would it block? ----------------------------------------------------------------------- */
 
 static bool is_ready(int fd, short events) {
     struct pollfd set = {.fd = fd, .events = events, .revents = 0};
@@ -70,8 +69,7 @@ RT_INLINE void finish(struct rt_thread *t, ssize_t result) {
     if (result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) rt_let_others(t);
 }
 
-/* ---- what was transferred -----------------------------------------------------------------------
- */
+/* ---- what was transferred ------------------------------------------------------------------ */
 
 static void note_vector(struct rt_thread *t, const struct iovec *vector, size_t count, size_t size,
                         bool write, uintptr_t pc) {
@@ -126,8 +124,7 @@ static size_t vector_bytes(const struct iovec *vector, int count) {
     return size;
 }
 
-/* ---- input --------------------------------------------------------------------------------------
- */
+/* ---- input --------------------------------------------------------------------------------- */
 
 RT_EXPORT ssize_t read(int fd, void *to, size_t size) {
     struct rt_thread *t = rt_touch_begin();
@@ -248,8 +245,7 @@ RT_EXPORT int recvmmsg(int fd, struct mmsghdr *message, unsigned count, int flag
     return result;
 }
 
-/* ---- output -------------------------------------------------------------------------------------
- */
+/* ---- output -------------------------------------------------------------------------------- */
 
 RT_EXPORT ssize_t write(int fd, const void *from, size_t size) {
     struct rt_thread *t = rt_touch_begin();
@@ -342,8 +338,7 @@ RT_EXPORT ssize_t sendfile64(int to, int from, off_t *offset, size_t size) {
     return send_file(to, from, offset, size);
 }
 
-/* ---- connections --------------------------------------------------------------------------------
- */
+/* ---- connections --------------------------------------------------------------------------- */
 
 RT_EXPORT int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length) {
     struct rt_thread *t = rt_touch_begin();

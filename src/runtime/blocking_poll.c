@@ -38,8 +38,7 @@ static bool takes_time(const struct timespec *timeout) {
     return timeout == NULL || timeout->tv_sec != 0 || timeout->tv_nsec != 0;
 }
 
-/* ---- poll ---------------------------------------------------------------------------------------
- */
+/* ---- poll ---------------------------------------------------------------------------------- */
 
 RT_EXPORT int poll(struct pollfd *set, nfds_t count, int timeout) {
     struct rt_thread *t = rt_touch_begin();
@@ -132,8 +131,7 @@ RT_EXPORT int pselect(int files, fd_set *restrict in, fd_set *restrict out, fd_s
     return answer;
 }
 
-/* ---- epoll --------------------------------------------------------------------------------------
- */
+/* ---- epoll --------------------------------------------------------------------------------- */
 
 #define NOTE_EVENTS(answer)                                                \
     do {                                                                   \

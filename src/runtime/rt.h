@@ -302,6 +302,7 @@ RT_INLINE void rt_leave(struct rt_thread *t) {
 /* ---- scheduler (sched.c) ------------------------------------------------------------------ */
 
 void rt_sched_start(void);
+void rt_sched_forked(void); /* a child has no watchdog yet */
 /* Serial: give the baton to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
 /* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The caller

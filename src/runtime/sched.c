@@ -5,6 +5,7 @@
 #include "runtime/rt.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -533,20 +534,31 @@ static void *watchdog(void *unused) {
     }
 }
 
+/* The watchdog is no thread of the C library's: a process whose main thread has left by pthread_exit
+ * ends with its last thread, and must not wait for this one. It brings its own stack and, because the
+ * system call wrapper may set errno, a block of thread-local storage. */
+#define WATCHDOG_BYTES (64u * 1024u)
+static bool watchdog_started;
+
+static int watchdog_main(void *unused) {
+    watchdog(unused);
+    return 0;
+}
+
 void rt_sched_start(void) {
-    static bool started;
-    if (started || rt.mode != HD_SCHED_SERIAL) return;
-    started = true;
+    if (watchdog_started || rt.mode != HD_SCHED_SERIAL) return;
+    watchdog_started = true;
     syscall(SYS_membarrier, 16 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */, 0, 0);
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, 64 * 1024 + PTHREAD_STACK_MIN);
+    char *memory = rt_map(2 * WATCHDOG_BYTES);
+    void **tls = (void **)(memory + 2 * WATCHDOG_BYTES - 4096);
+    tls[0] = tls[2] = tls; /* x86-64: the block knows its own address */
     sigset_t all, old;
     sigfillset(&all);
     REAL(pthread_sigmask)(SIG_SETMASK, &all, &old);
-    pthread_t handle;
-    REAL(pthread_create)(&handle, &attributes, watchdog, NULL);
+    int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+                CLONE_SETTLS;
+    clone(watchdog_main, memory + WATCHDOG_BYTES, flags, NULL, NULL, tls, NULL);
     REAL(pthread_sigmask)(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attributes);
 }
+
+void rt_sched_forked(void) { watchdog_started = false; }

@@ -39,8 +39,7 @@ static long work[1000];
 
 static const struct timespec tenth = {0, 150000000}, minute = {60, 0};
 
-/* ---- what the thread blocks in ------------------------------------------------------------------
- */
+/* ---- what the thread blocks in ------------------------------------------------------------- */
 
 static void sleep_() { assert(sleep(1) == 0); }
 static void usleep_() { assert(usleep(150000) == 0); }
