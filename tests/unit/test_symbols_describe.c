@@ -43,20 +43,20 @@ static int find_self(struct dl_phdr_info *info, size_t size, void *context) {
     return 1; /* the program comes first */
 }
 
-__attribute__((noinline, noclone)) static uint32_t here(void) {
+__attribute__((noinline)) static uint32_t here(void) {
     uint32_t site = (uint32_t)((uint64_t)__builtin_return_address(0) - self.text_lo + 1);
     __asm__ volatile("" : "+r"(site));
     return site;
 }
 
 /* Sites with functions of their own; the line is kept beside them. */
-#define PLACE(name)                                                 \
-    static unsigned name##_line;                                    \
-    __attribute__((noinline, noclone)) static uint32_t name(void) { \
-        name##_line = __LINE__;                                     \
-        uint32_t site = here();                                     \
-        __asm__ volatile("" : "+r"(site));                          \
-        return site;                                                \
+#define PLACE(name)                                        \
+    static unsigned name##_line;                           \
+    __attribute__((noinline)) static uint32_t name(void) { \
+        name##_line = __LINE__;                            \
+        uint32_t site = here();                            \
+        __asm__ volatile("" : "+r"(site));                 \
+        return site;                                       \
     }
 PLACE(writer)
 PLACE(allocator)

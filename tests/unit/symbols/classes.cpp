@@ -64,7 +64,8 @@ __attribute__((noinline)) static void site(const char *function, int line) {
     printf("site %p %s classes.cpp %d\n", __builtin_return_address(0), function, line);
 }
 __attribute__((noinline)) static void inlined_site(const char *function, int line, int call) {
-    printf("site %p %s classes.cpp %d main %d\n", __builtin_return_address(0), function, line, call);
+    printf("site %p %s classes.cpp %d main %d\n", __builtin_return_address(0), function, line,
+           call);
 }
 struct made {
     int value;

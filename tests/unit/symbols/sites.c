@@ -10,7 +10,7 @@ static int depth;
 #define CALL(function, statement) \
     snprintf(expected[depth++], sizeof expected[0], " %s %d", function, __LINE__), statement
 
-__attribute__((noinline, noclone)) void report(const char *function, int line) {
+__attribute__((noinline)) void report(const char *function, int line) {
     printf("site %p %s sites.c %d", __builtin_return_address(0), function, line);
     while (depth) printf("%s", expected[--depth]);
     printf("\n");
