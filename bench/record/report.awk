@@ -19,6 +19,7 @@ $1 == "load" {
     has[$1, $5] = 1
     if ($9 != "yes") { bad[run] = 1; next }
     append("time", run, $7)
+    if ($14 > 0) append("cpu", run, $14)
     if ($8 > 0) append("peak", run, $8)
     if ($10 != "") { calls[run] = $10; events[run] = $11; stored[run] = $12; file[run] = $13 }
 }
@@ -39,6 +40,7 @@ function median(what, key,    n, i, j, held, sorted) {
 
 function key_of(class, kernel, team, tool) { return class SUBSEP kernel SUBSEP team SUBSEP tool }
 function time_of(class, kernel, team, tool) { return median("time", key_of(class, kernel, team, tool)) }
+function cpu_of(class, kernel, team, tool) { return median("cpu", key_of(class, kernel, team, tool)) }
 function peak_of(class, kernel, team, tool) { return median("peak", key_of(class, kernel, team, tool)) }
 
 # ---- tables: cells are collected, then printed with columns of one width
@@ -112,6 +114,29 @@ function wall_table(team,    k, kernel, native, tsan) {
     suffix[7] = suffix[8] = suffix[9] = "x"; suffix[10] = suffix[11] = ""
     end_means("geometric mean", suffix)
     goal_serial[team] = mean(10); goal_free[team] = mean(11)
+    print_table()
+}
+
+# Processor time does not care how busy the machine is otherwise, as wall time does.
+function cpu_table(team,    k, kernel, t, tools, n, c, native, tsan) {
+    title("Processor time at " team " threads, default settings, the recorder's included")
+    start_table("kernel|native s|TSan s|serial s|free s|TSan|serial|free|serial/TSan|free/TSan")
+    n = split("native tsan serial free", tools, " ")
+    for (k = 1; k <= kernel_count; k++) {
+        kernel = kernels[k]
+        native = cpu_of("main", kernel, team, "native")
+        tsan = cpu_of("main", kernel, team, "tsan")
+        rows++
+        put(1, kernel)
+        for (t = 1; t <= n; t++) {
+            c = cpu_of("main", kernel, team, tools[t])
+            put(t + 1, c > 0 ? sprintf("%.3f", c) : "-")
+            if (t > 1) put_ratio(t + 4, c, native, "x")
+            if (t > 2) put_ratio(t + 6, c, tsan, "")
+        }
+    }
+    suffix[6] = suffix[7] = suffix[8] = "x"; suffix[9] = suffix[10] = ""
+    end_means("geometric mean", suffix)
     print_table()
 }
 
@@ -242,6 +267,7 @@ function goal_table() {
 
 END {
     for (p = 1; p <= team_count; p++) if (has["main", "native"]) wall_table(teams[p])
+    for (p = 1; p <= team_count; p++) if (has["main", "native"]) cpu_table(teams[p])
     for (p = 1; p <= team_count; p++) if (has["main", "native"]) memory_table(teams[p])
     for (p = 1; p <= team_count; p++)
         if (has["full", "full-serial"] || has["full", "full-free"])
