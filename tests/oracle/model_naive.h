@@ -38,12 +38,12 @@ static inline bool naive_writes(uint8_t kind) {
 static inline void naive_memory(struct naive *n) {
     const struct hd_trace *t = n->trace;
     for (uint32_t e = 0; e < n->events; e++) {
+        /* As before, unless the event before began a block over it. */
         for (uint32_t b = 0; b < NAIVE_BYTES; b++) {
-            n->life[e][b] = HD_NONE;
-            for (uint32_t a = 0; a < e; a++)
-                if (t->kind[a] == HD_EV_ALLOC && t->operand[a] <= RANDOM_BASE + b &&
-                    RANDOM_BASE + b < t->operand[a] + extra_of(t, a))
-                    n->life[e][b] = a;
+            n->life[e][b] = e > 0 ? n->life[e - 1][b] : HD_NONE;
+            if (e > 0 && t->kind[e - 1] == HD_EV_ALLOC && t->operand[e - 1] <= RANDOM_BASE + b &&
+                RANDOM_BASE + b < t->operand[e - 1] + extra_of(t, e - 1))
+                n->life[e][b] = e - 1;
         }
         n->low[e] = n->high[e] = 0;
         n->block[e] = HD_NONE;
