@@ -5,6 +5,8 @@ DESTDIR ?=
 CMAKE_ARGS ?=
 # Only tests whose name contains this: make test PATTERN=cli/cc
 PATTERN ?=
+# For the benchmarks: make bench ARGS=--quick
+ARGS ?=
 
 export BUILD
 
@@ -30,11 +32,11 @@ test-full:
 
 bench: all
 	@scripts/deps bench
-	@scripts/bench record
+	@scripts/bench record $(ARGS)
 
 bench-real: all
 	@scripts/deps bench
-	@scripts/bench real
+	@scripts/bench real $(ARGS)
 
 install: all
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
@@ -78,6 +80,7 @@ help:
 #:                  (PATTERN=cli/cc runs those whose name contains it)
 #: make test-full   the same with the slow exhaustive runs
 #: make bench       recording set beside ThreadSanitizer, Helgrind and DRD
+#:                  (ARGS=--quick takes two minutes)
 #: make bench-real  build and record real programs
 #: make install     into PREFIX (default /usr/local), under DESTDIR if set; make uninstall
 #: make debug       build-debug/;  make sanitize: build-sanitize/
