@@ -162,6 +162,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     if (!hd_build_reserve(fold->builder, count, error)) return false;
     struct hd_fold_thread *thread = thread_state(fold, *number);
     if (thread == NULL) return out_of_memory(error);
+    if (*number >= fold->thread_limit) fold->thread_limit = *number + 1;
     uint64_t hook_calls = 0;
     size_t i = 0;
     bool good = true;
@@ -199,8 +200,6 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
             if (!good) break;
         }
     }
-    /* a thread may be switched to without an event of its own: it counts once it has one */
-    if (i > 0 && *number >= fold->thread_limit) fold->thread_limit = *number + 1;
     trace->hook_calls = add_saturating(trace->hook_calls, hook_calls);
     *taken = i;
     return good;

@@ -357,6 +357,8 @@ static bool place_line(struct hd_text_reader *r, struct hd_text_line *line) {
 bool hd_text_event(struct hd_text_reader *r, struct hd_text_line *line) {
     unsigned operation = line->operation;
     r->line = line->number;
+    /* a hint leaves nothing behind, not even names */
+    if (operation == OP_HINT && line->thread.length != 0) return true;
     if (!place_line(r, line)) return false;
     if (needs_operand(operation) && line->operand.length == 0 && operation != OP_UNKNOWN) {
         struct hd_text_quote name = hd_text_quote(line->op);

@@ -70,13 +70,15 @@ static bool settle_threads(struct hd_text_reader *r) {
                                 r->path, name, name, name, meant_count - 1);
         char **names = hd_arena_zalloc(&r->builder->memory->arena, count, sizeof *names);
         if (names == NULL) good = out_of_memory(r);
+        /* numbers are given in the order of first mention, under whichever name */
+        for (uint32_t i = 0; i < count; i++) number[i] = HD_NONE;
         for (uint32_t i = 0; good && i < count; i++) {
-            if (meant[i] != HD_NONE) continue;
-            names[kept] = table->name.data[i];
-            number[i] = kept++;
-        }
-        for (uint32_t i = 0; good && i < count; i++) {
-            if (meant[i] != HD_NONE) number[i] = number[meant[i]];
+            uint32_t thread = meant[i] != HD_NONE ? meant[i] : i;
+            if (number[thread] == HD_NONE) {
+                names[kept] = table->name.data[thread];
+                number[thread] = kept++;
+            }
+            number[i] = number[thread];
         }
         for (uint32_t e = 0; good && e < trace->events; e++) {
             trace->thread[e] = (uint16_t)number[trace->thread[e]];

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* A block over several text variables gets a line for each, but not more than this. */
-enum { MOST_LINES = 4096 };
+enum { MOST_LINES = 256 };
 
 struct writer {
     const struct hd_trace *trace;

@@ -105,11 +105,13 @@ static void loose_spelling_is_understood(void **unused) {
                                   "  # another\n"
                                   "T0|req(l)|4\n"
                                   "T0|acq(l)\n"
-                                  "T0|dummy|1\n"
+                                  "elsewhere|dummy(a)|1\n"
                                   "T0|w(V1.2[3](a,b))|17\n"
                                   "T0|begin(anything)|0\n"
                                   "T0|r(x)|a file.c:3");
     assert_int_equal(t.events, 5); /* hints are no events */
+    assert_int_equal(t.threads, 1);
+    assert_int_equal(t.sites, 4); /* none, the file's, 17, 0 */
     assert_string_equal(t.site_names[t.site[0]], "a file.c:3");
     assert_int_equal(t.site[0], t.site[4]);
     assert_int_equal(t.operand[0], t.operand[4]);
@@ -226,6 +228,15 @@ static void numbers_for_threads(void **unused) {
     assert_non_null(strstr(t.warning[0], "T122"));
     assert_non_null(strstr(t.warning[0], "1 more"));
     hd_trace_free(&t);
+    /* numbers go by first mention, under either name */
+    t = good_text("A|fork(5)|\nB|fork(6)|\nT6|begin|\nT5|begin|\n");
+    assert_string_equal(t.thread_names[1], "T5");
+    assert_string_equal(t.thread_names[3], "T6");
+    assert_int_equal(t.operand[0], 1);
+    assert_int_equal(t.operand[1], 3);
+    assert_int_equal(t.thread[2], 3);
+    assert_int_equal(t.thread[3], 1);
+    hd_trace_free(&t);
     /* a thread that is there under the name that was given is that thread */
     t = good_text("T1|fork(1)|\n1|r(x)|\n");
     assert_int_equal(t.operand[0], 1);
@@ -281,6 +292,7 @@ static void malformed_lines_are_named(void **unused) {
         {"garbage", "'garbage' is not thread|op(object)|site"},
         {"T0", "is not thread"},
         {"|r(x)|1", "thread is missing"},
+        {"|req(x)|1", "thread is missing"},
         {"T0||1", "operation is missing"},
         {"T0|", "operation is missing"},
         {"T0|(x)|1", "unknown operation ''"},

@@ -250,6 +250,21 @@ static void frees_have_the_size_of_their_block(void **unused) {
     hd_trace_free(&trace);
 }
 
+/* A stream's own thread counts, even if it writes for others later. */
+static void threads_of_streams(void **unused) {
+    (void)unused;
+    struct script s;
+    open_script(&s, HD_SCHED_FREE);
+    event(&s, 7, HD_EV_WRITE, 1, 1);
+    event(&s, 7, HD_EV_THREAD, 2, 0);
+    event(&s, 7, HD_EV_WRITE, 1, 2);
+    struct hd_trace trace = load_script(&s, true);
+    assert_int_equal(trace.threads, 8);
+    assert_int_equal(trace.thread[0], 7);
+    assert_int_equal(trace.thread[1], 2);
+    hd_trace_free(&trace);
+}
+
 static void stacks_without_their_outer_frames(void **unused) {
     (void)unused;
     struct script s;
@@ -312,6 +327,7 @@ int main(void) {
         cmocka_unit_test(waits_follow_their_signals),
         cmocka_unit_test(waits_keep_program_order),
         cmocka_unit_test(frees_have_the_size_of_their_block),
+        cmocka_unit_test(threads_of_streams),
         cmocka_unit_test(stacks_without_their_outer_frames),
         cmocka_unit_test(counts_add_up_and_saturate),
     };

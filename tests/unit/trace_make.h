@@ -97,7 +97,7 @@ static inline void made_random(struct made_run *run, bool is_free, unsigned thre
         memcpy(e->frame, frame[thread], sizeof e->frame);
         /* FREE always says its size here: what it says otherwise has tests of its own */
         e->has_extra = e->kind == HD_EV_FREE || below(5) == 0;
-        e->extra = below(1ull << 48);
+        e->extra = below(20) == 0 ? below(1ull << 48) : below(5000);
         if (e->has_extra) made_put(run, stream, HD_EV_EXT, 0, e->extra, 0);
         uint32_t calls = e->calls;
         unsigned branches = e->branches;
