@@ -22,6 +22,7 @@ struct hd_clocks {
     uint32_t width;             /* numbers in a node: all threads if one node is enough */
     HD_VECTOR(uint32_t) number; /* of the nodes; node 0 is all zero, at every level */
     uint32_t nodes;
+    uint32_t own; /* nodes from here on belong to the version that is being made */
     /* changes of thread t are change[change_start[t] .. + changes[t]) */
     struct change *change;
     uint32_t *change_start, *changes;
@@ -31,12 +32,17 @@ static uint32_t *node_numbers(const struct hd_clocks *clocks, uint32_t node) {
     return clocks->number.data + (size_t)node * clocks->width;
 }
 
-/* A new node with a copy of these numbers; 0 when memory is out. */
-static uint32_t new_node(struct hd_clocks *clocks, const uint32_t *numbers) {
-    if (clocks->nodes == UINT32_MAX || !hd_vector_reserve(&clocks->number, clocks->width)) return 0;
-    memcpy(clocks->number.data + clocks->number.size, numbers, clocks->width * sizeof *numbers);
-    clocks->number.size += clocks->width;
-    return clocks->nodes++;
+/* Puts these numbers where *node is to have them: into the node itself if the version at hand made
+ * it, else into a new one. False when memory is out. */
+static bool store(struct hd_clocks *clocks, uint32_t *node, const uint32_t *numbers) {
+    if (*node < clocks->own) {
+        if (clocks->nodes == UINT32_MAX || !hd_vector_reserve(&clocks->number, clocks->width))
+            return false;
+        clocks->number.size += clocks->width;
+        *node = clocks->nodes++;
+    }
+    memcpy(node_numbers(clocks, *node), numbers, clocks->width * sizeof *numbers);
+    return true;
 }
 
 static uint32_t component(const struct hd_clocks *clocks, uint32_t root, uint32_t thread) {
@@ -59,8 +65,7 @@ static bool raise_component(struct hd_clocks *clocks, uint32_t *root, unsigned l
         if (!raise_component(clocks, slot, level - 1, thread, value)) return false;
     } else
         *slot = value;
-    *root = new_node(clocks, numbers);
-    return *root != 0;
+    return store(clocks, root, numbers);
 }
 
 /* The version that knows what either does; it is one of them wherever that one knows all. */
@@ -83,8 +88,9 @@ static bool join(struct hd_clocks *clocks, uint32_t *root, uint32_t other, unsig
         is_other = is_other && numbers[i] == its;
     }
     if (is_root) return true;
-    *root = is_other ? other : new_node(clocks, numbers);
-    return *root != 0;
+    if (!is_other) return store(clocks, root, numbers);
+    *root = other;
+    return true;
 }
 
 /* What a thread knew of the others when an event of it ran, the event's own edges included. */
@@ -111,6 +117,7 @@ static bool follow_edges(struct hd_clocks *clocks) {
         uint32_t *count = &clocks->changes[thread];
         struct change *change = clocks->change + clocks->change_start[thread];
         uint32_t before = *count > 0 ? change[*count - 1].version : 0, version = before;
+        clocks->own = clocks->nodes;
         for (; i < model->edges && model->edge[i].to == to; i++) {
             uint32_t from = model->edge[i].from;
             uint16_t source = model->thread[from];
@@ -135,8 +142,9 @@ struct hd_clocks *hd_clocks_build(const struct hd_model *model) {
     clocks->changes = calloc(threads, sizeof *clocks->changes);
     clocks->change_start = calloc(threads + (size_t)1, sizeof *clocks->change_start);
     clocks->change = malloc((model->edges + (size_t)1) * sizeof *clocks->change);
-    uint32_t zero[WIDTH] = {0};
-    new_node(clocks, zero);
+    uint32_t zero[WIDTH] = {0}, node = 0;
+    clocks->own = 1;
+    store(clocks, &node, zero);
     bool done = clocks->changes != NULL && clocks->change_start != NULL && clocks->change != NULL &&
                 clocks->nodes == 1;
     if (done) {
@@ -147,7 +155,15 @@ struct hd_clocks *hd_clocks_build(const struct hd_model *model) {
             clocks->change_start[t + 1] += clocks->change_start[t];
         done = follow_edges(clocks);
     }
-    if (done) return clocks;
+    if (done) {
+        uint32_t *shrunk =
+            realloc(clocks->number.data, clocks->number.size * sizeof *clocks->number.data);
+        if (shrunk != NULL) {
+            clocks->number.data = shrunk;
+            clocks->number.capacity = clocks->number.size;
+        }
+        return clocks;
+    }
     hd_clocks_free(clocks);
     return NULL;
 }

@@ -12,7 +12,7 @@
 
 #define RANDOM_BASE 0x10000u
 #define RANDOM_SPACE 192u
-#define RANDOM_THREADS 16
+#define RANDOM_THREADS 40
 #define RANDOM_OBJECTS 6
 
 struct random_source {
@@ -377,7 +377,9 @@ static inline struct hd_trace random_trace(uint64_t seed, unsigned steps) {
     struct simulation s;
     memset(&s, 0, sizeof s);
     s.random.state = seed;
-    s.threads = random_below(&s.random, 8) ? 2 + random_below(&s.random, 5) : RANDOM_THREADS;
+    s.threads = random_below(&s.random, 8)   ? 2 + random_below(&s.random, 5)
+                : random_below(&s.random, 2) ? 16
+                                             : RANDOM_THREADS;
     hand_start(&s.hand, s.threads, 2 * steps + 8);
     for (unsigned t = 0; t < s.threads; t++)
         s.thread[t].started = t == 0 || random_below(&s.random, 3) == 0;
