@@ -30,44 +30,162 @@ static uint32_t slot_exactly(const struct rt_thread *t, uintptr_t address, uintp
     return slot_of(t, address, rt.always_slow ? site : pc);
 }
 
-RT_NOINLINE static void latest_of_mixed(struct rt_cell *cell, unsigned i) {
+/* ---- accesses that were left out ---------------------------------------------------------- */
+
+/* What the hook at a site does: its size, and bit 7 if it writes; 0 for what has no fixed size. */
+static uint8_t *shape;
+
+static void note_shape(uint32_t site, size_t size, bool write) {
+    if (unlikely(shape == NULL)) {
+        uint8_t *mine = rt_map(HD_SITE_LIMIT), *none = NULL;
+        if (!__atomic_compare_exchange_n(&shape, &none, mine, false, __ATOMIC_ACQ_REL,
+                                         __ATOMIC_ACQUIRE))
+            rt_unmap(mine, HD_SITE_LIMIT);
+    }
+    shape[site] = (uint8_t)(size | (write ? 0x80 : 0));
+}
+
+/* Records an access of a slot that was left out. It counts no call: its place among them is not known,
+ * only that nobody else touched the location between it and where it stands now. */
+static void emit_slot(struct rt_thread *t, const struct rt_cell *cell, uintptr_t base, unsigned i) {
+    uintptr_t address = base | (cell->slot[i] & 7);
+    uint32_t pc = (cell->slot[i] + t->salt - (uint32_t)address) >> 3;
+    uint32_t site = rt.always_slow ? pc : rt_site_of_low(pc);
+    uint8_t what = site != 0 && shape != NULL ? shape[site] : 0;
+    if (what == 0) return;
+    rt_store(t, hd_wire_head(what & 0x80 ? HD_EV_WRITE : HD_EV_READ, what & 0x7f, address), site);
+}
+
+/* Slot i is the latest of its offset; the latest recorded one is another. Records the shortest way of
+ * recorded steps from that one to this: every step of it is one that the thread took. */
+static void pay(struct rt_thread *t, struct rt_cell *cell, uintptr_t base, unsigned i) {
+    uint32_t low = cell->low;
     unsigned hit, same;
     match(cell, cell->slot[i], &hit, &same);
-    cell->low = (cell->low & ~(same << 16)) | 1u << (16 + i);
+    unsigned recorded = same & low >> 20 & 15, into = low >> 4 * i & 15 & same;
+    cell->low = (low & ~(same << 20)) | 1u << (20 + i);
+    if (recorded != 0 && !(into & recorded)) {
+        unsigned from = 0; /* slots a recorded step away from the recorded one */
+        for (unsigned k = 0; k < 4; k++)
+            if (same >> k & 1 && low >> 4 * k & recorded) from |= 1u << k;
+        for (unsigned k = 0; k < 4 && !(from & into); k++) {
+            if (!(into >> k & 1) || !(low >> 4 * k & from)) continue;
+            emit_slot(t, cell, base, (unsigned)__builtin_ctz(low >> 4 * k & from));
+            from = 1u << k;
+        }
+        if (from & into) emit_slot(t, cell, base, (unsigned)__builtin_ctz(from & into));
+    }
+    emit_slot(t, cell, base, i);
+}
+
+static void pay_own(struct rt_thread *t, struct rt_cell *cell, uintptr_t base) {
+    for (unsigned owed = RT_OWED(cell->low); owed != 0; owed &= owed - 1)
+        pay(t, cell, base, (unsigned)__builtin_ctz(owed));
+    cell->low &= ~RT_OWNER_LISTED;
+}
+
+RT_NOINLINE void rt_pay_all(struct rt_thread *t) {
+    t->busy++;
+    for (uint32_t i = 0; i < t->owed_count; i++) {
+        struct rt_cell *cell = rt_cell(t->owed[i]);
+        if (cell->epoch == t->epoch) pay_own(t, cell, t->owed[i]);
+    }
+    t->owed_count = 0;
+    t->busy--;
+}
+
+/* The cell's epoch is some thread's present one, or its debts are paid. Only under serial can they be
+ * paid by another thread. */
+RT_NOINLINE void rt_pay_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
+    uintptr_t base = address & ~(uintptr_t)7;
+    if (cell->epoch == t->epoch) {
+        pay_own(t, cell, base);
+        return;
+    }
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    unsigned tag = RT_TAG(cell->low);
+    uint32_t from = tag != RT_TAG_ALIEN ? tag - 1 : 0, to = tag != RT_TAG_ALIEN ? tag : rt.threads;
+    for (uint32_t i = from; i < to; i++) {
+        struct rt_thread *other = rt.slot[i].thread;
+        if (other == NULL || other->epoch != cell->epoch) continue;
+        rt_emit_as(t, other);
+        pay_own(other, cell, base);
+        rt_emit_back(t, other);
+        break;
+    }
+}
+
+void rt_owed_forget(struct rt_thread *t) {
+    if (t->owed != NULL) rt_unmap(t->owed, t->owed_room * sizeof *t->owed);
+    t->owed = NULL;
+    t->owed_room = t->owed_count = 0;
+}
+
+/* An access is left out that is not of the latest slot. The cell goes on the list of those that may owe
+ * something when the epoch ends. */
+RT_NOINLINE static void leave_out(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
+                                  unsigned i) {
+    uint32_t low = cell->low;
+    unsigned hit, same;
+    match(cell, cell->slot[i], &hit, &same);
+    cell->low = (low & ~(same << 16)) | 1u << (16 + i) | RT_OWNER_LISTED;
+    if (low & RT_OWNER_LISTED) return;
+    if (t->owed_count == t->owed_room) {
+        uint32_t room = t->owed_room ? 2 * t->owed_room : 1024;
+        uintptr_t *larger = rt_map(room * sizeof *larger);
+        uint32_t count = t->owed_count;
+        for (uint32_t k = 0; k < count; k++) larger[k] = t->owed[k];
+        rt_owed_forget(t);
+        t->owed = larger;
+        t->owed_room = room;
+        t->owed_count = count;
+    }
+    t->owed[t->owed_count++] = address & ~(uintptr_t)7;
 }
 
 /* Slot i of the cell was found. True if the step to it is recorded; notes it as the latest. */
-RT_INLINE bool step_known(struct rt_cell *cell, unsigned i) {
+RT_INLINE bool step_known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, unsigned i) {
     uint32_t low = cell->low;
     if (unlikely((low >> 16) & ~(low >> 4 * i) & 15)) return false;
     if (low >> (16 + i) & 1) return true;
-    if (unlikely(low & RT_OWNER_MIXED)) latest_of_mixed(cell, i);
-    else cell->low = (low & ~(15u << 16)) | 1u << (16 + i);
+    if (likely((low & (RT_OWNER_MIXED | RT_OWNER_LISTED)) == RT_OWNER_LISTED))
+        cell->low = (low & ~(15u << 16)) | 1u << (16 + i);
+    else leave_out(t, cell, address, i);
     return true;
 }
 
 /* True if the access adds nothing to what this epoch recorded; notes it as the latest. */
-RT_INLINE bool known(struct rt_thread *t, struct rt_cell *cell, uint32_t slot) {
+RT_INLINE bool known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, uint32_t slot) {
     if (cell->epoch != t->epoch) return false;
-    if (likely(cell->slot[0] == slot)) return step_known(cell, 0);
-    if (cell->slot[1] == slot) return step_known(cell, 1);
-    if (cell->slot[2] == slot) return step_known(cell, 2);
-    if (cell->slot[3] == slot) return step_known(cell, 3);
+    if (likely(cell->slot[0] == slot)) return step_known(t, cell, address, 0);
+    if (cell->slot[1] == slot) return step_known(t, cell, address, 1);
+    if (cell->slot[2] == slot) return step_known(t, cell, address, 2);
+    if (cell->slot[3] == slot) return step_known(t, cell, address, 3);
     return false;
 }
 
-RT_INLINE void take_cell(struct rt_thread *t, struct rt_cell *cell, uint32_t slot,
-                         uint64_t written) {
-    cell->owner = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << 21 | written | 1u << 16;
+/* ---- accesses that are recorded ----------------------------------------------------------- */
+
+RT_INLINE void take_cell(struct rt_thread *t, struct rt_cell *cell, uint32_t slot) {
+    cell->owner = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << RT_TAG_SHIFT | 0x11u << 16;
     _mm_storeu_si128((__m128i *)cell->slot, _mm_cvtsi32_si128((int)slot));
 }
 
+/* Which of four slots makes room. Not a latest one, from which the next step will be; unless all are,
+ * each then the only one of its offset. */
+static unsigned victim(const struct rt_thread *t, uint32_t low) {
+    unsigned index = (unsigned)t->left & 3, latest = low >> 16 & 15;
+    while (latest != 15 && latest >> index & 1) index = (index + 1) & 3;
+    return index;
+}
+
 /* Enters an access that is going to be recorded into a cell that this epoch has touched before. */
-RT_NOINLINE static void remember_more(struct rt_thread *t, struct rt_cell *cell, uint32_t slot,
-                                      bool write) {
+RT_NOINLINE static void remember_more(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
+                                      uint32_t slot) {
     static const uint16_t spread[16] = {0x0000, 0x0001, 0x0010, 0x0011, 0x0100, 0x0101,
                                         0x0110, 0x0111, 0x1000, 0x1001, 0x1010, 0x1011,
                                         0x1100, 0x1101, 0x1110, 0x1111};
+    uintptr_t base = address & ~(uintptr_t)7;
     uint32_t low = cell->low;
     unsigned hit, same, index;
     match(cell, slot, &hit, &same);
@@ -78,29 +196,38 @@ RT_NOINLINE static void remember_more(struct rt_thread *t, struct rt_cell *cell,
     if (hit & used) {
         index = (unsigned)__builtin_ctz(hit & used);
     } else {
-        index = used == 15 ? (unsigned)t->left & 3 : (unsigned)__builtin_ctz(~used);
+        index = used == 15 ? victim(t, low) : (unsigned)__builtin_ctz(~used);
+        if (used >> index & 1 && RT_OWED(low)) { /* it may be needed for the way */
+            pay_own(t, cell, base);
+            low = cell->low;
+        }
         used &= ~(1u << index);
         same &= used;
         unsigned others = used & ~same; /* of other offsets: never the step before */
-        low &= ~(0xfu << 4 * index | 0x1111u << index | 1u << (16 + index));
+        low &= ~(0xfu << 4 * index | 0x1111u << index | 0x11u << (16 + index));
         low |= others << 4 * index | (uint32_t)spread[others] << index;
         if (others != 0) low |= RT_OWNER_MIXED;
         cell->slot[index] = slot;
     }
+    unsigned owed = RT_OWED(low) & same;
+    if (owed) {
+        cell->low = low;
+        pay(t, cell, base, (unsigned)__builtin_ctz(owed));
+        low = cell->low;
+    }
     low |= (same & low >> 16) << 4 * index; /* the step from the latest of this offset */
-    low &= ~(same << 16);
-    cell->low = low | 1u << (16 + index) | (write ? (uint32_t)RT_OWNER_WRITTEN : 0);
+    low &= ~(same * 0x11u << 16);
+    cell->low = low | 0x11u << (16 + index);
 }
 
-RT_INLINE void remember(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, bool write) {
-    uint64_t owner = cell->owner;
-    if ((uint32_t)(owner >> 32) == t->epoch) {
-        remember_more(t, cell, slot, write);
+RT_INLINE void remember(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
+                        uint32_t slot) {
+    if (cell->epoch == t->epoch) {
+        remember_more(t, cell, address, slot);
         return;
     }
-    uint64_t written = write ? RT_OWNER_WRITTEN : 0;
-    if (RT_TAG(owner) == t->owner_tag) written |= owner & RT_OWNER_WRITTEN;
-    take_cell(t, cell, slot, written);
+    rt_settle_cell(t, cell, address);
+    take_cell(t, cell, slot);
 }
 
 /* Free: a read by one of several threads that read this cell, recorded since the last write to it. The
@@ -113,22 +240,23 @@ RT_INLINE bool shared_known(const struct rt_cell *cell, uint32_t slot) {
 
 /* Free: enters an access into its cell; true if it needs a place in the global order, which it does when
  * the location changes hands. */
-static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, bool write) {
+static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, uint32_t slot,
+                          bool write) {
     uint64_t owner = cell->owner;
     unsigned tag = RT_TAG(owner);
     bool same_thread = tag == t->owner_tag && tag != RT_TAG_ALIEN;
     if (owner == 0 || same_thread || (uint32_t)(owner >> 32) == t->epoch) {
-        remember(t, cell, slot, write);
+        remember(t, cell, address, slot);
         return false;
     }
     if (write) {
-        take_cell(t, cell, slot, RT_OWNER_WRITTEN);
+        take_cell(t, cell, slot);
     } else if (tag == RT_TAG_SHARED) {
         cell->slot[t->left & 3] = slot;
     } else {
         uint32_t version = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
         _mm_storeu_si128((__m128i *)cell->slot, _mm_cvtsi32_si128((int)slot));
-        cell->owner = (uint64_t)version << 32 | (uint64_t)RT_TAG_SHARED << 21;
+        cell->owner = (uint64_t)version << 32 | (uint64_t)RT_TAG_SHARED << RT_TAG_SHIFT;
     }
     return true;
 }
@@ -149,8 +277,9 @@ RT_INLINE void leave(struct rt_thread *t) {
 RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, uintptr_t address,
                       size_t size, bool write, uint32_t site) {
     t->busy++;
-    if (rt.mode != HD_SCHED_FREE) remember(t, cell, slot, write);
-    else if (remember_free(t, cell, slot, write)) rt_stamp(t);
+    note_shape(site, size, write);
+    if (rt.mode != HD_SCHED_FREE) remember(t, cell, address, slot);
+    else if (remember_free(t, cell, address, slot, write)) rt_stamp(t);
     emit_access(t, address, size, write, site);
     leave(t);
 }
@@ -174,6 +303,14 @@ static bool may_run(struct rt_thread *t) {
     return rt.mode != HD_SCHED_OFF && !t->inside;
 }
 
+static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_t slot) {
+    uint64_t owner = cell->owner;
+    if ((uint32_t)(owner >> 32) != t->epoch) return false;
+    for (unsigned i = 0; i < 4; i++)
+        if (cell->slot[i] == slot) return !((owner >> 16 & 15) & ~(owner >> 4 * i));
+    return false;
+}
+
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
  * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -188,7 +325,7 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     }
     uint32_t slot = slot_exactly(t, address, pc, site);
     if (size <= in_cell) {
-        if (!rt.full && (known(t, cell, slot) || (!write && shared_known(cell, slot)))) return;
+        if (!rt.full && (known(t, cell, address, slot) || (!write && shared_known(cell, slot)))) return;
         record(t, cell, slot, address, size, write, site);
         return;
     }
@@ -197,16 +334,21 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
         rt_access_range(t, address, size, write, pc);
         return;
     }
-    uint32_t next = slot_exactly(t, address + in_cell, pc, site);
-    bool first_known = known(t, cell, slot), second_known = known(t, second, next);
-    if (first_known && second_known && !rt.full) return;
+    /* The second cell's slot is one that emit_slot does not know: the first speaks for both. */
+    uint32_t next = slot_exactly(t, address + in_cell, pc + 1, site + 1);
+    if (!rt.full && knows(t, cell, slot) && knows(t, second, next)) {
+        known(t, cell, address, slot);
+        known(t, second, address + in_cell, next);
+        return;
+    }
     t->busy++;
+    note_shape(site, size, write);
     if (rt.mode == HD_SCHED_FREE) {
-        bool stamp = remember_free(t, cell, slot, write);
-        if (remember_free(t, second, next, write) || stamp) rt_stamp(t);
+        bool stamp = remember_free(t, cell, address, slot, write);
+        if (remember_free(t, second, address + in_cell, next, write) || stamp) rt_stamp(t);
     } else {
-        remember(t, cell, slot, write);
-        remember(t, second, next, write);
+        remember(t, cell, address, slot);
+        remember(t, second, address + in_cell, next);
     }
     emit_access(t, address, size, write, site);
     leave(t);
@@ -219,8 +361,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
     uint32_t site = rt_site(t, pc);
     t->busy++;
     bool stamp = false;
-    uint64_t mine = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << 21 |
-                    (write ? RT_OWNER_WRITTEN : 0);
+    uint64_t mine = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << RT_TAG_SHIFT;
     uintptr_t at = address & ~(uintptr_t)7, end = address + size;
     while (at < end) {
         struct rt_cell *cell = rt_cell(at);
@@ -236,8 +377,8 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
             uint64_t owner = cell->owner;
             unsigned tag = RT_TAG(owner);
             if (owner != 0 && (tag != t->owner_tag || tag == RT_TAG_ALIEN)) stamp = true;
-            uint64_t written = tag == t->owner_tag ? owner & RT_OWNER_WRITTEN : 0;
-            *cell = (struct rt_cell){.owner = mine | written};
+            rt_settle_cell(t, cell, at);
+            *cell = (struct rt_cell){.owner = mine};
         }
     }
     if (stamp) rt_stamp(t);
@@ -253,14 +394,6 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
 static uint32_t part_slot(const struct rt_thread *t, uintptr_t pc, uintptr_t from, uintptr_t to) {
     uint32_t bytes = (uint32_t)(to - from) & 7;
     return slot_of(t, from, pc) ^ bytes << 29;
-}
-
-static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_t slot) {
-    uint64_t owner = cell->owner;
-    if ((uint32_t)(owner >> 32) != t->epoch) return false;
-    for (unsigned i = 0; i < 4; i++)
-        if (cell->slot[i] == slot) return !((owner >> 16 & 15) & ~(owner >> 4 * i));
-    return false;
 }
 
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -283,14 +416,15 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
     bool all = !rt.full;
     for (unsigned i = 0; i < count && all; i++) all = knows(t, &cell[i], slot[i]);
     if (all) {
-        for (unsigned i = 0; i < count; i++) known(t, &cell[i], slot[i]);
+        for (unsigned i = 0; i < count; i++) known(t, &cell[i], first + 8 * i, slot[i]);
         return;
     }
     t->busy++;
     bool stamp = false;
     for (unsigned i = 0; i < count; i++) {
-        if (rt.mode == HD_SCHED_FREE) stamp |= remember_free(t, &cell[i], slot[i], write);
-        else remember(t, &cell[i], slot[i], write);
+        if (rt.mode == HD_SCHED_FREE)
+            stamp |= remember_free(t, &cell[i], first + 8 * i, slot[i], write);
+        else remember(t, &cell[i], first + 8 * i, slot[i]);
     }
     if (stamp) rt_stamp(t);
     emit_access(t, address, size, write, site);
@@ -311,7 +445,7 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
     }
     cell += RT_SHADOW_OFFSET(address);
     uint32_t slot = slot_of(t, address, pc);
-    if (likely(known(t, cell, slot))) return;
+    if (likely(known(t, cell, address, slot))) return;
     if (!write && shared_known(cell, slot)) return;
     if (write) record_write(address, size, cell, slot, pc);
     else record_read(address, size, cell, slot, pc);

@@ -46,6 +46,7 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
     if (t == NULL) return;
     if (kind != HD_EV_ATOMIC_READ || !spinning(t, address, pc)) {
         struct rt_cell *cell = rt_cell((uintptr_t)address);
+        if (cell != NULL) rt_settle_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         rt_emit_sync(t, kind, log_size | ((unsigned)order & 7) << 4, (uintptr_t)address, pc);

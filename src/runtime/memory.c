@@ -66,8 +66,12 @@ static bool resolved(void) {
 static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
     if (block == NULL) return;
     uint32_t site = rt_site(t, pc);
-    if (bytes <= CLEAR_LIMIT) rt_shadow_clear((uintptr_t)block, bytes);
-    else rt_new_epoch(t);
+    if (bytes <= CLEAR_LIMIT) {
+        rt_shadow_clear(t, (uintptr_t)block, bytes);
+    } else {
+        rt_settle(t);
+        rt_new_epoch(t);
+    }
     rt_stamp(t);
     rt_emit_extra(t, bytes);
     rt_emit(t, HD_EV_ALLOC, type, (uintptr_t)block, site);
@@ -75,10 +79,11 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
 
 static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
+    if (bytes > CLEAR_LIMIT) rt_settle(t);
+    rt_shadow_clear(t, (uintptr_t)block, bytes);
     rt_stamp(t);
     rt_emit_extra(t, bytes);
     rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
-    rt_shadow_clear((uintptr_t)block, bytes);
 }
 
 /* The allocator's own size class is what free() and a later malloc() see; the asked-for size is what

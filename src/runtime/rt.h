@@ -60,6 +60,8 @@ struct rt_thread {
     volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
     volatile uint32_t signals_pending;
     volatile uint32_t suspect; /* the watchdog is about to take the baton from this thread */
+    uintptr_t *owed; /* cells with accesses that were left out in this epoch */
+    uint32_t owed_count, owed_room;
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
     /* scheduler */
@@ -136,6 +138,7 @@ extern struct rt_global rt;
 /* ---- sites (sites.c) ---------------------------------------------------------------------- */
 
 uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc);
+uint32_t rt_site_of_low(uint32_t pc); /* the site whose address has these low 29 bits, 0 if none */
 void rt_modules_scan(void);
 void rt_modules_closed(void);
 void rt_modules_forget(void); /* a forked child numbers its modules anew */
@@ -153,14 +156,19 @@ RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
  * slot holds one kind of access: eight times its code address plus the address accessed, salted; in one
  * cell that tells apart code addresses by their low 29 bits, and offsets. owner:
  *     32-63  the epoch that last touched the cell
- *     31     that thread wrote it
- *     21-30  that thread's tag
- *     20     the slots are of several offsets
+ *     26-31  that thread's tag
+ *     25     the thread has listed the cell as one that may owe events
+ *     24     the slots are of several offsets
+ *     20-23  slots that hold the latest recorded access to their offset
  *     16-19  slots that hold the latest access to their offset
  *     4i+j   (i, j < 4) an access of slot i directly after one of slot j to the same offset has been
  *            recorded, or they are of different offsets
- * An access is left out of the trace if its slot, and the step to it from the thread's previous access
- * to the location, are recorded already in this epoch and nobody else came in between. */
+ * An access is left out if its slot, and the step to it from the thread's previous access to the
+ * location, are recorded already in this epoch and nobody else came in between. When that run of
+ * accesses ends (by one that is recorded, at the end of the epoch, or because another thread comes) and
+ * its latest access is of another slot than the latest recorded one, steps that lead there are recorded
+ * again, as events that count no call. So the trace has exactly the steps that the thread took, and the
+ * accesses of other threads stand between the right two. */
 struct rt_cell {
     union {
         uint64_t owner;
@@ -172,19 +180,22 @@ struct rt_cell {
 };
 _Static_assert(sizeof(struct rt_cell) == 24, "three bytes of shadow for one");
 
-#define RT_TAG(owner) ((unsigned)((owner) >> 21) & 0x3ff)
-#define RT_TAG_ALIEN 0x3ffu  /* threads beyond the tags, atomics, free: always another thread */
-#define RT_TAG_SHARED 0x3feu /* free: read by several threads; the epoch is the version */
-#define RT_OWNER_WRITTEN (1ull << 31)
-#define RT_OWNER_MIXED (1ull << 20)
-#define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << 21)
+#define RT_TAG_SHIFT 26
+#define RT_TAG(owner) ((unsigned)((owner) >> RT_TAG_SHIFT) & 0x3f)
+#define RT_TAG_ALIEN 0x3fu  /* threads beyond the tags, atomics, free: always another thread */
+#define RT_TAG_SHARED 0x3eu /* free: read by several threads; the epoch is the version */
+#define RT_OWNER_LISTED (1u << 25)
+#define RT_OWNER_MIXED (1u << 24)
+#define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << RT_TAG_SHIFT)
+/* Slots that are the latest of their offset, but not as far as the trace knows. */
+#define RT_OWED(low) ((low) >> 16 & ~((low) >> 20) & 15)
 
 /* A region is 4 GB of memory, so that the low half of an address finds the cell in it. */
 #define RT_SHADOW_SHIFT 32
 #define RT_SHADOW_ENTRIES (1u << (48 - RT_SHADOW_SHIFT))
 extern struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
 struct rt_cell *rt_shadow_map(uintptr_t address); /* NULL: address has no shadow */
-void rt_shadow_clear(uintptr_t address, size_t bytes);
+void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes);
 
 #define RT_SHADOW_OFFSET(address) ((uint32_t)(address) >> 3)
 
@@ -248,10 +259,17 @@ RT_INLINE void rt_new_epoch(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_FREE) t->salt = t->epoch * 0x9e3779b1u << 3;
 }
 
+void rt_pay_all(struct rt_thread *t);
+/* Records what the thread's epoch still owes, before anything that ends it. */
+RT_INLINE void rt_settle(struct rt_thread *t) {
+    if (t->owed_count != 0) rt_pay_all(t);
+}
+
 /* A synchronisation event: stamped, and the thread's epoch ends. */
 RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
                             uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
+    rt_settle(t);
     rt_stamp(t);
     rt_emit(t, kind, flags, operand, site);
     rt_new_epoch(t);
@@ -259,6 +277,7 @@ RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, 
 RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned flags,
                                   uint64_t operand, uint64_t extra, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
+    rt_settle(t);
     rt_stamp(t);
     rt_emit_extra(t, extra);
     rt_emit(t, kind, flags, operand, site);
@@ -273,6 +292,12 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
  * epoch is recorded once. */
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 
+/* Before a cell is overwritten: records what its owner still owes there. */
+void rt_pay_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address);
+RT_INLINE void rt_settle_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
+    if (unlikely(RT_OWED(cell->low))) rt_pay_cell(t, cell, address);
+}
+void rt_owed_forget(struct rt_thread *t); /* the thread ends: its list goes back */
 void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
 
 /* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */

@@ -100,7 +100,7 @@ static void new_slice(struct rt_thread *t) {
     uint64_t quantum = rt.options.quantum;
     if (rt.options.policy == HD_POLICY_RANDOM) quantum = 1 + next_random() % (2 * quantum);
     t->slice_end = rt_calls(t) + quantum;
-    rt_set_left(t, rt.always_slow ? -1 : (int64_t)quantum);
+    rt_set_left(t, rt.always_slow ? -1 : (int64_t)quantum - 1); /* the call that makes it -1 */
     t->spin_site = 0;
 }
 
@@ -419,7 +419,7 @@ RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
     t->busy--;
     if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
     uint64_t rest = t->slice_end - rt_calls(t);
-    rt_set_left(t, rt.always_slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest);
+    rt_set_left(t, rt.always_slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest - 1);
 }
 
 /* A thread that is to be cancelled returns from where it is blocked. */

@@ -31,7 +31,7 @@ RT_NOINLINE struct rt_cell *rt_shadow_map(uintptr_t address) {
 
 /* Forgets what was accessed in a block whose life begins or ends. Under free, whoever touches it next
  * takes a stamp. */
-void rt_shadow_clear(uintptr_t address, size_t bytes) {
+void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
     uint64_t owner = rt.mode == HD_SCHED_FREE ? RT_OWNER_ALIEN : 0;
     uintptr_t end = address + bytes;
     address &= ~(uintptr_t)7;
@@ -52,8 +52,10 @@ void rt_shadow_clear(uintptr_t address, size_t bytes) {
                      from++)
                     *from = (struct rt_cell){.owner = owner};
             } else {
-                for (; from < to; from++)
+                for (uintptr_t at = address; from < to; from++, at += 8) {
+                    rt_settle_cell(t, from, at);
                     if (from->owner != owner) *from = (struct rt_cell){.owner = owner};
+                }
             }
         }
         address = stop;

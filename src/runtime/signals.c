@@ -42,6 +42,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     t->busy++;
     t->inside++;
     if (outside) rt_sched_acquire(t);
+    rt_settle(t);
     rt_emit(t, HD_EV_HANDLER_ENTER, 0, (uint64_t)number, 0);
     rt_new_epoch(t);
     t->inside--;
@@ -53,6 +54,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     t->busy++;
     t->inside++;
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
+    rt_settle(t);
     rt_emit(t, HD_EV_HANDLER_LEAVE, 0, (uint64_t)number, 0);
     rt_new_epoch(t);
     t->inside--;

@@ -194,3 +194,12 @@ void rt_modules_forget(void) {
     modules = 0;
     next_base = 16;
 }
+
+uint32_t rt_site_of_low(uint32_t pc) {
+    for (uint32_t i = 0; i < modules; i++) {
+        uint32_t offset = (pc - (uint32_t)module[i].lo) % HD_SITE_LIMIT;
+        if (module[i].hooked && !module[i].gone && offset < module[i].hi - module[i].lo)
+            return module[i].base + offset;
+    }
+    return 0;
+}

@@ -67,6 +67,7 @@ static void thread_end(struct rt_thread *t) {
     t->busy++;
     t->inside++; /* and so it stays: what runs after this is not recorded */
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
+    rt_settle(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_END, 0, 0, 0);
     if (rt.mode == HD_SCHED_FREE) rt_chunk_submit(t);
@@ -79,6 +80,7 @@ static void thread_end(struct rt_thread *t) {
     rt_set_left(t, -1);
     rt_unmap(t->frame_base, FRAMES * sizeof *t->frame_base);
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
+    rt_owed_forget(t);
 }
 
 /* Destructors of other keys may run instrumented code: end in the last round of them. */

@@ -39,6 +39,7 @@ struct recorder {
     int channel_fd;
     pid_t child;
     bool child_done;
+    bool forwarded; /* a signal that asks the program to end */
     struct session session[HD_RECORD_MAX];
     struct hd_error *error;
     bool failed; /* *error is filled in: the trace is lost, the program may go on */
@@ -344,6 +345,8 @@ static void forward_signal(struct recorder *r) {
     int number = forward;
     if (number == 0) return;
     forward = 0;
+    if (r->forwarded) number = SIGKILL; /* asked twice */
+    r->forwarded = true;
     if (!r->child_done) kill(r->child, number);
     for (unsigned i = 0; i < r->result->count; i++)
         if (!r->session[i].done && r->session[i].pid != r->child) kill(r->session[i].pid, number);
