@@ -13,7 +13,7 @@
 #define LINE_GRANULES 8
 #define REGION_SHIFT 16
 #define FEW_LINES 64  /* a block of up to so many lines is looked up line by line */
-#define NARROW 16     /* cells of up to so many bytes are found by their few granules */
+#define NARROW 64     /* cells of up to so many bytes are found by their few granules */
 #define LOOK_AHEAD 16 /* events whose line is fetched in advance */
 #define OPERAND_LIMIT ((uint64_t)1 << 57)
 #define NAMED_BASE ((uint64_t)1 << 60) /* made-up addresses of a text trace's objects */

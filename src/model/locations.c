@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define LARGEST_LOCATION ((uint64_t)1 << 30)
+#define SCATTERED_LIMIT ((size_t)1 << 28) /* entries of the lists of accesses over several lives \
+                                           */
 
 /* Bytes of one cell in one life; life is the block plus one, 0 for memory without a block. */
 struct piece {
@@ -282,6 +284,10 @@ static bool place_parts(struct partition *partition) {
             if (!hd_vector_push(&build->scattered, list)) return false;
         }
         build->scattered.data[build->scattered.size - 1].count += part->count;
+        if (build->scattered_location.size + part->count > SCATTERED_LIMIT) {
+            partition->too_many = true;
+            return false;
+        }
         for (uint32_t l = 0; l < part->count; l++)
             if (!hd_vector_push(&build->scattered_location, part->first + l)) return false;
     }
@@ -299,11 +305,14 @@ static bool cut_lives(struct sweep *sweep, struct partition *partition) {
         done = cut_life(partition, sweep->piece.data + start[life], start[life + 1] - start[life]);
     }
     free(start);
-    if (partition->too_many)
-        return hd_fail(build->error, HD_ERR_LIMIT, "the trace has more than %u locations",
-                       HD_LOCATION_LIMIT - 1);
     if (done) block_start[lives - 1] = (uint32_t)partition->location.size;
-    return (done && place_parts(partition)) || hd_out_of_memory(build);
+    done = done && place_parts(partition);
+    if (partition->too_many)
+        return hd_fail(build->error, HD_ERR_LIMIT,
+                       "too many locations: more than %u, or accesses over several blocks that "
+                       "have more than %zu in all",
+                       HD_LOCATION_LIMIT - 1, SCATTERED_LIMIT);
+    return done || hd_out_of_memory(build);
 }
 
 static void take_over(struct hd_build *build, struct partition *partition) {
