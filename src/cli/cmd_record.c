@@ -21,13 +21,16 @@ static char *quoted(char **argv) {
     char *text = malloc(bytes), *at = text;
     if (text == NULL) return NULL;
     for (char **word = argv; *word != NULL; word++) {
-        bool plain = **word != '\0' && strspn(*word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                     "0123456789_-./=:,+@%") == strlen(*word);
+        bool plain =
+            **word != '\0' && strspn(*word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                            "0123456789_-./=:,+@%") == strlen(*word);
         if (at != text) *at++ = ' ';
         if (!plain) *at++ = '\'';
         for (const char *c = *word; *c != '\0'; c++) {
-            if (*c == '\'') at = stpcpy(at, "'\\''");
-            else *at++ = *c;
+            if (*c == '\'')
+                at = stpcpy(at, "'\\''");
+            else
+                *at++ = *c;
         }
         if (!plain) *at++ = '\'';
     }
@@ -43,7 +46,8 @@ static void report(const struct hd_record_result *result, bool quiet) {
                     (unsigned long long)r->end.lost_events);
         if (quiet) continue;
         fprintf(stderr, "heddle: record: %s written", r->path);
-        if (r->end.deadlocked) fprintf(stderr, "; the program deadlocked and was ended");
+        if (r->end.deadlocked)
+            fprintf(stderr, "; the program deadlocked and was ended");
         else if (r->end.signaled)
             fprintf(stderr, "; the program was killed by signal %d (%s)", r->end.status,
                     strsignal(r->end.status));

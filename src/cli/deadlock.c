@@ -30,10 +30,12 @@ static void print_holders(FILE *out, const struct hd_model *model, struct hd_des
 
 static void print_thread(FILE *out, const struct hd_model *model, struct hd_describe *describe,
                          uint32_t event) {
-    static const char *const what[] = {
-        [HD_WAIT_LOCK] = "waits for the lock", [HD_WAIT_COND] = "waits for a signal on",
-        [HD_WAIT_JOIN] = "waits for the end of thread", [HD_WAIT_BARRIER] = "waits at the barrier",
-        [HD_WAIT_SEM] = "waits for the semaphore", [HD_WAIT_ONCE] = "waits for the initialiser of"};
+    static const char *const what[] = {[HD_WAIT_LOCK] = "waits for the lock",
+                                       [HD_WAIT_COND] = "waits for a signal on",
+                                       [HD_WAIT_JOIN] = "waits for the end of thread",
+                                       [HD_WAIT_BARRIER] = "waits at the barrier",
+                                       [HD_WAIT_SEM] = "waits for the semaphore",
+                                       [HD_WAIT_ONCE] = "waits for the initialiser of"};
     unsigned type = model->flags[event];
     const char *words = type < sizeof what / sizeof *what && what[type] ? what[type] : "waits for";
     fprintf(out, "  thread %s %s %s", hd_describe_thread(describe, model->thread[event]), words,

@@ -1,6 +1,6 @@
 /* Memory hooks: what gcc and clang call before every plain access under -fsanitize=thread, and the
- * filter that keeps repeated accesses out of the trace. The common path is a few instructions, calls
- * nothing and takes no lock. */
+ * filter that keeps repeated accesses out of the trace. The common path is a few instructions,
+ * calls nothing and takes no lock. */
 #include "runtime/rt.h"
 
 #include <emmintrin.h>
@@ -24,7 +24,8 @@ RT_INLINE void match(const struct rt_cell *cell, uint32_t slot, unsigned *hit, u
 RT_INLINE uint32_t slot_of(const struct rt_thread *t, uintptr_t address, uintptr_t pc) {
     return (uint32_t)(address + pc * 8) - t->salt;
 }
-/* Outside the fast path sites may be told apart exactly, should their addresses' low bits not do. */
+/* Outside the fast path sites may be told apart exactly, should their addresses' low bits not do.
+ */
 static uint32_t slot_exactly(const struct rt_thread *t, uintptr_t address, uintptr_t pc,
                              uint32_t site) {
     return slot_of(t, address, rt.always_slow ? site : pc);
@@ -45,8 +46,8 @@ static void note_shape(uint32_t site, size_t size, bool write) {
     shape[site] = (uint8_t)(size | (write ? 0x80 : 0));
 }
 
-/* Records an access of a slot that was left out. It counts no call: its place among them is not known,
- * only that nobody else touched the location between it and where it stands now. */
+/* Records an access of a slot that was left out. It counts no call: its place among them is not
+ * known, only that nobody else touched the location between it and where it stands now. */
 static void emit_slot(struct rt_thread *t, const struct rt_cell *cell, uintptr_t base, unsigned i) {
     uintptr_t address = base | (cell->slot[i] & 7);
     uint32_t pc = (cell->slot[i] + t->salt - (uint32_t)address) >> 3;
@@ -56,8 +57,8 @@ static void emit_slot(struct rt_thread *t, const struct rt_cell *cell, uintptr_t
     rt_store(t, hd_wire_head(what & 0x80 ? HD_EV_WRITE : HD_EV_READ, what & 0x7f, address), site);
 }
 
-/* Slot i is the latest of its offset; the latest recorded one is another. Records the shortest way of
- * recorded steps from that one to this: every step of it is one that the thread took. */
+/* Slot i is the latest of its offset; the latest recorded one is another. Records the shortest way
+ * of recorded steps from that one to this: every step of it is one that the thread took. */
 static void pay(struct rt_thread *t, struct rt_cell *cell, uintptr_t base, unsigned i) {
     uint32_t low = cell->low;
     unsigned hit, same;
@@ -94,8 +95,8 @@ RT_NOINLINE void rt_pay_all(struct rt_thread *t) {
     t->busy--;
 }
 
-/* The cell's epoch is some thread's present one, or its debts are paid. Only under serial can they be
- * paid by another thread. */
+/* The cell's epoch is some thread's present one, or its debts are paid. Only under serial can they
+ * be paid by another thread. */
 RT_NOINLINE void rt_pay_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
     uintptr_t base = address & ~(uintptr_t)7;
     if (cell->epoch == t->epoch) {
@@ -121,8 +122,8 @@ void rt_owed_forget(struct rt_thread *t) {
     t->owed_room = t->owed_count = 0;
 }
 
-/* An access is left out that is not of the latest slot. The cell goes on the list of those that may owe
- * something when the epoch ends. */
+/* An access is left out that is not of the latest slot. The cell goes on the list of those that may
+ * owe something when the epoch ends. */
 RT_NOINLINE static void leave_out(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
                                   unsigned i) {
     uint32_t low = cell->low;
@@ -144,13 +145,15 @@ RT_NOINLINE static void leave_out(struct rt_thread *t, struct rt_cell *cell, uin
 }
 
 /* Slot i of the cell was found. True if the step to it is recorded; notes it as the latest. */
-RT_INLINE bool step_known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, unsigned i) {
+RT_INLINE bool step_known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
+                          unsigned i) {
     uint32_t low = cell->low;
     if (unlikely((low >> 16) & ~(low >> 4 * i) & 15)) return false;
     if (low >> (16 + i) & 1) return true;
     if (likely((low & (RT_OWNER_MIXED | RT_OWNER_LISTED)) == RT_OWNER_LISTED))
         cell->low = (low & ~(15u << 16)) | 1u << (16 + i);
-    else leave_out(t, cell, address, i);
+    else
+        leave_out(t, cell, address, i);
     return true;
 }
 
@@ -171,8 +174,8 @@ RT_INLINE void take_cell(struct rt_thread *t, struct rt_cell *cell, uint32_t slo
     _mm_storeu_si128((__m128i *)cell->slot, _mm_cvtsi32_si128((int)slot));
 }
 
-/* Which of four slots makes room. Not a latest one, from which the next step will be; unless all are,
- * each then the only one of its offset. */
+/* Which of four slots makes room. Not a latest one, from which the next step will be; unless all
+ * are, each then the only one of its offset. */
 static unsigned victim(const struct rt_thread *t, uint32_t low) {
     unsigned index = (unsigned)t->left & 3, latest = low >> 16 & 15;
     while (latest != 15 && latest >> index & 1) index = (index + 1) & 3;
@@ -230,18 +233,18 @@ RT_INLINE void remember(struct rt_thread *t, struct rt_cell *cell, uintptr_t add
     take_cell(t, cell, slot);
 }
 
-/* Free: a read by one of several threads that read this cell, recorded since the last write to it. The
- * salt tells the threads' slots apart. */
+/* Free: a read by one of several threads that read this cell, recorded since the last write to it.
+ * The salt tells the threads' slots apart. */
 RT_INLINE bool shared_known(const struct rt_cell *cell, uint32_t slot) {
     if (RT_TAG(cell->low) != RT_TAG_SHARED) return false;
     return cell->slot[0] == slot || cell->slot[1] == slot || cell->slot[2] == slot ||
            cell->slot[3] == slot;
 }
 
-/* Free: enters an access into its cell; true if it needs a place in the global order, which it does when
- * the location changes hands. */
-static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, uint32_t slot,
-                          bool write) {
+/* Free: enters an access into its cell; true if it needs a place in the global order, which it does
+ * when the location changes hands. */
+static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
+                          uint32_t slot, bool write) {
     uint64_t owner = cell->owner;
     unsigned tag = RT_TAG(owner);
     bool same_thread = tag == t->owner_tag && tag != RT_TAG_ALIEN;
@@ -262,7 +265,7 @@ static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uintptr_t a
 }
 
 RT_INLINE void emit_access(struct rt_thread *t, uintptr_t address, size_t size, bool write,
-                        uint32_t site) {
+                           uint32_t site) {
     unsigned kind = write ? HD_EV_WRITE : HD_EV_READ;
     if (unlikely(size > 255)) rt_emit_extra(t, size);
     rt_emit(t, kind, size > 255 ? 0 : (unsigned)size, address, site);
@@ -278,8 +281,10 @@ RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, 
                       size_t size, bool write, uint32_t site) {
     t->busy++;
     note_shape(site, size, write);
-    if (rt.mode != HD_SCHED_FREE) remember(t, cell, address, slot);
-    else if (remember_free(t, cell, address, slot, write)) rt_stamp(t);
+    if (rt.mode != HD_SCHED_FREE)
+        remember(t, cell, address, slot);
+    else if (remember_free(t, cell, address, slot, write))
+        rt_stamp(t);
     emit_access(t, address, size, write, site);
     leave(t);
 }
@@ -325,7 +330,8 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     }
     uint32_t slot = slot_exactly(t, address, pc, site);
     if (size <= in_cell) {
-        if (!rt.full && (known(t, cell, address, slot) || (!write && shared_known(cell, slot)))) return;
+        if (!rt.full && (known(t, cell, address, slot) || (!write && shared_known(cell, slot))))
+            return;
         record(t, cell, slot, address, size, write, site);
         return;
     }
@@ -386,9 +392,9 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
     leave(t);
 }
 
-/* Interceptors differ from hooks in that one site may touch a different number of bytes each time: the
- * slot of a cell that is covered in part also says how many of its bytes are. That takes three bits of
- * the address, so that calls 64 MB of code apart may be taken for each other. */
+/* Interceptors differ from hooks in that one site may touch a different number of bytes each time:
+ * the slot of a cell that is covered in part also says how many of its bytes are. That takes three
+ * bits of the address, so that calls 64 MB of code apart may be taken for each other. */
 #define FILTERED_CELLS 16u
 
 static uint32_t part_slot(const struct rt_thread *t, uintptr_t pc, uintptr_t from, uintptr_t to) {
@@ -424,7 +430,8 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
     for (unsigned i = 0; i < count; i++) {
         if (rt.mode == HD_SCHED_FREE)
             stamp |= remember_free(t, &cell[i], first + 8 * i, slot[i], write);
-        else remember(t, &cell[i], first + 8 * i, slot[i]);
+        else
+            remember(t, &cell[i], first + 8 * i, slot[i]);
     }
     if (stamp) rt_stamp(t);
     emit_access(t, address, size, write, site);
@@ -447,32 +454,34 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
     uint32_t slot = slot_of(t, address, pc);
     if (likely(known(t, cell, address, slot))) return;
     if (!write && shared_known(cell, slot)) return;
-    if (write) record_write(address, size, cell, slot, pc);
-    else record_read(address, size, cell, slot, pc);
+    if (write)
+        record_write(address, size, cell, slot, pc);
+    else
+        record_read(address, size, cell, slot, pc);
 }
 
-#define READ_WRITE(prefix, size, aligned)                                                                 \
-    RT_EXPORT void __tsan_##prefix##read##size(void *a);                                         \
-    RT_EXPORT void __tsan_##prefix##read##size(void *a) {                                        \
-        hook((uintptr_t)a, size, false, aligned, RT_CALLER);                                              \
-    }                                                                                            \
-    RT_EXPORT void __tsan_##prefix##write##size(void *a);                                        \
-    RT_EXPORT void __tsan_##prefix##write##size(void *a) {                                       \
-        hook((uintptr_t)a, size, true, aligned, RT_CALLER);                                               \
+#define READ_WRITE(prefix, size, aligned)                    \
+    RT_EXPORT void __tsan_##prefix##read##size(void *a);     \
+    RT_EXPORT void __tsan_##prefix##read##size(void *a) {    \
+        hook((uintptr_t)a, size, false, aligned, RT_CALLER); \
+    }                                                        \
+    RT_EXPORT void __tsan_##prefix##write##size(void *a);    \
+    RT_EXPORT void __tsan_##prefix##write##size(void *a) {   \
+        hook((uintptr_t)a, size, true, aligned, RT_CALLER);  \
     }
-#define PLAIN_ONLY(prefix, size, aligned)                                                                 \
-    RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc);                          \
-    RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc) {                         \
-        hook((uintptr_t)a, size, false, aligned, (uintptr_t)pc);                                          \
-    }                                                                                            \
-    RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc);                         \
-    RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc) {                        \
-        hook((uintptr_t)a, size, true, aligned, (uintptr_t)pc);                                           \
-    }                                                                                            \
-    RT_EXPORT void __tsan_##prefix##read_write##size(void *a);                                   \
-    RT_EXPORT void __tsan_##prefix##read_write##size(void *a) {                                  \
-        hook((uintptr_t)a, size, false, aligned, RT_CALLER);                                              \
-        hook((uintptr_t)a, size, true, aligned, RT_CALLER);                                               \
+#define PLAIN_ONLY(prefix, size, aligned)                                 \
+    RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc);   \
+    RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc) {  \
+        hook((uintptr_t)a, size, false, aligned, (uintptr_t)pc);          \
+    }                                                                     \
+    RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc);  \
+    RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc) { \
+        hook((uintptr_t)a, size, true, aligned, (uintptr_t)pc);           \
+    }                                                                     \
+    RT_EXPORT void __tsan_##prefix##read_write##size(void *a);            \
+    RT_EXPORT void __tsan_##prefix##read_write##size(void *a) {           \
+        hook((uintptr_t)a, size, false, aligned, RT_CALLER);              \
+        hook((uintptr_t)a, size, true, aligned, RT_CALLER);               \
     }
 
 #define SIZES(X, prefix, aligned) \

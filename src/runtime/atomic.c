@@ -13,8 +13,8 @@ static struct rt_spin *stripe_of(const volatile void *address) {
     return &stripe[((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15ull >> 56].lock;
 }
 
-/* A loop that only re-reads one atomic is one fact: the reads after the first are not recorded while
- * no other thread ran in between (serial), and the thread soon lets the others run. */
+/* A loop that only re-reads one atomic is one fact: the reads after the first are not recorded
+ * while no other thread ran in between (serial), and the thread soon lets the others run. */
 #define SPIN_YIELD 64u
 static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
     if (rt.mode != HD_SCHED_SERIAL) return false;
@@ -70,12 +70,12 @@ static bool cas128(volatile u128 *a, u128 *expected, u128 desired) {
     return same;
 }
 
-#define NATIVE(type, log)                                                                        \
-    static type load_##log(const volatile type *a) { return __atomic_load_n(a, 5); }             \
-    static void store_##log(volatile type *a, type v) { __atomic_store_n(a, v, 5); }             \
-    static bool cas_##log(volatile type *a, type *e, type v) {                                   \
-        return __atomic_compare_exchange_n(a, e, v, false, 5, 5);                                \
-    }                                                                                            \
+#define NATIVE(type, log)                                                            \
+    static type load_##log(const volatile type *a) { return __atomic_load_n(a, 5); } \
+    static void store_##log(volatile type *a, type v) { __atomic_store_n(a, v, 5); } \
+    static bool cas_##log(volatile type *a, type *e, type v) {                       \
+        return __atomic_compare_exchange_n(a, e, v, false, 5, 5);                    \
+    }                                                                                \
     static type exchange_##log(volatile type *a, type v) { return __atomic_exchange_n(a, v, 5); }
 NATIVE(uint8_t, 0)
 NATIVE(uint16_t, 1)
@@ -90,84 +90,86 @@ static u128 load_4(const volatile u128 *a) {
 static bool cas_4(volatile u128 *a, u128 *e, u128 v) { return cas128(a, e, v); }
 static u128 exchange_4(volatile u128 *a, u128 v) {
     u128 old = load_4(a);
-    while (!cas128(a, &old, v)) {}
+    while (!cas128(a, &old, v)) {
+    }
     return old;
 }
 static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
 
-#define UPDATE(bits, type, log, name, expression)                                                \
-    RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order);      \
-    RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order) {     \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        type old = load_##log(a);                                                                \
-        while (!cas_##log(a, &old, (type)(expression))) {}                                       \
-        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                          \
-        return old;                                                                              \
+#define UPDATE(bits, type, log, name, expression)                                            \
+    RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order);  \
+    RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order) { \
+        struct rt_spin *lock;                                                                \
+        struct rt_thread *t = begin(a, &lock);                                               \
+        type old = load_##log(a);                                                            \
+        while (!cas_##log(a, &old, (type)(expression))) {                                    \
+        }                                                                                    \
+        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                      \
+        return old;                                                                          \
     }
 
-#define ATOMICS(bits, type, log)                                                                 \
-    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);                \
-    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {               \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        type value = load_##log(a);                                                              \
-        finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                            \
-        return value;                                                                            \
-    }                                                                                            \
-    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);             \
-    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {            \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        store_##log(a, v);                                                                       \
-        finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                           \
-    }                                                                                            \
-    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);          \
-    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {         \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        type old = exchange_##log(a, v);                                                         \
-        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                          \
-        return old;                                                                              \
-    }                                                                                            \
-    UPDATE(bits, type, log, add, old + v)                                                        \
-    UPDATE(bits, type, log, sub, old - v)                                                        \
-    UPDATE(bits, type, log, and, old &v)                                                         \
-    UPDATE(bits, type, log, or, old | v)                                                         \
-    UPDATE(bits, type, log, xor, old ^ v)                                                        \
-    UPDATE(bits, type, log, nand, ~(old & v))                                                    \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e,       \
-                                                                type v, int order, int fail);    \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e,       \
-                                                                type v, int order, int fail) {   \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        bool done = cas_##log(a, e, v);                                                          \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                  \
-               done ? order : fail, RT_CALLER);                                                  \
-        return done;                                                                             \
-    }                                                                                            \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v, \
-                                                              int order, int fail);              \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v, \
-                                                              int order, int fail) {             \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        bool done = cas_##log(a, e, v);                                                          \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                  \
-               done ? order : fail, RT_CALLER);                                                  \
-        return done;                                                                             \
-    }                                                                                            \
-    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,  \
-                                                              int order, int fail);              \
-    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,  \
-                                                              int order, int fail) {             \
-        struct rt_spin *lock;                                                                    \
-        struct rt_thread *t = begin(a, &lock);                                                   \
-        bool done = cas_##log(a, &e, v);                                                         \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                  \
-               done ? order : fail, RT_CALLER);                                                  \
-        return e;                                                                                \
+#define ATOMICS(bits, type, log)                                                                   \
+    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);                  \
+    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {                 \
+        struct rt_spin *lock;                                                                      \
+        struct rt_thread *t = begin(a, &lock);                                                     \
+        type value = load_##log(a);                                                                \
+        finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                              \
+        return value;                                                                              \
+    }                                                                                              \
+    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);               \
+    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {              \
+        struct rt_spin *lock;                                                                      \
+        struct rt_thread *t = begin(a, &lock);                                                     \
+        store_##log(a, v);                                                                         \
+        finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                             \
+    }                                                                                              \
+    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);            \
+    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {           \
+        struct rt_spin *lock;                                                                      \
+        struct rt_thread *t = begin(a, &lock);                                                     \
+        type old = exchange_##log(a, v);                                                           \
+        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                            \
+        return old;                                                                                \
+    }                                                                                              \
+    UPDATE(bits, type, log, add, old + v)                                                          \
+    UPDATE(bits, type, log, sub, old - v)                                                          \
+    UPDATE(bits, type, log, and, old &v)                                                           \
+    UPDATE(bits, type, log, or, old | v)                                                           \
+    UPDATE(bits, type, log, xor, old ^ v)                                                          \
+    UPDATE(bits, type, log, nand, ~(old & v))                                                      \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e, type v, \
+                                                                int order, int fail);              \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e, type v, \
+                                                                int order, int fail) {             \
+        struct rt_spin *lock;                                                                      \
+        struct rt_thread *t = begin(a, &lock);                                                     \
+        bool done = cas_##log(a, e, v);                                                            \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                    \
+               done ? order : fail, RT_CALLER);                                                    \
+        return done;                                                                               \
+    }                                                                                              \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v,   \
+                                                              int order, int fail);                \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v,   \
+                                                              int order, int fail) {               \
+        struct rt_spin *lock;                                                                      \
+        struct rt_thread *t = begin(a, &lock);                                                     \
+        bool done = cas_##log(a, e, v);                                                            \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                    \
+               done ? order : fail, RT_CALLER);                                                    \
+        return done;                                                                               \
+    }                                                                                              \
+    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,    \
+                                                              int order, int fail);                \
+    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,    \
+                                                              int order, int fail) {               \
+        struct rt_spin *lock;                                                                      \
+        struct rt_thread *t = begin(a, &lock);                                                     \
+        bool done = cas_##log(a, &e, v);                                                           \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                    \
+               done ? order : fail, RT_CALLER);                                                    \
+        return e;                                                                                  \
     }
 
 ATOMICS(8, uint8_t, 0)

@@ -26,7 +26,8 @@ static struct hd_wire_chunk *take_free(struct hd_wire_session *s) {
             uint32_t used = __atomic_load_n(&s->chunks_used, __ATOMIC_RELAXED);
             while (used < i + 1 &&
                    !__atomic_compare_exchange_n(&s->chunks_used, &used, i + 1, false,
-                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+                                                __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
+            }
             return chunk;
         }
     }
@@ -73,8 +74,8 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
 
 void rt_chunks_reset(void) { serial_sequence = 0; }
 
-/* Function entries and exits are not events of their own: what changed since the thread's last event
- * is written before the next one. */
+/* Function entries and exits are not events of their own: what changed since the thread's last
+ * event is written before the next one. */
 RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
     struct rt_frame *low = t->frame_low < t->frame_emitted ? t->frame_low : t->frame_emitted;
     if (low < t->frame_emitted)
@@ -94,8 +95,8 @@ RT_NOINLINE void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t br
     rt_store(t, hd_wire_head(HD_EV_COUNT, 0, calls), fit);
 }
 
-/* Serial: all threads share one stream, so the holder of the baton can write an event that is another
- * thread's (the wait that its signal ends, the block that a deadlock leaves). */
+/* Serial: all threads share one stream, so the holder of the baton can write an event that is
+ * another thread's (the wait that its signal ends, the block that a deadlock leaves). */
 void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) {
     rt_store(holder, hd_wire_head(HD_EV_THREAD, 0, other->number), 0);
     other->cursor = holder->cursor;

@@ -1,5 +1,5 @@
-/* Memory blocks: malloc and its family, operator new and delete, mmap. A block's life begins with ALLOC
- * and ends with FREE; memory that comes back at the same address is another location. */
+/* Memory blocks: malloc and its family, operator new and delete, mmap. A block's life begins with
+ * ALLOC and ends with FREE; memory that comes back at the same address is another location. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -86,11 +86,11 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
 }
 
-/* The allocator's own size class is what free() and a later malloc() see; the asked-for size is what
- * the program sees. ALLOC has the latter, FREE the former. */
+/* The allocator's own size class is what free() and a later malloc() see; the asked-for size is
+ * what the program sees. ALLOC has the latter, FREE the former. */
 static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
     if (unlikely(!resolved())) return early_alloc(bytes, alignment > 16 ? alignment : 16);
-    struct rt_thread *t = rt_enter();
+    struct rt_thread *t = rt_enter_from(pc);
     void *block = alignment > 16 ? real.memalign(alignment, bytes)
                   : zero         ? real.calloc(1, bytes)
                                  : real.malloc(bytes);
@@ -105,7 +105,7 @@ static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
 static void release(void *block, uintptr_t pc) {
     if (block == NULL || unlikely(is_early(block))) return;
     if (unlikely(!resolved())) return;
-    struct rt_thread *t = rt_enter();
+    struct rt_thread *t = rt_enter_from(pc);
     if (t != NULL) {
         int saved = errno;
         dies(t, block, real.usable(block), HD_BLOCK_HEAP, pc);
@@ -124,7 +124,7 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
         return moved;
     }
     if (unlikely(!resolved())) return NULL;
-    struct rt_thread *t = rt_enter();
+    struct rt_thread *t = rt_enter_from(pc);
     if (t == NULL) return real.realloc(block, bytes);
     /* Another thread must not be given the old block before its end is recorded. */
     size_t old = real.usable(block);
@@ -133,8 +133,10 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     errno = saved;
     void *moved = real.realloc(block, bytes);
     saved = errno;
-    if (moved != NULL) born(t, moved, bytes, HD_BLOCK_HEAP, pc);
-    else if (bytes != 0) born(t, block, old, HD_BLOCK_HEAP, pc); /* it failed: the block lives on */
+    if (moved != NULL)
+        born(t, moved, bytes, HD_BLOCK_HEAP, pc);
+    else if (bytes != 0)
+        born(t, block, old, HD_BLOCK_HEAP, pc); /* it failed: the block lives on */
     rt_leave(t);
     errno = saved;
     return moved;
@@ -186,25 +188,26 @@ RT_EXPORT size_t malloc_usable_size(void *block) {
     return resolved() ? real.usable(block) : 0;
 }
 
-/* ---- C++: the real operators throw, call new handlers, or come from the program ---------------- */
+/* ---- C++: the real operators throw, call new handlers, or come from the program ----------------
+ */
 
-#define NEW(name, parameters, arguments, bytes)                                                  \
-    RT_EXPORT void *name parameters;                                                             \
-    RT_EXPORT void *name parameters {                                                            \
-        struct rt_thread *t = rt_enter();                                                        \
-        if (t == NULL) return REAL(name) arguments;                                              \
-        struct new_scope scope __attribute__((cleanup(leave_new))) = {t};                        \
-        void *block = REAL(name) arguments;                                                      \
-        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                                         \
-        return block;                                                                            \
+#define NEW(name, parameters, arguments, bytes)                           \
+    RT_EXPORT void *name parameters;                                      \
+    RT_EXPORT void *name parameters {                                     \
+        struct rt_thread *t = rt_enter();                                 \
+        if (t == NULL) return REAL(name) arguments;                       \
+        struct new_scope scope __attribute__((cleanup(leave_new))) = {t}; \
+        void *block = REAL(name) arguments;                               \
+        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                  \
+        return block;                                                     \
     }
-#define DELETE(name, parameters, arguments)                                                      \
-    RT_EXPORT void name parameters;                                                              \
-    RT_EXPORT void name parameters {                                                             \
-        struct rt_thread *t = block != NULL ? rt_enter() : NULL;                                 \
-        if (t != NULL) dies(t, block, malloc_usable_size(block), HD_BLOCK_HEAP, RT_CALLER);      \
-        REAL(name) arguments;                                                                    \
-        if (t != NULL) rt_leave(t);                                                              \
+#define DELETE(name, parameters, arguments)                                                 \
+    RT_EXPORT void name parameters;                                                         \
+    RT_EXPORT void name parameters {                                                        \
+        struct rt_thread *t = block != NULL ? rt_enter() : NULL;                            \
+        if (t != NULL) dies(t, block, malloc_usable_size(block), HD_BLOCK_HEAP, RT_CALLER); \
+        REAL(name) arguments;                                                               \
+        if (t != NULL) rt_leave(t);                                                         \
     }
 
 struct new_scope {

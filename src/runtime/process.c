@@ -1,5 +1,5 @@
-/* The process: attaching to the recording parent, forked children, ends, unloaded libraries, and jumps
- * over frames. */
+/* The process: attaching to the recording parent, forked children, ends, unloaded libraries, and
+ * jumps over frames. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -17,7 +17,10 @@
 struct rt_global rt;
 
 bool rt_parent_alive(void) {
-    return rt.parent == 0 || syscall(SYS_kill, rt.parent, 0) == 0 || errno == EPERM;
+    int saved = errno;
+    bool alive = rt.parent == 0 || syscall(SYS_kill, rt.parent, 0) == 0 || errno == EPERM;
+    errno = saved;
+    return alive;
 }
 
 /* ---- the session -------------------------------------------------------------------------- */
@@ -164,8 +167,8 @@ RT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
 
 /* ---- fork --------------------------------------------------------------------------------- */
 
-/* A child of fork has the parent's shared memory mapped: it must not write there. It runs unrecorded,
- * or with a session of its own when all processes are to be recorded. */
+/* A child of fork has the parent's shared memory mapped: it must not write there. It runs
+ * unrecorded, or with a session of its own when all processes are to be recorded. */
 static void in_child(struct rt_thread *t, int parent) {
     bool again = rt.options.children;
     rt.mode = HD_SCHED_OFF;
@@ -214,7 +217,8 @@ RT_EXPORT int dlclose(void *handle) {
     return result;
 }
 
-/* ---- longjmp: the frames it jumps over are gone ------------------------------------------------ */
+/* ---- longjmp: the frames it jumps over are gone ------------------------------------------------
+ */
 
 static void jump(const struct __jmp_buf_tag *buffer) {
     if (rt.mode == HD_SCHED_OFF) return;

@@ -1,6 +1,6 @@
-/* The runtime's own header: the thread record, the event path, the shadow cell, and what the parts of
- * the runtime offer each other. Everything here runs inside the program under test: no malloc, no
- * stdio, no locks on the path of a memory access. */
+/* The runtime's own header: the thread record, the event path, the shadow cell, and what the parts
+ * of the runtime offer each other. Everything here runs inside the program under test: no malloc,
+ * no stdio, no locks on the path of a memory access. */
 #ifndef HEDDLE_RUNTIME_RT_H
 #define HEDDLE_RUNTIME_RT_H
 
@@ -42,11 +42,11 @@ struct rt_frame {
 /* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
  * lines are what a memory access touches. */
 struct rt_thread {
-    int64_t left; /* hook calls until the slow path; below zero: every call takes it */
+    int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
     uint64_t calls_mark; /* hook calls so far = calls_mark - left */
     uint64_t branches;
     uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
-    uint32_t salt;  /* mixed into shadow slots: 0 under serial, differs between threads under free */
+    uint32_t salt; /* mixed into shadow slots: 0 under serial, differs between threads under free */
     uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */
     uint32_t site_base;
     uint32_t number;
@@ -55,38 +55,42 @@ struct rt_thread {
                                                            top as the trace knows it */
     struct rt_frame *frame_base, *frame_end;
     uint64_t calls_emitted, branches_emitted;
-    uint32_t owner_tag; /* number, as a shadow cell can hold it */
-    uint32_t inside;    /* depth of interceptors: what they call is not recorded */
+    uint32_t owner_tag;     /* number, as a shadow cell can hold it */
+    uint32_t inside;        /* depth of interceptors: what they call is not recorded */
     volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
     volatile uint32_t signals_pending;
-    volatile uint32_t suspect; /* the watchdog is about to take the baton from this thread */
-    uintptr_t *owed; /* cells with accesses that were left out in this epoch */
+    volatile uint32_t blocking; /* between rt_block_enter and rt_block_leave */
+    volatile uint32_t suspect;  /* the watchdog is about to take the baton from this thread */
+    uintptr_t *owed;            /* cells with accesses that were left out in this epoch */
     uint32_t owed_count, owed_room;
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
     /* scheduler */
     enum rt_state state;
-    uint32_t go; /* futex: 1 = you have the baton */
+    uint32_t go; /* futex: RT_GO_RUN = you have the baton, RT_GO_LOOK = a signal came */
     uint8_t wait_type;
     bool timed_out;
-    bool woken;      /* by the object it waited for */
+    bool woken; /* by the object it waited for */
     bool registered;
-    bool handler;    /* runs a signal handler */
-    bool timed;      /* blocked with a deadline */
-    bool wait_mutex; /* wait_object is a pthread_mutex_t */
+    bool handler;            /* runs a signal handler */
+    bool timed;              /* blocked with a deadline */
+    bool wait_mutex;         /* wait_object is a pthread_mutex_t */
     volatile bool cancelled; /* pthread_cancel was called on it */
     uint32_t handlers_run;   /* signal handlers without SA_RESTART, so far */
     struct rt_pending *pending;
     uintptr_t wait_object, wait_pc;
     struct rt_thread *next; /* in the ready queue, or in an object's wait list */
-    uint64_t slice_end;   /* calls at which the quantum is over */
-    uint64_t spin_site;   /* site and address of the last atomic read, while nothing else happened */
+    uint64_t slice_end;     /* calls at which the quantum is over */
+    uint64_t spin_site; /* site and address of the last atomic read, while nothing else happened */
     uint64_t spin_mark;
     uint32_t spins;
     int tid; /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
 };
+
+#define RT_GO_RUN 1u
+#define RT_GO_LOOK 2u
 
 extern __thread struct rt_thread rt_self;
 
@@ -127,7 +131,7 @@ struct rt_global {
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
-    _Atomic uint64_t stamp;  /* free: the global order */
+    _Atomic uint64_t stamp; /* free: the global order */
     _Atomic uint32_t epochs;
     _Atomic uint32_t signals; /* condition signals, numbered from 1 */
     _Atomic uint32_t rounds;
@@ -143,6 +147,7 @@ void rt_modules_scan(void);
 void rt_modules_closed(void);
 void rt_modules_forget(void); /* a forked child numbers its modules anew */
 bool rt_is_runtime_code(uintptr_t pc);
+bool rt_is_c_library(uintptr_t pc); /* or the dynamic loader */
 
 RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
     uintptr_t offset = pc - t->text_lo;
@@ -152,23 +157,20 @@ RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
 
 /* ---- shadow (shadow.c) -------------------------------------------------------------------- */
 
-/* One cell for every 8 bytes of memory, found through a two-level table so that any address works. A
- * slot holds one kind of access: eight times its code address plus the address accessed, salted; in one
- * cell that tells apart code addresses by their low 29 bits, and offsets. owner:
- *     32-63  the epoch that last touched the cell
- *     26-31  that thread's tag
- *     25     the thread has listed the cell as one that may owe events
- *     24     the slots are of several offsets
- *     20-23  slots that hold the latest recorded access to their offset
- *     16-19  slots that hold the latest access to their offset
- *     4i+j   (i, j < 4) an access of slot i directly after one of slot j to the same offset has been
- *            recorded, or they are of different offsets
- * An access is left out if its slot, and the step to it from the thread's previous access to the
- * location, are recorded already in this epoch and nobody else came in between. When that run of
- * accesses ends (by one that is recorded, at the end of the epoch, or because another thread comes) and
- * its latest access is of another slot than the latest recorded one, steps that lead there are recorded
- * again, as events that count no call. So the trace has exactly the steps that the thread took, and the
- * accesses of other threads stand between the right two. */
+/* One cell for every 8 bytes of memory, found through a two-level table so that any address works.
+ * A slot holds one kind of access: eight times its code address plus the address accessed, salted;
+ * in one cell that tells apart code addresses by their low 29 bits, and offsets. owner: 32-63  the
+ * epoch that last touched the cell 26-31  that thread's tag 25     the thread has listed the cell
+ * as one that may owe events 24     the slots are of several offsets 20-23  slots that hold the
+ * latest recorded access to their offset 16-19  slots that hold the latest access to their offset
+ *     4i+j   (i, j < 4) an access of slot i directly after one of slot j to the same offset has
+ * been recorded, or they are of different offsets An access is left out if its slot, and the step
+ * to it from the thread's previous access to the location, are recorded already in this epoch and
+ * nobody else came in between. When that run of accesses ends (by one that is recorded, at the end
+ * of the epoch, or because another thread comes) and its latest access is of another slot than the
+ * latest recorded one, steps that lead there are recorded again, as events that count no call. So
+ * the trace has exactly the steps that the thread took, and the accesses of other threads stand
+ * between the right two. */
 struct rt_cell {
     union {
         uint64_t owner;
@@ -288,8 +290,8 @@ RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned f
 
 /* A plain access of any size and alignment, on behalf of an interceptor. */
 void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
-/* The same through the filter, if the range is short: what one site does to it again and again in an
- * epoch is recorded once. */
+/* The same through the filter, if the range is short: what one site does to it again and again in
+ * an epoch is recorded once. */
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 
 /* Before a cell is overwritten: records what its owner still owes there. */
@@ -297,7 +299,7 @@ void rt_pay_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address);
 RT_INLINE void rt_settle_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
     if (unlikely(RT_OWED(cell->low))) rt_pay_cell(t, cell, address);
 }
-void rt_owed_forget(struct rt_thread *t); /* the thread ends: its list goes back */
+void rt_owed_forget(struct rt_thread *t);                 /* the thread ends: its list goes back */
 void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
 
 /* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */
@@ -306,7 +308,8 @@ void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to s
  *     struct rt_thread *t = rt_enter();       NULL: not recording, or called from the runtime
  *     if (t == NULL) return REAL(f)(...);
  *     ... rt_leave(t);
- * Between the two the thread holds the baton (serial), counts as one hook call, and signals wait. */
+ * Between the two the thread holds the baton (serial), counts as one hook call, and signals wait.
+ */
 struct rt_thread *rt_enter_slow(void);
 void rt_leave_signals(struct rt_thread *t);
 
@@ -314,6 +317,17 @@ RT_INLINE struct rt_thread *rt_enter(void) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
     if (unlikely(!rt_count(t) || t->state != RT_RUNNING)) return rt_enter_slow();
+    t->busy++;
+    t->inside++;
+    return t;
+}
+/* The same for a call that may come from inside the C library, which may hold a lock of its own:
+ * the thread keeps the baton even if its turn is over. */
+RT_INLINE struct rt_thread *rt_enter_from(uintptr_t pc) {
+    struct rt_thread *t = &rt_self;
+    if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
+    if (t->state != RT_RUNNING || t->suspect || !rt_is_c_library(pc)) return rt_enter();
+    rt_count(t);
     t->busy++;
     t->inside++;
     return t;
@@ -330,8 +344,9 @@ void rt_sched_start(void);
 void rt_sched_forked(void); /* a child has no watchdog yet */
 /* Serial: give the baton to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
-/* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The caller
- * re-checks its condition. False if the deadline passed. Only with the baton held; returns with it. */
+/* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The
+ * caller re-checks its condition. False if the deadline passed. Only with the baton held; returns
+ * with it. */
 bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
                     const struct timespec *deadline, clockid_t clock, uintptr_t pc);
 /* Serial: make threads that wait for the object ready: all of them, or the first. */
@@ -347,7 +362,8 @@ void rt_sched_begin(struct rt_thread *t);   /* a thread added before runs: wait 
 bool rt_sched_lend(struct rt_thread *t);    /* give the baton away from inside a signal handler */
 void rt_sched_add(struct rt_thread *t);     /* a new thread, ready */
 void rt_sched_exit(struct rt_thread *t);    /* gives the baton away for good */
-void rt_sched_preempted(struct rt_thread *t); /* slow path of a hook: quantum over, or baton taken */
+void rt_sched_preempted(
+    struct rt_thread *t); /* slow path of a hook: quantum over, or baton taken */
 void rt_sched_wake_cancelled(struct rt_thread *t);
 /* Events that one thread writes on behalf of another (serial: they share the stream). */
 void rt_emit_as(struct rt_thread *holder, struct rt_thread *other);
@@ -355,14 +371,14 @@ void rt_emit_back(struct rt_thread *holder, struct rt_thread *other);
 
 /* ---- threads, process (thread.c, process.c) ----------------------------------------------- */
 
-void rt_threads_start(struct rt_thread *t);          /* recording begins with this thread */
+void rt_threads_start(struct rt_thread *t);         /* recording begins with this thread */
 void rt_thread_attach_foreign(struct rt_thread *t); /* one that pthread_create did not make */
 /* At a cancellation point, with the runtime left behind if the thread is to end here. */
 void rt_cancel_point(struct rt_thread *t);
 bool rt_parent_alive(void);
 void rt_process_ends(int status);
 void rt_signals_start(void);
-void rt_locks_reset(void); /* in a forked child: nobody holds the runtime's locks */
+void rt_locks_reset(void);                 /* in a forked child: nobody holds the runtime's locks */
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
 /* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
 #define RT_SIGNAL SIGSTKFLT
@@ -398,10 +414,10 @@ void rt_spin_unlock(struct rt_spin *lock);
 
 /* Real functions behind the interceptors, by dlsym(RTLD_NEXT), on first use. */
 void *rt_real(const char *name, void **cache);
-#define REAL(name)                                                                               \
-    ({                                                                                           \
-        static void *cache_;                                                                     \
-        (__typeof__(&name))(likely(cache_ != NULL) ? cache_ : rt_real(#name, &cache_));          \
+#define REAL(name)                                                                      \
+    ({                                                                                  \
+        static void *cache_;                                                            \
+        (__typeof__(&name))(likely(cache_ != NULL) ? cache_ : rt_real(#name, &cache_)); \
     })
 
 /* Table from addresses of synchronisation objects to a small record (table.c): barriers' counts,
@@ -414,9 +430,17 @@ struct rt_object {
     uint32_t owner; /* thread number + 1 */
     uint64_t round, done;
 };
-enum rt_object_type { RT_OBJECT_NONE = 0, RT_OBJECT_MUTEX, RT_OBJECT_RWLOCK, RT_OBJECT_SPIN,
-                      RT_OBJECT_COND, RT_OBJECT_BARRIER, RT_OBJECT_SEM, RT_OBJECT_ONCE,
-                      RT_OBJECT_THREAD };
+enum rt_object_type {
+    RT_OBJECT_NONE = 0,
+    RT_OBJECT_MUTEX,
+    RT_OBJECT_RWLOCK,
+    RT_OBJECT_SPIN,
+    RT_OBJECT_COND,
+    RT_OBJECT_BARRIER,
+    RT_OBJECT_SEM,
+    RT_OBJECT_ONCE,
+    RT_OBJECT_THREAD
+};
 #define RT_OBJECT_SHARED 0x100u /* process-shared: other processes may change it */
 /* Finds or makes; the record is locked until rt_object_put. */
 struct rt_object *rt_object_get(uintptr_t address);

@@ -1,6 +1,7 @@
-/* The serial scheduler: one thread holds the baton and gives it up only at a hook, an intercepted call
- * or a call that may block. Threads that wait for an object the runtime knows are blocked here, not in
- * the kernel, so that a deadlock is seen the moment it closes. Under free nothing of this runs. */
+/* The serial scheduler: one thread holds the baton and gives it up only at a hook, an intercepted
+ * call or a call that may block. Threads that wait for an object the runtime knows are blocked
+ * here, not in the kernel, so that a deadlock is seen the moment it closes. Under free nothing of
+ * this runs. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -41,14 +42,18 @@ static uint64_t next_random(void) {
 
 static void append(struct queue *q, struct rt_thread *t) {
     t->next = NULL;
-    if (q->last != NULL) q->last->next = t;
-    else q->first = t;
+    if (q->last != NULL)
+        q->last->next = t;
+    else
+        q->first = t;
     q->last = t;
 }
 
 static void unlink_after(struct queue *q, struct rt_thread *before, struct rt_thread *t) {
-    if (before != NULL) before->next = t->next;
-    else q->first = t->next;
+    if (before != NULL)
+        before->next = t->next;
+    else
+        q->first = t->next;
     if (q->last == t) q->last = before;
     t->next = NULL;
 }
@@ -83,7 +88,7 @@ static struct rt_thread *pass(void) {
 
 static void wake(struct rt_thread *next) {
     if (next == NULL) return;
-    __atomic_store_n(&next->go, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&next->go, RT_GO_RUN, __ATOMIC_RELEASE);
     rt_futex_wake(&next->go, 1, false);
 }
 
@@ -112,12 +117,19 @@ static void take_stream(struct rt_thread *t) {
     new_slice(t);
 }
 
-/* Waits for the baton without a deadline. Short waits are common when threads hand work to each other,
- * so look a few times before sleeping. */
+/* True once the baton is there; takes back what a signal handler left in the word. */
+static bool has_baton(struct rt_thread *t) {
+    uint32_t look = RT_GO_LOOK;
+    __atomic_compare_exchange_n(&t->go, &look, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&t->go, __ATOMIC_ACQUIRE) == RT_GO_RUN;
+}
+
+/* Waits for the baton without a deadline. Short waits are common when threads hand work to each
+ * other, so look a few times before sleeping. */
 static void wait_go(struct rt_thread *t) {
-    for (int i = 0; i < 200 && !__atomic_load_n(&t->go, __ATOMIC_ACQUIRE); i++)
+    for (int i = 0; i < 200 && __atomic_load_n(&t->go, __ATOMIC_ACQUIRE) != RT_GO_RUN; i++)
         __builtin_ia32_pause();
-    while (!__atomic_load_n(&t->go, __ATOMIC_ACQUIRE)) rt_futex_wait(&t->go, 0, NULL, false);
+    while (!has_baton(t)) rt_futex_wait(&t->go, 0, NULL, false);
     t->go = 0;
     if (rt.mode == HD_SCHED_SERIAL) take_stream(t);
 }
@@ -204,8 +216,8 @@ static bool in_cycle(struct rt_thread *t) {
     return false;
 }
 
-/* No thread can go on: nobody ready, outside, or waiting for a deadline; and if a signal handler may
- * still come, only locks and joins count, which no handler can give. */
+/* No thread can go on: nobody ready, outside, or waiting for a deadline; and if a signal handler
+ * may still come, only locks and joins count, which no handler can give. */
 static bool stuck(void) {
     if (ready_count || outside_count || timed_count || blocked_count == 0) return false;
     if (!rt_handlers_installed) return true;
@@ -271,10 +283,12 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
     struct rt_thread *next = pass();
     rt_spin_unlock(&lock);
     wake(next);
-    for (int i = 0; i < 200 && !__atomic_load_n(&t->go, __ATOMIC_ACQUIRE); i++)
+    for (int i = 0; i < 200 && __atomic_load_n(&t->go, __ATOMIC_ACQUIRE) != RT_GO_RUN; i++)
         __builtin_ia32_pause();
-    while (!__atomic_load_n(&t->go, __ATOMIC_ACQUIRE)) {
-        long result = rt_futex_wait_until(&t->go, 0, deadline, clock);
+    while (!has_baton(t)) {
+        long result = t->signals_pending && t->state == RT_BLOCKED
+                          ? 0
+                          : rt_futex_wait_until(&t->go, 0, deadline, clock);
         bool late = result == -ETIMEDOUT;
         if (!late && !t->signals_pending) continue;
         rt_spin_lock(&lock);
@@ -284,7 +298,7 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
             make_ready(t);
             if (holder == NULL) {
                 next = pass();
-                if (next == t) t->go = 1;
+                if (next == t) t->go = RT_GO_RUN;
                 rt_spin_unlock(&lock);
                 if (next != t) wake(next);
                 continue;
@@ -353,6 +367,7 @@ static void lend(struct rt_thread *t) {
 void rt_block_enter(struct rt_thread *t) {
     if (t == NULL) return;
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_RUNNING) lend(t);
+    t->blocking = 1;
     t->inside--;
     t->busy--;
     if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
@@ -362,6 +377,7 @@ void rt_block_leave(struct rt_thread *t) {
     if (t == NULL) return;
     t->busy++;
     t->inside++;
+    t->blocking = 0;
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
 }
 
@@ -412,8 +428,10 @@ RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
             rt_spin_lock(&lock);
             rt_spin_unlock(&lock);
         }
-        if (t->state == RT_OUTSIDE) rt_sched_acquire(t);
-        else if (rt_calls(t) >= t->slice_end) rt_sched_yield(t);
+        if (t->state == RT_OUTSIDE)
+            rt_sched_acquire(t);
+        else if (rt_calls(t) >= t->slice_end)
+            rt_sched_yield(t);
     }
     t->inside--;
     t->busy--;
@@ -433,7 +451,8 @@ void rt_sched_wake_cancelled(struct rt_thread *t) {
     rt_spin_unlock(&lock);
 }
 
-/* ---- the watchdog: a thread that blocks or computes outside our view must not stop the rest ------ */
+/* ---- the watchdog: a thread that blocks or computes outside our view must not stop the rest
+ * ------ */
 
 static bool sleeping(int tid, uint64_t *switches) {
     char path[64] = "/proc/self/task/", text[2048];
@@ -465,9 +484,9 @@ static bool sleeping(int tid, uint64_t *switches) {
     return asleep;
 }
 
-/* Takes the baton from a holder that sleeps in the kernel outside the runtime. Leaving it no calls makes
- * its next hook take the slow path; the barrier makes sure that it sees this; that it slept without
- * waking from before the one to after the other shows that it is in no hook now. */
+/* Takes the baton from a holder that sleeps in the kernel outside the runtime. Leaving it no calls
+ * makes its next hook take the slow path; the barrier makes sure that it sees this; that it slept
+ * without waking from before the one to after the other shows that it is in no hook now. */
 static void steal(struct rt_thread *t) {
     uint64_t before, after;
     rt_spin_lock(&lock);
@@ -493,7 +512,8 @@ static void steal(struct rt_thread *t) {
 /* Processor time a thread of this process has used. */
 static uint64_t cpu_ns(int tid) {
     struct timespec used = {0, 0};
-    clockid_t clock = ~(clockid_t)tid << 3 | 6; /* its scheduling clock, as the kernel numbers them */
+    clockid_t clock =
+        ~(clockid_t)tid << 3 | 6; /* its scheduling clock, as the kernel numbers them */
     syscall(SYS_clock_gettime, clock, &used);
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
@@ -502,6 +522,7 @@ static uint64_t cpu_ns(int tid) {
 
 static void *watchdog(void *unused) {
     (void)unused;
+    rt_self.inside = 1; /* never to be recorded itself */
     struct rt_thread *last = NULL;
     uint64_t last_calls = 0, since = 0;
     unsigned still = 0;
@@ -534,9 +555,9 @@ static void *watchdog(void *unused) {
     }
 }
 
-/* The watchdog is no thread of the C library's: a process whose main thread has left by pthread_exit
- * ends with its last thread, and must not wait for this one. It brings its own stack and, because the
- * system call wrapper may set errno, a block of thread-local storage. */
+/* The watchdog is no thread of the C library's: a process whose main thread has left by
+ * pthread_exit ends with its last thread, and must not wait for this one. It brings its own stack
+ * and, because the system call wrapper may set errno, a block of thread-local storage. */
 #define WATCHDOG_BYTES (64u * 1024u)
 static bool watchdog_started;
 

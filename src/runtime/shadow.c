@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@ struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
 #define REGION_CELLS (1ul << (RT_SHADOW_SHIFT - 3))
 #define REGION_BYTES (REGION_CELLS * sizeof(struct rt_cell))
 
-RT_NOINLINE struct rt_cell *rt_shadow_map(uintptr_t address) {
+/* Called from memory hooks: errno is the program's. */
+static struct rt_cell *map_region(uintptr_t address) {
     uintptr_t index = address >> RT_SHADOW_SHIFT;
     if (index >= RT_SHADOW_ENTRIES) return NULL;
     void *memory = (void *)syscall(SYS_mmap, NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
@@ -27,10 +29,17 @@ RT_NOINLINE struct rt_cell *rt_shadow_map(uintptr_t address) {
     return memory;
 }
 
+RT_NOINLINE struct rt_cell *rt_shadow_map(uintptr_t address) {
+    int saved = errno;
+    struct rt_cell *region = map_region(address);
+    errno = saved;
+    return region;
+}
+
 #define LARGE (64u * 1024u)
 
-/* Forgets what was accessed in a block whose life begins or ends. Under free, whoever touches it next
- * takes a stamp. */
+/* Forgets what was accessed in a block whose life begins or ends. Under free, whoever touches it
+ * next takes a stamp. */
 void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
     uint64_t owner = rt.mode == HD_SCHED_FREE ? RT_OWNER_ALIEN : 0;
     uintptr_t end = address + bytes;
@@ -42,7 +51,8 @@ void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
         if (stop > end) stop = end;
         struct rt_cell *base = rt_shadow[index];
         if (base != NULL) {
-            struct rt_cell *from = base + RT_SHADOW_OFFSET(address), *to = from + ((stop - address + 7) >> 3);
+            struct rt_cell *from = base + RT_SHADOW_OFFSET(address),
+                           *to = from + ((stop - address + 7) >> 3);
             if (stop - address >= LARGE) {
                 /* Whole pages of shadow go back to the system: cheaper, and the memory is free. */
                 uintptr_t a = ((uintptr_t)from + 4095) & ~4095ul, b = (uintptr_t)to & ~4095ul;

@@ -1,6 +1,6 @@
-/* Signal handlers of the program: wrapped, so that what they do is recorded, never in the middle of the
- * runtime's own work, and with the baton held. A signal that comes at a bad moment is kept until the
- * runtime is left. */
+/* Signal handlers of the program: wrapped, so that what they do is recorded, never in the middle of
+ * the runtime's own work, and with the baton held. A signal that comes at a bad moment is kept
+ * until the runtime is left. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -31,14 +31,18 @@ static void call(int number, siginfo_t *info, void *context) {
     if (action.sa_flags & SA_RESETHAND) user[number].sa_handler = SIG_DFL;
     rt_spin_unlock(&lock);
     if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) return;
-    if (action.sa_flags & SA_SIGINFO) action.sa_sigaction(number, info, context);
-    else action.sa_handler(number);
+    if (action.sa_flags & SA_SIGINFO)
+        action.sa_sigaction(number, info, context);
+    else
+        action.sa_handler(number);
 }
 
 /* Runs a handler as part of the recorded thread. */
 static void run(struct rt_thread *t, int number, siginfo_t *info, void *context) {
     int saved = errno;
     bool outside = rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE;
+    uint32_t blocking = t->blocking;
+    t->blocking = 0;
     t->busy++;
     t->inside++;
     if (outside) rt_sched_acquire(t);
@@ -63,6 +67,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
         rt_sched_lend(t);
         t->busy++;
     }
+    t->blocking = blocking;
     t->busy--;
     errno = saved;
 }
@@ -74,8 +79,10 @@ static void wrapper(int number, siginfo_t *info, void *context) {
         call(number, info, context);
         return;
     }
-    if (!t->busy && !rt_is_runtime_code(
-                        (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP])) {
+    /* Without the baton, or around a call that may block, it is in no hook. */
+    if (!t->busy &&
+        (t->state == RT_OUTSIDE || t->blocking ||
+         !rt_is_runtime_code((uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]))) {
         run(t, number, info, context);
         return;
     }
@@ -87,7 +94,12 @@ static void wrapper(int number, siginfo_t *info, void *context) {
     t->pending->info[number] = *info;
     __atomic_fetch_or(&t->pending->mask, 1ull << (number - 1), __ATOMIC_SEQ_CST);
     t->signals_pending = 1;
-    /* In the few instructions of a hook that calls nothing nobody would look: make the next one look. */
+    /* A thread that waits in the scheduler must see it, though the kernel restarts its wait. */
+    uint32_t waits = 0;
+    __atomic_compare_exchange_n(&t->go, &waits, RT_GO_LOOK, false, __ATOMIC_SEQ_CST,
+                                __ATOMIC_SEQ_CST);
+    /* In the few instructions of a hook that calls nothing nobody would look: make the next one
+     * look. */
     if (!t->busy) rt_set_left(t, -1);
 }
 

@@ -1,15 +1,19 @@
-/* Code addresses made small: the table of loaded modules, and the site number of a return address. */
+/* Code addresses made small: the table of loaded modules, and the site number of a return address.
+ */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
+#include <errno.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 struct module {
     uintptr_t lo, hi;
     uint32_t base;
-    bool gone; /* unloaded: its addresses may be another module's now */
+    bool gone;   /* unloaded: its addresses may be another module's now */
     bool hooked; /* linked with the runtime: it has hooks */
 };
 
@@ -18,6 +22,9 @@ static uint32_t modules;
 static uint32_t next_base = 16;
 static struct rt_spin lock;
 static uintptr_t own_lo, own_hi; /* the runtime's own code */
+static struct {
+    uintptr_t lo, hi;
+} libc_code, loader_code; /* the C library and the dynamic loader */
 static unsigned scan_mark[HD_MAX_MODULES], scan_round;
 
 static uint32_t string_add(struct hd_wire_session *s, const char *text) {
@@ -96,6 +103,10 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     *(bool *)first = false;
     if (lo >= hi) return 0;
     if ((uintptr_t)visit >= lo && (uintptr_t)visit < hi) own_lo = lo, own_hi = hi;
+    uintptr_t in_libc = (uintptr_t)REAL(printf);
+    if (in_libc >= lo && in_libc < hi) libc_code.lo = lo, libc_code.hi = hi;
+    if (info->dlpi_addr == getauxval(AT_BASE) && info->dlpi_addr != 0)
+        loader_code.lo = lo, loader_code.hi = hi;
     for (uint32_t i = 0; i < modules; i++) {
         if (module[i].gone || module[i].lo != lo || module[i].hi != hi) continue;
         scan_mark[i] = scan_round;
@@ -178,7 +189,9 @@ RT_NOINLINE uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc) {
     if (__atomic_load_n(&unknown, __ATOMIC_RELAXED) == pc >> 12) return 0;
     t->busy++;
     t->inside++;
+    int saved = errno;
     rt_modules_scan();
+    errno = saved;
     t->inside--;
     t->busy--;
     site = find(t, pc);
@@ -186,6 +199,10 @@ RT_NOINLINE uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc) {
     return site;
 }
 
+bool rt_is_c_library(uintptr_t pc) {
+    return pc - libc_code.lo < libc_code.hi - libc_code.lo ||
+           pc - loader_code.lo < loader_code.hi - loader_code.lo;
+}
 bool rt_is_runtime_code(uintptr_t pc) { return pc >= own_lo && pc < own_hi; }
 
 void rt_modules_unlock(void) { lock.word = 0; }

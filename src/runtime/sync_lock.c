@@ -1,6 +1,7 @@
 /* Locks: mutexes of all kinds, reader-writer locks, spin locks, and their C11 names. Under serial a
- * thread that finds a lock taken is blocked in our scheduler and tries again when it is released; the
- * real object is always taken and released too, so that code outside our view sees the truth. */
+ * thread that finds a lock taken is blocked in our scheduler and tries again when it is released;
+ * the real object is always taken and released too, so that code outside our view sees the truth.
+ */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -20,9 +21,10 @@ static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                       const struct timespec *deadline, uintptr_t pc) {
     int result = REAL(pthread_mutex_trylock)(m);
     if (result != EBUSY) return result;
-    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) return EINVAL;
-    bool outside = rt.mode != HD_SCHED_SERIAL || (m->__data.__kind & MUTEX_SHARED_BIT) ||
-                   errorcheck_own(m, t);
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
+        return EINVAL;
+    bool outside =
+        rt.mode != HD_SCHED_SERIAL || (m->__data.__kind & MUTEX_SHARED_BIT) || errorcheck_own(m, t);
     if (outside) {
         rt_block_enter(t);
         result = deadline == NULL ? REAL(pthread_mutex_lock)(m)
@@ -77,11 +79,11 @@ int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
     return mutex_lock(t, m, 0, NULL, HD_LOCK_BY_WAIT, pc);
 }
 
-#define INTERCEPT(call, body)                                                                    \
-    struct rt_thread *t = rt_enter();                                                            \
-    if (t == NULL) return REAL call;                                                             \
-    int result = body;                                                                           \
-    rt_leave(t);                                                                                 \
+#define INTERCEPT(call, body)         \
+    struct rt_thread *t = rt_enter(); \
+    if (t == NULL) return REAL call;  \
+    int result = body;                \
+    rt_leave(t);                      \
     return result
 
 RT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
@@ -107,11 +109,16 @@ RT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
 
 static int to_c11(int error) {
     switch (error) {
-    case 0: return thrd_success;
-    case EBUSY: return thrd_busy;
-    case ETIMEDOUT: return thrd_timedout;
-    case ENOMEM: return thrd_nomem;
-    default: return thrd_error;
+    case 0:
+        return thrd_success;
+    case EBUSY:
+        return thrd_busy;
+    case ETIMEDOUT:
+        return thrd_timedout;
+    case ENOMEM:
+        return thrd_nomem;
+    default:
+        return thrd_error;
     }
 }
 
@@ -148,7 +155,8 @@ static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
                        const struct timespec *deadline, uintptr_t pc) {
     int result = rwlock_try(l, write);
     if (result != EBUSY) return result;
-    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) return EINVAL;
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
+        return EINVAL;
     if (rt.mode != HD_SCHED_SERIAL || l->__data.__shared) {
         rt_block_enter(t);
         result = rwlock_real(l, write, clock, deadline);

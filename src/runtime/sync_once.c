@@ -1,5 +1,6 @@
-/* One-time initialisation: pthread_once, call_once, and the guards of C++ function-local statics. The
- * initialiser runs as ordinary recorded code; others that come meanwhile wait in our scheduler. */
+/* One-time initialisation: pthread_once, call_once, and the guards of C++ function-local statics.
+ * The initialiser runs as ordinary recorded code; others that come meanwhile wait in our scheduler.
+ */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -95,8 +96,10 @@ RT_EXPORT int __cxa_guard_acquire(int64_t *guard) {
     if (may_block) rt_block_enter(t);
     int mine = REAL(__cxa_guard_acquire)(guard);
     if (may_block) rt_block_leave(t);
-    if (mine) set_running(address, t->number + 1);
-    else rt_emit_sync(t, HD_EV_ATOMIC_READ, GUARD_FLAGS, address, RT_CALLER);
+    if (mine)
+        set_running(address, t->number + 1);
+    else
+        rt_emit_sync(t, HD_EV_ATOMIC_READ, GUARD_FLAGS, address, RT_CALLER);
     rt_leave(t);
     return mine;
 }

@@ -1,6 +1,6 @@
 /* Condition variables, barriers and semaphores. Under serial they are carried out by the scheduler:
- * which signal woke which wait, and who is waiting, is known exactly. Objects shared between processes
- * go to the C library in both modes. */
+ * which signal woke which wait, and who is waiting, is known exactly. Objects shared between
+ * processes go to the C library in both modes. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -72,17 +72,23 @@ static uint64_t last_signal(const pthread_cond_t *c) {
 
 static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                      const struct timespec *deadline, uintptr_t pc) {
-    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) return EINVAL;
+    if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
+        return EINVAL;
     if (serial_here(c)) {
         int result = rt_mutex_release(t, m, pc);
         if (result != 0) return result;
         t->woken = false;
         bool in_time = true;
         /* The signal that ends the wait writes the WAIT event itself, right after its own. */
-        while (!t->woken && in_time && !t->cancelled)
+        /* A signal handler ends it too, as POSIX allows: the thread is off the list while that
+         * runs. */
+        if (!t->cancelled)
             in_time = rt_sched_block(t, HD_WAIT_COND, (uintptr_t)c, deadline, clock, pc);
         bool late = !t->woken && !in_time;
-        if (late) rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
+        if (late)
+            rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
+        else if (!t->woken)
+            rt_emit_sync(t, HD_EV_WAIT, 0, (uintptr_t)c, pc);
         result = rt_mutex_acquire(t, m, pc);
         if (!t->woken) rt_cancel_point(t);
         return late && result == 0 ? ETIMEDOUT : result;
@@ -126,11 +132,11 @@ static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr
     return all ? REAL(pthread_cond_broadcast)(c) : REAL(pthread_cond_signal)(c);
 }
 
-#define INTERCEPT(call, body)                                                                    \
-    struct rt_thread *t = rt_enter();                                                            \
-    if (t == NULL) return REAL call;                                                             \
-    int result = body;                                                                           \
-    rt_leave(t);                                                                                 \
+#define INTERCEPT(call, body)         \
+    struct rt_thread *t = rt_enter(); \
+    if (t == NULL) return REAL call;  \
+    int result = body;                \
+    rt_leave(t);                      \
     return result
 
 RT_EXPORT int pthread_cond_wait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m) {
@@ -158,8 +164,8 @@ static int to_c11(int error) {
 }
 
 RT_EXPORT int cnd_wait(cnd_t *c, mtx_t *m) {
-    INTERCEPT((cnd_wait)(c, m), to_c11(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, 0,
-                                                 NULL, RT_CALLER)));
+    INTERCEPT((cnd_wait)(c, m),
+              to_c11(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, 0, NULL, RT_CALLER)));
 }
 RT_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
                             const struct timespec *restrict deadline) {
@@ -305,9 +311,7 @@ static int sem_down(struct rt_thread *t, sem_t *s, clockid_t clock, const struct
     return 0;
 }
 
-RT_EXPORT int sem_wait(sem_t *s) {
-    INTERCEPT((sem_wait)(s), sem_down(t, s, 0, NULL, RT_CALLER));
-}
+RT_EXPORT int sem_wait(sem_t *s) { INTERCEPT((sem_wait)(s), sem_down(t, s, 0, NULL, RT_CALLER)); }
 RT_EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict deadline) {
     INTERCEPT((sem_timedwait)(s, deadline), sem_down(t, s, CLOCK_REALTIME, deadline, RT_CALLER));
 }
@@ -321,9 +325,7 @@ static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     if (result == 0) rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
     return result;
 }
-RT_EXPORT int sem_trywait(sem_t *s) {
-    INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER));
-}
+RT_EXPORT int sem_trywait(sem_t *s) { INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER)); }
 
 static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     rt_emit_sync(t, HD_EV_POST, 0, (uintptr_t)s, pc);
@@ -331,6 +333,4 @@ static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_SEM, (uintptr_t)s, false);
     return result;
 }
-RT_EXPORT int sem_post(sem_t *s) {
-    INTERCEPT((sem_post)(s), sem_up(t, s, RT_CALLER));
-}
+RT_EXPORT int sem_post(sem_t *s) { INTERCEPT((sem_post)(s), sem_up(t, s, RT_CALLER)); }

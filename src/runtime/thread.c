@@ -126,8 +126,10 @@ void rt_thread_attach_foreign(struct rt_thread *t) {
     attach(t, number);
     remember_handle(t->handle, number);
     pthread_setspecific(end_key, (void *)1);
-    if (rt.mode == HD_SCHED_SERIAL) rt_sched_acquire(t);
-    else rt_sched_begin(t);
+    if (rt.mode == HD_SCHED_SERIAL)
+        rt_sched_acquire(t);
+    else
+        rt_sched_begin(t);
     rt_emit_sync(t, HD_EV_BEGIN, 0, 0, 0);
     t->inside--;
     t->busy--;
@@ -242,10 +244,12 @@ static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_
         status = REAL(pthread_join)(handle, result);
     } else {
         rt_block_enter(t);
-        if (how == JOIN_TRY) status = REAL(pthread_tryjoin_np)(handle, result);
+        if (how == JOIN_TRY)
+            status = REAL(pthread_tryjoin_np)(handle, result);
         else if (how == JOIN_UNTIL)
             status = REAL(pthread_clockjoin_np)(handle, result, clock, deadline);
-        else status = REAL(pthread_join)(handle, result);
+        else
+            status = REAL(pthread_join)(handle, result);
         rt_block_leave(t);
     }
     if (status == 0 && number != UINT32_MAX) {

@@ -1,5 +1,6 @@
-/* The recording parent: see recorder.h. Everything it reads from shared memory may have been scribbled
- * over by the program under test, so lengths and indices are checked as if they came from a file. */
+/* The recording parent: see recorder.h. Everything it reads from shared memory may have been
+ * scribbled over by the program under test, so lengths and indices are checked as if they came from
+ * a file. */
 #define _GNU_SOURCE
 #include "trace/recorder.h"
 
@@ -77,7 +78,8 @@ static bool open_channel(struct recorder *r) {
     r->channel_fd = (int)syscall(SYS_memfd_create, "heddle-channel", 1u /* MFD_CLOEXEC */);
     if (r->channel_fd < 0 || ftruncate(r->channel_fd, sizeof *r->channel) != 0)
         return hd_fail(r->error, HD_ERR_IO, "cannot make shared memory: %s", strerror(errno));
-    r->channel = mmap(NULL, sizeof *r->channel, PROT_READ | PROT_WRITE, MAP_SHARED, r->channel_fd, 0);
+    r->channel =
+        mmap(NULL, sizeof *r->channel, PROT_READ | PROT_WRITE, MAP_SHARED, r->channel_fd, 0);
     if (r->channel == MAP_FAILED) {
         r->channel = NULL;
         return hd_fail(r->error, HD_ERR_IO, "cannot map shared memory: %s", strerror(errno));
@@ -124,12 +126,14 @@ static bool start_child(struct recorder *r, const struct sigaction *old) {
     while (got < 0 && errno == EINTR);
     close(report[0]);
     if (got != sizeof why) return true;
-    while (waitpid(r->child, NULL, 0) < 0 && errno == EINTR) {}
+    while (waitpid(r->child, NULL, 0) < 0 && errno == EINTR) {
+    }
     r->child = -1;
     return hd_fail(r->error, HD_ERR_USAGE, "cannot run %s: %s", r->options->argv[0], strerror(why));
 }
 
-/* ---- sessions --------------------------------------------------------------------------------- */
+/* ---- sessions ---------------------------------------------------------------------------------
+ */
 
 /* app.hdt, then app.1.hdt, app.2.hdt for further processes. */
 static char *session_path(const char *output, unsigned index) {
@@ -204,7 +208,8 @@ static void answer_requests(struct recorder *r) {
     }
 }
 
-/* ---- draining ---------------------------------------------------------------------------------- */
+/* ---- draining ----------------------------------------------------------------------------------
+ */
 
 static void session_failed(struct recorder *r, struct session *s) {
     if (s->writer != NULL) hd_writer_abandon(s->writer);
@@ -220,8 +225,10 @@ static size_t chunk_events(const struct hd_wire_chunk *chunk) {
     size_t low = 0, high = HD_CHUNK_EVENTS;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (__atomic_load_n(&chunk->event[middle].head, __ATOMIC_ACQUIRE) != 0) low = middle + 1;
-        else high = middle;
+        if (__atomic_load_n(&chunk->event[middle].head, __ATOMIC_ACQUIRE) != 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
     return low;
 }
@@ -310,12 +317,12 @@ static bool drain(struct recorder *r, struct session *s, bool all) {
 /* The session's process is gone: what is left in memory is all there will ever be. */
 static void finish_session(struct recorder *r, struct session *s, const int *wait_status) {
     s->done = true;
-    while (drain(r, s, true)) {}
+    while (drain(r, s, true)) {
+    }
     struct hd_wire_session *memory = s->memory;
     struct hd_trace_end *end = &s->recorded->end;
-    *end = (struct hd_trace_end){.whole = true,
-                                 .deadlocked = memory->deadlocked != 0,
-                                 .lost_events = memory->lost_events};
+    *end = (struct hd_trace_end){
+        .whole = true, .deadlocked = memory->deadlocked != 0, .lost_events = memory->lost_events};
     if (wait_status != NULL && WIFEXITED(*wait_status)) {
         end->exited = true;
         end->status = WEXITSTATUS(*wait_status);
@@ -362,7 +369,8 @@ static void wait_for_work(struct recorder *r, unsigned idle) {
     if (live == NULL) {
         uint32_t asked = __atomic_load_n(&r->channel->asked, __ATOMIC_SEQ_CST);
         for (unsigned i = 0; i < HD_CHANNEL_SLOTS; i++)
-            if (__atomic_load_n(&r->channel->slot[i].state, __ATOMIC_SEQ_CST) == HD_SLOT_ASKED) return;
+            if (__atomic_load_n(&r->channel->slot[i].state, __ATOMIC_SEQ_CST) == HD_SLOT_ASKED)
+                return;
         syscall(SYS_futex, &r->channel->asked, FUTEX_WAIT, asked, &wait, NULL, 0);
         return;
     }
@@ -395,9 +403,12 @@ static void serve(struct recorder *r) {
         for (unsigned i = 0; i < r->result->count; i++) {
             struct session *s = &r->session[i];
             if (s->done) continue;
-            if (s->pid == r->child && r->child_done) finish_session(r, s, &r->result->wait_status);
-            else if (s->pid != r->child && process_gone(s)) finish_session(r, s, NULL);
-            else alive = true;
+            if (s->pid == r->child && r->child_done)
+                finish_session(r, s, &r->result->wait_status);
+            else if (s->pid != r->child && process_gone(s))
+                finish_session(r, s, NULL);
+            else
+                alive = true;
         }
         if (!alive) break;
         idle = worked ? 0 : idle + 1;
@@ -407,7 +418,8 @@ static void serve(struct recorder *r) {
             last_flush = now;
             for (unsigned i = 0; i < r->result->count; i++) {
                 struct session *s = &r->session[i];
-                if (s->writer != NULL && !hd_writer_flush(s->writer, r->error)) session_failed(r, s);
+                if (s->writer != NULL && !hd_writer_flush(s->writer, r->error))
+                    session_failed(r, s);
             }
         }
         if (!worked) wait_for_work(r, idle);

@@ -76,13 +76,13 @@ struct hd_wire_event {
     /* an explicit branch of a text trace */                                                     \
     X(BRANCH, "branch", MARK)                                                                    \
     /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                 \
-    X(THREAD, "", BOOK)  /* operand: the events that follow in this stream are this thread's */  \
-    X(STAMP, "", BOOK)   /* operand: global order of what follows in this stream (free) */       \
-    X(EXT, "", BOOK)     /* operand: 48-bit value that belongs to the next event */              \
-    X(COUNT, "", BOOK)   /* operand: hook calls, site: branches; added to the next event's */    \
-    X(PUSH, "", BOOK)    /* function entry: operand = call depth after it, site = return address \
-                            in the caller */                                                     \
-    X(POP, "", BOOK)     /* operand: call depth to return to */
+    X(THREAD, "", BOOK) /* operand: the events that follow in this stream are this thread's */   \
+    X(STAMP, "", BOOK)  /* operand: global order of what follows in this stream (free) */        \
+    X(EXT, "", BOOK)    /* operand: 48-bit value that belongs to the next event */               \
+    X(COUNT, "", BOOK)  /* operand: hook calls, site: branches; added to the next event's */     \
+    X(PUSH, "", BOOK)   /* function entry: operand = call depth after it, site = return address  \
+                           in the caller */                                                      \
+    X(POP, "", BOOK)    /* operand: call depth to return to */
 
 enum hd_event_kind {
     HD_EV_NONE = 0,
@@ -148,7 +148,7 @@ enum hd_slot_state { HD_SLOT_EMPTY = 0, HD_SLOT_CLAIMED, HD_SLOT_ASKED, HD_SLOT_
 struct hd_wire_slot {
     uint32_t state; /* enum hd_slot_state; a futex the asking process waits on */
     int32_t pid;
-    int32_t fd; /* the session's descriptor in that process while it waits */
+    int32_t fd;          /* the session's descriptor in that process while it waits */
     int32_t forked_from; /* pid of the recorded process it was forked from, 0 if exec'ed */
 };
 
@@ -157,8 +157,8 @@ struct hd_wire_options {
     uint32_t scheduler; /* enum hd_scheduler */
     uint32_t policy;    /* enum hd_policy (serial) */
     uint64_t seed;
-    uint32_t quantum; /* hook calls between preemptions (serial) */
-    uint32_t full;    /* record every access */
+    uint32_t quantum;  /* hook calls between preemptions (serial) */
+    uint32_t full;     /* record every access */
     uint32_t children; /* record forked and exec'ed processes too */
     uint32_t watchdog_ms;
 };
@@ -197,11 +197,11 @@ struct hd_wire_chunk {
 };
 
 struct hd_wire_module {
-    uint64_t text_lo, text_hi; /* executable addresses */
-    uint64_t bias;             /* address in memory = bias + address in the file */
+    uint64_t text_lo, text_hi;   /* executable addresses */
+    uint64_t bias;               /* address in memory = bias + address in the file */
     uint64_t image_lo, image_hi; /* all loaded segments */
     uint32_t site_base;
-    uint32_t path; /* offset into strings */
+    uint32_t path;       /* offset into strings */
     uint32_t generation; /* 0; counts up if the same path is loaded again elsewhere */
     uint32_t build_id_length;
     uint8_t build_id[32];
@@ -219,9 +219,9 @@ struct hd_wire_session {
     uint32_t module_count; /* entries below this are complete */
     uint32_t string_bytes;
     uint32_t threads_started;
-    uint32_t ended;   /* 1 when the target said goodbye itself (exit, _exit, exec) */
-    uint32_t parent_gone; /* set by the parent when it stops draining: do not wait for it */
-    uint32_t deadlocked;  /* the serial scheduler found that no thread can go on */
+    uint32_t ended;        /* 1 when the target said goodbye itself (exit, _exit, exec) */
+    uint32_t parent_gone;  /* set by the parent when it stops draining: do not wait for it */
+    uint32_t deadlocked;   /* the serial scheduler found that no thread can go on */
     uint32_t has_branches; /* a coverage hook was called: branch counts mean something */
     uint32_t lost_events;  /* events dropped because the parent was gone */
     uint32_t full_chunks;  /* FULL at this moment */
@@ -241,7 +241,8 @@ static inline size_t hd_wire_session_bytes(uint32_t chunks) {
     return hd_wire_chunks_offset() + (size_t)chunks * HD_CHUNK_BYTES;
 }
 static inline struct hd_wire_chunk *hd_wire_chunk(struct hd_wire_session *s, uint32_t i) {
-    return (struct hd_wire_chunk *)((char *)s + hd_wire_chunks_offset() + (size_t)i * HD_CHUNK_BYTES);
+    return (struct hd_wire_chunk *)((char *)s + hd_wire_chunks_offset() +
+                                    (size_t)i * HD_CHUNK_BYTES);
 }
 
 _Static_assert(sizeof(struct hd_wire_event) == 16, "an event is two words");
