@@ -159,7 +159,8 @@ static bool rank_threads(const struct hd_model *model, uint32_t top, struct hd_s
 static bool count_events(const struct hd_model *model, struct hd_summary *summary) {
     struct hd_bitset sites = {0}, stacks = {0};
     bool done = true;
-    uint64_t recorded = 0; /* hook calls that are events themselves; not all events are hook calls */
+    uint64_t recorded =
+        0; /* hook calls that are events themselves; not all events are hook calls */
     for (uint32_t e = 0; done && e < model->events; e++) {
         summary->kinds[model->kind[e]]++;
         recorded += model->calls[e] > 0;
@@ -175,7 +176,9 @@ static bool count_events(const struct hd_model *model, struct hd_summary *summar
     hd_bitset_free(&sites);
     hd_bitset_free(&stacks);
     uint64_t calls = model->trace->hook_calls;
-    summary->elided = calls > recorded ? calls - recorded : 0;
+    /* A last call that leads to no event, such as exit, is not elided. */
+    bool elides = model->trace->options.full == 0;
+    summary->elided = elides && calls > recorded ? calls - recorded : 0;
     return done;
 }
 
