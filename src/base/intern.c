@@ -27,7 +27,7 @@ struct hd_intern_key hd_intern_key(const char *bytes, size_t length) {
         key.first = (uint8_t)bytes[0] | (uint64_t)(uint8_t)bytes[length / 2] << 8 |
                     (uint64_t)(uint8_t)bytes[length - 1] << 16;
     }
-    uint64_t hash = (key.first ^ length << 56) * 0x9e3779b97f4a7c15ull;
+    uint64_t hash = (key.first ^ (uint64_t)length * ((uint64_t)1 << 56)) * 0x9e3779b97f4a7c15ull;
     hash = (hash ^ hash >> 32 ^ key.second) * 0xd6e8feb86659fd93ull;
     key.hash = hash ^ hash >> 32;
     return key;

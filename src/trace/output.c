@@ -29,7 +29,7 @@ static void flush(struct hd_output *out) {
     out->used = 0;
 }
 
-void hd_output_bytes(struct hd_output *out, const char *bytes, size_t length) {
+void hd_output_slowly(struct hd_output *out, const char *bytes, size_t length) {
     while (length > 0) {
         if (out->used == HD_OUTPUT_BYTES) flush(out);
         size_t part = HD_OUTPUT_BYTES - out->used;
@@ -39,15 +39,6 @@ void hd_output_bytes(struct hd_output *out, const char *bytes, size_t length) {
         bytes += part;
         length -= part;
     }
-}
-
-void hd_output_string(struct hd_output *out, const char *string) {
-    hd_output_bytes(out, string, strlen(string));
-}
-
-void hd_output_char(struct hd_output *out, char c) {
-    if (out->used == HD_OUTPUT_BYTES) flush(out);
-    out->buffer[out->used++] = c;
 }
 
 static void digits(struct hd_output *out, uint64_t number, unsigned base) {

@@ -1,17 +1,27 @@
 /* Reads RapidBin traces: a header of 18 bytes (16-bit number of threads, 32-bit numbers of locks
  * and variables, 64-bit number of events), then a word an event. Things are called T0, L0, V0 by
  * their numbers, sites by their number alone. */
+#include "base/map.h"
 #include "trace/build.h"
 #include "trace/rapidbin_word.h"
 
 #include <stdio.h>
 #include <string.h>
 
+/* Names of one kind of thing, made when its number comes up first. */
+struct naming {
+    const char *prefix;
+    struct hd_intern *names;
+    struct hd_map known; /* number -> index of its name */
+    uint64_t last;       /* asked for, and its index: most are asked for again */
+    uint32_t last_index;
+};
+
 struct reader {
     struct hd_builder *builder;
     const char *path;
     struct hd_error *error;
-    struct hd_intern *threads, *locks, *variables, *sites;
+    struct naming threads, locks, variables, sites;
 };
 
 static uint64_t big_endian(const uint8_t *bytes, unsigned count) {
@@ -28,13 +38,24 @@ bool hd_rapidbin_recognise(const uint8_t *bytes, size_t length) {
            big_endian(bytes + 2, 4) >> 31 == 0 && big_endian(bytes + 6, 4) >> 31 == 0;
 }
 
-/* The number of `prefix` + number; numbers that were seen before are found in a table. */
-static bool name(struct reader *r, struct hd_intern *table, const char *prefix, uint64_t number,
-                 uint32_t *id) {
-    char text[32];
-    int length = snprintf(text, sizeof text, "%s%llu", prefix, (unsigned long long)number);
-    *id = hd_intern(table, text, (size_t)length);
-    return *id != HD_INTERN_NONE || hd_fail(r->error, HD_ERR_MEMORY, "%s: out of memory", r->path);
+static bool out_of_memory(struct reader *r) {
+    return hd_fail(r->error, HD_ERR_MEMORY, "%s: out of memory", r->path);
+}
+
+static bool index_of(struct reader *r, struct naming *naming, uint64_t number, uint32_t *index) {
+    if (number == naming->last) return *index = naming->last_index, true;
+    uint32_t *known = hd_map_slot(&naming->known, number, HD_NONE);
+    if (known == NULL) return out_of_memory(r);
+    if (*known == HD_NONE) {
+        char text[32];
+        int length =
+            snprintf(text, sizeof text, "%s%llu", naming->prefix, (unsigned long long)number);
+        *known = hd_intern(naming->names, text, (size_t)length);
+        if (*known == HD_INTERN_NONE) return out_of_memory(r);
+    }
+    naming->last = number;
+    *index = naming->last_index = *known;
+    return true;
 }
 
 static bool read_word(struct reader *r, uint64_t word, uint64_t number) {
@@ -48,24 +69,24 @@ static bool read_word(struct reader *r, uint64_t word, uint64_t number) {
     uint32_t thread = 0, site = 0, object = 0;
     uint64_t operand = 0;
     unsigned kind = hd_rapidbin_kind[op], flags = 0;
-    if (!name(r, r->threads, "T", word & RAPIDBIN_THREAD_MASK, &thread) ||
-        !name(r, r->sites, "", word >> RAPIDBIN_SITE_SHIFT & RAPIDBIN_SITE_MASK, &site))
+    if (!index_of(r, &r->threads, word & RAPIDBIN_THREAD_MASK, &thread) ||
+        !index_of(r, &r->sites, word >> RAPIDBIN_SITE_SHIFT & RAPIDBIN_SITE_MASK, &site))
         return false;
     switch (hd_kind_class(kind)) {
     case HD_CLASS_ACCESS:
-        if (!name(r, r->variables, "V", decor, &object)) return false;
+        if (!index_of(r, &r->variables, decor, &object)) return false;
         if (object >= (uint32_t)1 << (48 - HD_TEXT_SHIFT))
             return hd_fail(r->error, HD_ERR_LIMIT, "%s: too many variables", r->path);
         operand = (uint64_t)object << HD_TEXT_SHIFT;
         flags = 1;
         break;
     case HD_CLASS_LOCK:
-        if (!name(r, r->locks, "L", decor, &object)) return false;
+        if (!index_of(r, &r->locks, decor, &object)) return false;
         operand = object;
         break;
     case HD_CLASS_THREAD:
         object = thread;
-        if ((kind == HD_EV_FORK || kind == HD_EV_JOIN) && !name(r, r->threads, "T", decor, &object))
+        if ((kind == HD_EV_FORK || kind == HD_EV_JOIN) && !index_of(r, &r->threads, decor, &object))
             return false;
         if (object >= HD_THREAD_LIMIT)
             return hd_fail(r->error, HD_ERR_LIMIT, "%s: event %llu: too many threads", r->path,
@@ -88,36 +109,9 @@ static bool read_word(struct reader *r, uint64_t word, uint64_t number) {
     return true;
 }
 
-bool hd_rapidbin_read(const uint8_t *bytes, size_t length, const char *path,
-                      const struct hd_trace_options *options, struct hd_builder *builder,
-                      struct hd_error *error) {
-    struct hd_trace_memory *memory = builder->memory;
+static void give_names(struct hd_builder *builder) {
     struct hd_trace *trace = builder->trace;
-    struct reader r = {.builder = builder,
-                       .path = path,
-                       .error = error,
-                       .threads = &memory->threads,
-                       .locks = &memory->objects,
-                       .variables = &memory->variables,
-                       .sites = &memory->sites};
-    struct hd_progress *progress = options != NULL ? options->progress : NULL;
-    if (length < RAPIDBIN_HEADER)
-        return hd_fail(error, HD_ERR_FORMAT, "%s: too short for a RapidBin trace", path);
-    uint64_t claimed = big_endian(bytes + 10, 8), there = (length - RAPIDBIN_HEADER) / 8;
-    trace->end.whole = claimed == there && (length - RAPIDBIN_HEADER) % 8 == 0;
-    if (!trace->end.whole)
-        snprintf(trace->end.missing, sizeof trace->end.missing,
-                 "the header promises %llu events, the file has %llu", (unsigned long long)claimed,
-                 (unsigned long long)there);
-    uint64_t events = claimed < there ? claimed : there;
-    if (!hd_build_reserve(builder, events, error)) return false;
-    hd_progress_start(progress, "reading the trace", events);
-    for (uint64_t i = 0; i < events; i++) {
-        if (!read_word(&r, big_endian(bytes + RAPIDBIN_HEADER + i * 8, 8), i)) return false;
-        if (i % 65536 == 0) hd_progress_step(progress, i);
-    }
-    hd_progress_step(progress, events);
-    trace->exact = true;
+    struct hd_trace_memory *memory = builder->memory;
     trace->threads = (uint32_t)memory->threads.name.size;
     trace->thread_names = memory->threads.name.data;
     trace->variables = (uint32_t)memory->variables.name.size;
@@ -126,8 +120,50 @@ bool hd_rapidbin_read(const uint8_t *bytes, size_t length, const char *path,
     trace->object_names = memory->objects.name.data;
     trace->sites = (uint32_t)memory->sites.name.size;
     trace->site_names = memory->sites.name.data;
+}
+
+static bool read_words(struct reader *r, const uint8_t *bytes, uint64_t events,
+                       struct hd_progress *progress) {
+    if (!hd_build_reserve(r->builder, events, r->error)) return false;
+    hd_progress_start(progress, "reading the trace", events);
+    for (uint64_t i = 0; i < events; i++) {
+        if (!read_word(r, big_endian(bytes + i * 8, 8), i)) return false;
+        if (i % 65536 == 0) hd_progress_step(progress, i);
+    }
+    hd_progress_step(progress, events);
+    return true;
+}
+
+bool hd_rapidbin_read(const uint8_t *bytes, size_t length, const char *path,
+                      const struct hd_trace_options *options, struct hd_builder *builder,
+                      struct hd_error *error) {
+    struct hd_trace_memory *memory = builder->memory;
+    struct hd_trace *trace = builder->trace;
+    struct reader r = {.builder = builder,
+                       .path = path,
+                       .error = error,
+                       .threads = {"T", &memory->threads, .last = UINT64_MAX},
+                       .locks = {"L", &memory->objects, .last = UINT64_MAX},
+                       .variables = {"V", &memory->variables, .last = UINT64_MAX},
+                       .sites = {"", &memory->sites, .last = UINT64_MAX}};
+    if (length < RAPIDBIN_HEADER)
+        return hd_fail(error, HD_ERR_FORMAT, "%s: too short for a RapidBin trace", path);
+    uint64_t claimed = big_endian(bytes + 10, 8), there = (length - RAPIDBIN_HEADER) / 8;
+    trace->end.whole = claimed == there && (length - RAPIDBIN_HEADER) % 8 == 0;
+    if (!trace->end.whole)
+        snprintf(trace->end.missing, sizeof trace->end.missing,
+                 "the header promises %llu events, the file has %llu", (unsigned long long)claimed,
+                 (unsigned long long)there);
+    bool good = read_words(&r, bytes + RAPIDBIN_HEADER, claimed < there ? claimed : there,
+                           options != NULL ? options->progress : NULL);
+    hd_map_free(&r.threads.known);
+    hd_map_free(&r.locks.known);
+    hd_map_free(&r.variables.known);
+    hd_map_free(&r.sites.known);
+    trace->exact = true;
     trace->file_bytes = length;
     trace->stored_bytes = length - RAPIDBIN_HEADER;
     trace->raw_events = trace->hook_calls = trace->events;
-    return true;
+    give_names(builder);
+    return good;
 }

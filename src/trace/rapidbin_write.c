@@ -87,8 +87,11 @@ static bool decor_of(struct writer *w, uint32_t event, uint64_t *decor) {
     *decor = 0;
     switch (hd_kind_class(trace->kind[event])) {
     case HD_CLASS_ACCESS:
-        if (w->variables.by_name) name = trace->variable_names[operand >> HD_TEXT_SHIFT];
-        return number_of(w, &w->variables, name, "V", hd_regions_find(&w->regions, operand), decor);
+        if (w->variables.by_name)
+            name = trace->variable_names[operand >> HD_TEXT_SHIFT];
+        else
+            operand = hd_regions_find(&w->regions, operand, hd_trace_size(trace, event));
+        return number_of(w, &w->variables, name, "V", operand, decor);
     case HD_CLASS_LOCK:
         if (w->locks.by_name) name = trace->object_names[operand];
         return number_of(w, &w->locks, name, "L", operand, decor);
@@ -108,7 +111,7 @@ static int operation_of(unsigned kind) {
 }
 
 static bool event_word(struct writer *w, uint32_t event, int op, uint64_t *word) {
-    uint64_t thread, decor, site;
+    uint64_t thread = 0, decor = 0, site = 0;
     uint32_t number = w->trace->site[event];
     const char *site_name = w->sites.by_name ? w->trace->site_names[number] : NULL;
     if (!thread_number(w, w->trace->thread[event], &thread) || !decor_of(w, event, &decor) ||

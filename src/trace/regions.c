@@ -1,6 +1,5 @@
 /* Memory regions of a trace: see regions.h. */
 #include "trace/regions.h"
-#include "base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,37 +36,22 @@ static int by_start(const void *a, const void *b) {
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-static bool add_range(struct hd_regions *regions, struct hd_map *seen, uint64_t start,
-                      uint64_t size) {
-    if (size < 256 && start >> 56 == 0) {
-        uint32_t count = seen->count;
-        if (hd_map_slot(seen, start << 8 | size, 0) == NULL) return false;
-        if (seen->count == count) return true;
+static bool is_small(uint64_t start, uint64_t size) { return size < 256 && start >> 56 == 0; }
+
+static bool add_range(struct hd_regions *regions, uint64_t start, uint64_t size) {
+    if (is_small(start, size)) {
+        uint32_t count = regions->small.count;
+        if (hd_map_slot(&regions->small, start << 8 | size, 0) == NULL) return false;
+        if (regions->small.count == count) return true;
     }
     uint64_t end;
     if (__builtin_add_overflow(start, size, &end)) end = UINT64_MAX;
     return hd_vector_push(&regions->region, ((struct hd_region){start, end}));
 }
 
-bool hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks,
-                      struct hd_error *error) {
-    memset(regions, 0, sizeof *regions);
-    struct hd_map seen = {0};
-    bool good = true;
-    for (uint32_t e = 0; good && e < trace->events; e++) {
-        uint64_t start, size;
-        if (!hd_event_range(trace, e, &start, &size)) continue;
-        if (!blocks && hd_kind_class(trace->kind[e]) == HD_CLASS_MEMORY) continue;
-        good = add_range(regions, &seen, start, size);
-    }
-    hd_map_free(&seen);
-    if (!good) {
-        hd_regions_free(regions);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory while sorting the memory of a trace");
-    }
-    if (regions->region.size == 0) return true;
-    qsort(regions->region.data, regions->region.size, sizeof *regions->region.data, by_start);
+static void join_overlapping(struct hd_regions *regions) {
     size_t last = 0;
+    qsort(regions->region.data, regions->region.size, sizeof *regions->region.data, by_start);
     for (size_t i = 1; i < regions->region.size; i++) {
         struct hd_region next = regions->region.data[i], *current = &regions->region.data[last];
         if (next.start >= current->end)
@@ -76,10 +60,9 @@ bool hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, 
             current->end = next.end;
     }
     regions->region.size = last + 1;
-    return true;
 }
 
-uint32_t hd_regions_find(const struct hd_regions *regions, uint64_t address) {
+static uint32_t search(const struct hd_regions *regions, uint64_t address) {
     uint32_t low = 0, high = (uint32_t)regions->region.size;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -91,4 +74,38 @@ uint32_t hd_regions_find(const struct hd_regions *regions, uint64_t address) {
     return low;
 }
 
-void hd_regions_free(struct hd_regions *regions) { hd_vector_free(&regions->region); }
+bool hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks,
+                      struct hd_error *error) {
+    memset(regions, 0, sizeof *regions);
+    bool good = true;
+    for (uint32_t e = 0; good && e < trace->events; e++) {
+        uint64_t start, size;
+        if (!hd_event_range(trace, e, &start, &size)) continue;
+        if (!blocks && hd_kind_class(trace->kind[e]) == HD_CLASS_MEMORY) continue;
+        good = add_range(regions, start, size);
+    }
+    if (!good) {
+        hd_regions_free(regions);
+        return hd_fail(error, HD_ERR_MEMORY, "out of memory while sorting the memory of a trace");
+    }
+    if (regions->region.size == 0) return true;
+    join_overlapping(regions);
+    for (uint32_t i = 0; regions->small.count > 0 && i <= regions->small.mask; i++) {
+        struct hd_map_entry *entry = &regions->small.entry[i];
+        if (entry->used) entry->value = search(regions, entry->key >> 8);
+    }
+    return true;
+}
+
+uint32_t hd_regions_find(const struct hd_regions *regions, uint64_t start, uint64_t size) {
+    if (is_small(start, size)) {
+        uint32_t known = hd_map_get(&regions->small, start << 8 | size, HD_NONE);
+        if (known != HD_NONE) return known;
+    }
+    return search(regions, start);
+}
+
+void hd_regions_free(struct hd_regions *regions) {
+    hd_vector_free(&regions->region);
+    hd_map_free(&regions->small);
+}

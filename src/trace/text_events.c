@@ -32,6 +32,7 @@ static bool out_of_memory(struct hd_text_reader *r) {
 
 static bool intern_keyed(struct hd_text_reader *r, struct hd_intern *table, struct words words,
                          struct hd_intern_key key, uint32_t *id) {
+    *id = 0;
     if (words.length >= HD_NAME_LIMIT)
         return fail_line(r, "a name of %zu bytes; %d are the most", words.length,
                          HD_NAME_LIMIT - 1);

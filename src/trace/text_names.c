@@ -45,7 +45,7 @@ static const char *claim(struct hd_text_naming *n, unsigned space, const char *w
                          uint64_t meaning) {
     char *base = cleaned(&n->arena, wanted[0] != '\0' ? wanted : "_");
     if (base == NULL) return NULL;
-    size_t length = strlen(base);
+    size_t length = strlen(base) + 1;
     char *key = hd_arena_alloc(&n->arena, length + sizeof meaning);
     if (key == NULL) return NULL;
     memcpy(key, base, length);
@@ -157,7 +157,12 @@ static bool make_pieces(struct hd_text_naming *n, struct hd_error *error) {
         }
         return true;
     }
-    return hd_regions_build(&n->regions, n->trace, true, error);
+    if (!hd_regions_build(&n->regions, n->trace, true, error)) return false;
+    size_t regions = n->regions.region.size;
+    n->first_piece = malloc((regions + 1) * sizeof *n->first_piece);
+    if (n->first_piece == NULL) return false;
+    for (size_t i = 0; i < regions; i++) n->first_piece[i] = HD_NONE;
+    return true;
 }
 
 static const struct hd_named_piece *new_piece(struct hd_text_naming *n, uint32_t event,
@@ -181,18 +186,21 @@ static const struct hd_named_piece *new_piece(struct hd_text_naming *n, uint32_t
 }
 
 const struct hd_named_piece *hd_naming_memory(struct hd_text_naming *n, uint32_t event,
-                                              uint64_t address, uint64_t *start, uint64_t *left) {
+                                              uint64_t address, uint64_t size, uint64_t *start,
+                                              uint64_t *left) {
     if (has_names(n->trace)) {
         *start = address & ~(HD_TEXT_SPAN - 1);
         *left = *start + HD_TEXT_SPAN - address;
         return &n->piece.data[address >> HD_TEXT_SHIFT];
     }
-    const struct hd_region *region = &n->regions.region.data[hd_regions_find(&n->regions, address)];
+    uint32_t number = hd_regions_find(&n->regions, address, size);
+    const struct hd_region *region = &n->regions.region.data[number];
     *start = region->start + ((address - region->start) & ~(HD_TEXT_SPAN - 1));
     uint64_t bytes = region->end - *start;
     if (bytes > HD_TEXT_SPAN) bytes = HD_TEXT_SPAN;
     *left = *start + bytes - address;
-    uint32_t *known = hd_map_slot(&n->piece_at, *start, HD_NONE);
+    uint32_t *known = *start == region->start ? &n->first_piece[number]
+                                              : hd_map_slot(&n->piece_at, *start, HD_NONE);
     if (known == NULL) return NULL;
     if (*known != HD_NONE) return &n->piece.data[*known];
     *known = (uint32_t)n->piece.size;
@@ -222,6 +230,7 @@ void hd_naming_free(struct hd_text_naming *n) {
     }
     hd_regions_free(&n->regions);
     hd_map_free(&n->piece_at);
+    free(n->first_piece);
     hd_vector_free(&n->piece);
     for (unsigned i = 0; i < HD_NAME_CLASSES; i++) hd_map_free(&n->object[i]);
     hd_vector_free(&n->object_name);

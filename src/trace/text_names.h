@@ -34,7 +34,8 @@ struct hd_text_naming {
     struct hd_intern claim[2];     /* wanted name and what for */
     HD_VECTOR(const char *) claimed[2];
     struct hd_regions regions;
-    struct hd_map piece_at; /* first byte -> index into piece */
+    uint32_t *first_piece;  /* per region: index into piece of its first 16 MB, HD_NONE */
+    struct hd_map piece_at; /* first byte -> index into piece, of what follows those */
     HD_VECTOR(struct hd_named_piece) piece;
     struct hd_map object[HD_NAME_CLASSES]; /* address -> index into object_name */
     HD_VECTOR(const char *) object_name;
@@ -56,6 +57,7 @@ const char *hd_naming_object(struct hd_text_naming *naming, uint32_t event,
 /* The piece that holds an address, with its first byte and how many bytes from the address on are
  * in it. */
 const struct hd_named_piece *hd_naming_memory(struct hd_text_naming *naming, uint32_t event,
-                                              uint64_t address, uint64_t *start, uint64_t *left);
+                                              uint64_t address, uint64_t size, uint64_t *start,
+                                              uint64_t *left);
 
 #endif

@@ -35,58 +35,64 @@ static uint32_t meant_thread(struct hd_text_reader *r, uint32_t thread) {
     return meant != HD_INTERN_NONE && r->thread.data[meant].has_lines ? meant : HD_NONE;
 }
 
+/* Renumbers threads in the order of first mention, under whichever name. meant[i] is the thread
+ * that name i means, HD_NONE if itself. */
+static bool renumber_threads(struct hd_text_reader *r, const uint32_t *meant) {
+    struct hd_trace *trace = r->builder->trace;
+    const struct hd_intern *table = &r->builder->memory->threads;
+    uint32_t *number = r->thread_number, count = trace->threads, kept = 0;
+    char **names = hd_arena_zalloc(&r->builder->memory->arena, count, sizeof *names);
+    if (names == NULL) return out_of_memory(r);
+    for (uint32_t i = 0; i < count; i++) number[i] = HD_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t thread = meant[i] != HD_NONE ? meant[i] : i;
+        if (number[thread] == HD_NONE) {
+            names[kept] = table->name.data[thread];
+            number[thread] = kept++;
+        }
+        number[i] = number[thread];
+    }
+    for (uint32_t e = 0; e < trace->events; e++) {
+        trace->thread[e] = (uint16_t)number[trace->thread[e]];
+        if (trace->kind[e] >= HD_EV_FORK && trace->kind[e] <= HD_EV_END)
+            trace->operand[e] = number[trace->operand[e]];
+    }
+    trace->threads = kept;
+    trace->thread_names = names;
+    return true;
+}
+
 static bool settle_threads(struct hd_text_reader *r) {
     struct hd_trace *trace = r->builder->trace;
-    struct hd_intern *table = &r->builder->memory->threads;
-    uint32_t count = (uint32_t)r->thread.size, meant_count = 0, kept = 0;
+    const struct hd_intern *table = &r->builder->memory->threads;
+    uint32_t count = (uint32_t)r->thread.size, others = 0;
+    const char *example = NULL;
     trace->threads = count;
     trace->thread_names = table->name.data;
-    uint32_t *meant = malloc((size_t)count * sizeof *meant + 1);
-    uint32_t *number = r->thread_number = malloc((size_t)count * sizeof *number + 1);
-    if (meant == NULL || number == NULL) {
+    uint32_t *meant = calloc((size_t)count + 1, sizeof *meant);
+    r->thread_number = calloc((size_t)count + 1, sizeof *r->thread_number);
+    if (meant == NULL || r->thread_number == NULL) {
         free(meant);
         return out_of_memory(r);
     }
-    uint32_t example = HD_NONE;
     for (uint32_t i = 0; i < count; i++) {
-        number[i] = i;
+        r->thread_number[i] = i;
         meant[i] = meant_thread(r, i);
         if (meant[i] == HD_NONE) continue;
-        meant_count++;
-        if (example == HD_NONE) example = i;
+        if (example == NULL)
+            example = table->name.data[i];
+        else
+            others++;
     }
     bool good = true;
-    if (meant_count > 0) {
-        const char *name = table->name.data[example];
-        good =
-            meant_count == 1
-                ? hd_build_warn(r->builder, r->error,
-                                "%s: no thread %s, but T%s is one: fork and join of %s are taken "
-                                "to mean it",
-                                r->path, name, name, name)
-                : hd_build_warn(r->builder, r->error,
-                                "%s: no thread %s, but T%s is one: fork and join of %s are taken "
-                                "to mean it (and %u more like it)",
-                                r->path, name, name, name, meant_count - 1);
-        char **names = hd_arena_zalloc(&r->builder->memory->arena, count, sizeof *names);
-        if (names == NULL) good = out_of_memory(r);
-        /* numbers are given in the order of first mention, under whichever name */
-        for (uint32_t i = 0; i < count; i++) number[i] = HD_NONE;
-        for (uint32_t i = 0; good && i < count; i++) {
-            uint32_t thread = meant[i] != HD_NONE ? meant[i] : i;
-            if (number[thread] == HD_NONE) {
-                names[kept] = table->name.data[thread];
-                number[thread] = kept++;
-            }
-            number[i] = number[thread];
-        }
-        for (uint32_t e = 0; good && e < trace->events; e++) {
-            trace->thread[e] = (uint16_t)number[trace->thread[e]];
-            if (trace->kind[e] >= HD_EV_FORK && trace->kind[e] <= HD_EV_END)
-                trace->operand[e] = number[trace->operand[e]];
-        }
-        trace->threads = kept;
-        trace->thread_names = names;
+    if (example != NULL) {
+        char more[48] = "";
+        if (others > 0) snprintf(more, sizeof more, " (and %u more like it)", others);
+        good = hd_build_warn(r->builder, r->error,
+                             "%s: no thread %.50s, but T%.50s is one: fork and join of %.50s are "
+                             "taken to mean it%s",
+                             r->path, example, example, example, more) &&
+               renumber_threads(r, meant);
     }
     free(meant);
     return good;

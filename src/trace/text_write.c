@@ -99,7 +99,7 @@ static bool memory_line(struct writer *w, uint32_t event, const char *op, uint64
                         uint64_t size, uint64_t *taken) {
     uint64_t start, left;
     const struct hd_named_piece *piece =
-        hd_naming_memory(&w->naming, event, address, &start, &left);
+        hd_naming_memory(&w->naming, event, address, size, &start, &left);
     if (piece == NULL) return out_of_memory(w);
     *taken = size < left ? size : left;
     uint64_t offset = address - start + piece->offset;

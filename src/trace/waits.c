@@ -51,7 +51,7 @@ static bool drop_impossible(struct placement *p) {
     struct hd_trace *trace = p->trace;
     struct neighbours {
         uint32_t before, after;
-    } *near = malloc(p->move.size * sizeof *near);
+    } *near = calloc(p->move.size, sizeof *near);
     uint32_t *last = malloc((size_t)trace->threads * sizeof *last);
     uint32_t *open =
         malloc((size_t)trace->threads * sizeof *open); /* move that wants its `after` */
@@ -86,7 +86,7 @@ static bool drop_impossible(struct placement *p) {
 static bool make_order(struct placement *p) {
     struct hd_trace *trace = p->trace;
     qsort(p->move.data, p->move.size, sizeof *p->move.data, by_signal);
-    p->order = malloc((size_t)trace->events * sizeof *p->order);
+    p->order = calloc(trace->events, sizeof *p->order);
     uint8_t *moved = calloc(trace->events, 1);
     if (p->order == NULL || moved == NULL) {
         free(moved);
