@@ -47,8 +47,8 @@ static void free_recording(void **unused) {
     assert_int_equal(trace.modules, 1);
     assert_string_equal(trace.module[0].path, "/usr/bin/app");
     assert_int_equal(trace.module[0].build_id[1], 0xcd);
-    assert_int_equal(trace.events, 38);
-    assert_int_equal(trace.hook_calls, 38 + 70000);
+    assert_int_equal(trace.events, 37);
+    assert_int_equal(trace.hook_calls, 37 + 70000);
     assert_int_equal(trace.stack_site[trace.stack[0]], 20);
     assert_int_equal(trace.stack[trace.events - 1], 0);
     assert_int_equal(hd_trace_size(&trace, trace.events - 1), 64);
