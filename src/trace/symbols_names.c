@@ -71,7 +71,7 @@ static const char *variable(void *context, uint32_t event, uint64_t address, uin
     const struct hd_trace *trace = names->trace;
     bool object = is_about_object(trace, event);
     *offset = 0;
-    uint32_t index = names->regions.region.size ? hd_regions_find(&names->regions, address) : 0;
+    uint32_t index = names->regions.region.size ? hd_regions_find(&names->regions, address, 1) : 0;
     const struct hd_region *region =
         index < names->regions.region.size ? &names->regions.region.data[index] : NULL;
     if (!region || address < region->start || address >= region->end)
