@@ -419,6 +419,14 @@ static void rapidbin_numbers_other_names(void **unused) {
     free(file.data);
     hd_trace_free(&back);
     hd_trace_free(&trace);
+    /* two parts of V1 cannot both be V1 */
+    trace = good_text("T0|w(V1:4)|1\nT0|w(V1+8:4)|1\n");
+    file = rapidbin_of(&trace, 0);
+    assert_true(hd_trace_read(file.data, file.size, "file", NULL, &back, &error));
+    assert_int_not_equal(back.operand[0], back.operand[1]);
+    free(file.data);
+    hd_trace_free(&back);
+    hd_trace_free(&trace);
 }
 
 static void rapidbin_has_limits(void **unused) {

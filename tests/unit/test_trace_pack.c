@@ -1,7 +1,7 @@
 /* Packing of wire events: whatever goes in comes out; what is no packed chunk is refused. */
 #include "trace_help.h"
 
-#include "trace/pack.h"
+#include "trace/pack_state.h"
 
 struct fixture {
     struct hd_packer *packer;
@@ -150,6 +150,38 @@ static void chunks_do_not_depend_on_each_other(void **state) {
     free(copy);
 }
 
+/* One token and what it asks for, all other columns empty. */
+static bool unpack_one(struct fixture *f, uint8_t token, unsigned column, const uint8_t *body,
+                       size_t length) {
+    uint8_t bytes[COLUMNS + 16] = {0}; /* every column begins with "not compressed" */
+    size_t at = 0;
+    bytes[at + 1] = token;
+    at += 2;
+    for (unsigned i = 1; i < COLUMNS; i++) {
+        at++;
+        bool this_one = i == column || (i == column + 1 && column == COLUMN_SHAPE_LOW);
+        if (!this_one) continue;
+        memcpy(bytes + at, body, length);
+        at += length;
+    }
+    return hd_unpack(f->unpacker, bytes, at, f->back, 1);
+}
+
+static void tokens_that_refer_to_nothing_are_refused(void **state) {
+    struct fixture *f = *state;
+    static const uint8_t new_shape[NEW_SHAPE_BYTES] = {HD_EV_READ, 4, 1}, number[] = {1};
+    assert_true(unpack_one(f, SHAPE_NEW, COLUMN_NEW, new_shape, sizeof new_shape));
+    assert_int_equal(hd_wire_kind(f->back[0].head), HD_EV_READ);
+    assert_int_equal(hd_wire_site(f->back[0].tail), 1);
+    assert_false(unpack_one(f, SHAPE_NEXT, COLUMNS, NULL, 0));   /* nothing was before */
+    assert_false(unpack_one(f, SHAPE_SECOND, COLUMNS, NULL, 0)); /* nor before that */
+    assert_false(unpack_one(f, SHAPE_KNOWN, COLUMN_SHAPE_LOW, number, 1));
+    assert_false(unpack_one(f, SHAPE_KNOWN, COLUMN_SHAPE_LOW, (const uint8_t[]){0}, 1));
+    assert_false(unpack_one(f, SHAPE_NEW | TOKEN_UNUSED, COLUMN_NEW, new_shape, sizeof new_shape));
+    assert_false(unpack_one(f, SHAPE_NEW | OPERAND_WAYS << TOKEN_OPERAND_SHIFT, COLUMN_NEW,
+                            new_shape, sizeof new_shape));
+}
+
 static void what_is_no_chunk_is_refused(void **state) {
     struct fixture *f = *state;
     uint64_t address = 0;
@@ -187,6 +219,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_chunk_full_of_different_shapes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(regular_loops_pack_well, set_up, tear_down),
         cmocka_unit_test_setup_teardown(chunks_do_not_depend_on_each_other, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tokens_that_refer_to_nothing_are_refused, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_chunk_is_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
