@@ -1,6 +1,6 @@
-/* A trace in memory, as read from a binary (.hdt), text (STD) or RapidBin file: columns of events in
- * one total order, with bookkeeping events folded in (threads, order, counts, call stacks). It says
- * what happened and judges nothing; src/model/ makes an execution of it. */
+/* A trace in memory, as read from a binary (.hdt), text (STD) or RapidBin file: columns of events
+ * in one total order, with bookkeeping events folded in (threads, order, counts, call stacks). It
+ * says what happened and judges nothing; src/model/ makes an execution of it. */
 #ifndef HEDDLE_TRACE_TRACE_H
 #define HEDDLE_TRACE_TRACE_H
 
@@ -58,9 +58,10 @@ struct hd_trace {
     uint32_t *stack_site; /* call site of the innermost frame */
     uint32_t modules;
     struct hd_trace_module *module;
-    /* Text and RapidBin traces: threads, objects and sites have names instead of addresses. A memory
-     * operand is a made-up address, index into variable_names << HD_TEXT_SHIFT plus an offset; a
-     * lock, condition variable, barrier or semaphore operand is an index into object_names. */
+    /* Text and RapidBin traces: threads, objects and sites have names instead of addresses. A
+     * memory operand is a made-up address, index into variable_names << HD_TEXT_SHIFT plus an
+     * offset; a lock, condition variable, barrier or semaphore operand is an index into
+     * object_names. */
     char **thread_names;
     uint32_t variables;
     char **variable_names;
@@ -75,11 +76,11 @@ struct hd_trace {
     bool has_branches;
     bool exact; /* total order is the order memory saw: serial, or text */
     struct hd_trace_end end;
-    uint64_t file_bytes;    /* size of the file */
-    uint64_t stored_bytes;  /* of its event chunks */
-    uint64_t raw_events;    /* wire events stored, bookkeeping included */
-    uint64_t hook_calls;    /* memory and synchronisation hooks the program ran */
-    uint32_t warnings;      /* lines a reader of this trace should see once */
+    uint64_t file_bytes;   /* size of the file */
+    uint64_t stored_bytes; /* of its event chunks */
+    uint64_t raw_events;   /* wire events stored, bookkeeping included */
+    uint64_t hook_calls;   /* memory and synchronisation hooks the program ran */
+    uint32_t warnings;     /* lines a reader of this trace should see once */
     char **warning;
     void *memory; /* owner of everything above */
 };
@@ -92,17 +93,17 @@ struct hd_trace_options {
     struct hd_progress *progress; /* may be NULL */
 };
 
-/* Reads a trace of any format (told by its content; "-" is standard input). A damaged binary trace is
- * read up to its last good chunk: true, with end.whole false. On failure *error says why and *trace
- * needs no freeing. */
-bool hd_trace_load(const char *path, const struct hd_trace_options *options,
-                   struct hd_trace *trace, struct hd_error *error);
+/* Reads a trace of any format (told by its content; "-" is standard input). A damaged binary trace
+ * is read up to its last good chunk: true, with end.whole false. On failure *error says why and
+ * *trace needs no freeing. */
+bool hd_trace_load(const char *path, const struct hd_trace_options *options, struct hd_trace *trace,
+                   struct hd_error *error);
 /* The same for a file that is in memory; `name` is for messages. Keeps no pointer into it. */
 bool hd_trace_read(const void *bytes, size_t length, const char *name,
                    const struct hd_trace_options *options, struct hd_trace *trace,
                    struct hd_error *error);
-/* The event, extra and call tree columns are each a malloc of their own: whoever is done with one may
- * free it early and set it to NULL. */
+/* The event, extra and call tree columns are each a malloc of their own: whoever is done with one
+ * may free it early and set it to NULL. */
 void hd_trace_free(struct hd_trace *trace);
 
 /* The EXT value of an event, or `missing`. Sequential readers keep a cursor of their own. */
@@ -114,8 +115,17 @@ uint64_t hd_trace_size(const struct hd_trace *trace, uint32_t event);
 
 const char *hd_kind_name(enum hd_event_kind kind); /* "READ" */
 const char *hd_kind_text(enum hd_event_kind kind); /* "r"; "" if the text format has no such line */
-enum hd_event_class { HD_CLASS_NONE, HD_CLASS_ACCESS, HD_CLASS_ATOMIC, HD_CLASS_LOCK, HD_CLASS_SYNC,
-                      HD_CLASS_THREAD, HD_CLASS_MEMORY, HD_CLASS_MARK, HD_CLASS_BOOK };
+enum hd_event_class {
+    HD_CLASS_NONE,
+    HD_CLASS_ACCESS,
+    HD_CLASS_ATOMIC,
+    HD_CLASS_LOCK,
+    HD_CLASS_SYNC,
+    HD_CLASS_THREAD,
+    HD_CLASS_MEMORY,
+    HD_CLASS_MARK,
+    HD_CLASS_BOOK
+};
 enum hd_event_class hd_kind_class(enum hd_event_kind kind);
 
 /* ---- writing binary traces ---------------------------------------------------------------- */
@@ -138,8 +148,8 @@ bool hd_writer_module(struct hd_writer *writer, const struct hd_trace_module *mo
 /* Writes what is pending to the file (called now and then, so that little is lost if the recorder
  * itself is killed). */
 bool hd_writer_flush(struct hd_writer *writer, struct hd_error *error);
-/* Writes the closing chunk, closes and frees. end->whole is not looked at: the trace is whole unless
- * end->missing says something. */
+/* Writes the closing chunk, closes and frees. end->whole is not looked at: the trace is whole
+ * unless end->missing says something. */
 bool hd_writer_finish(struct hd_writer *writer, const struct hd_trace_end *end, bool has_branches,
                       struct hd_error *error);
 /* Closes and frees without the closing chunk. */
