@@ -1,0 +1,366 @@
+/* Executes a witness step by step on a state of its own: how far each thread is, who holds each
+ * lock, the last write of each location. It decides nothing and knows no graph; what it does not
+ * see happen by the rules of DESIGN section 5, it rejects. */
+#include "predict/checker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct lock_state {
+    uint32_t writer;  /* write section taken last, HD_NONE */
+    uint32_t readers; /* read sections taken since, a list through next_reader, HD_NONE */
+};
+
+struct run {
+    const struct hd_model *model;
+    enum hd_reading reading;
+    const struct hd_query *query;
+    struct hd_error *error;
+    uint32_t *position;   /* per thread: events executed */
+    uint32_t *beyond;     /* per thread: one more than the last event executed, 0 if none was */
+    uint32_t *last_write; /* per location: event + 1, 0 if it has its initial value */
+    uint32_t *expected;   /* the same in the trace, for the read at hand, where it saw several */
+    struct lock_state *lock;
+    uint32_t *next_reader; /* per section */
+};
+
+/* ---- complaints ---------------------------------------------------------------------------- */
+
+struct event_name {
+    char text[128];
+};
+
+static struct event_name name(const struct run *run, uint32_t event) {
+    struct event_name out;
+    const struct hd_model *model = run->model;
+    if (event >= model->events) {
+        snprintf(out.text, sizeof out.text, "event %u", event);
+        return out;
+    }
+    const char *operation = hd_kind_text(model->kind[event]);
+    uint32_t thread = model->thread[event];
+    if (*operation == '\0') operation = hd_kind_name(model->kind[event]);
+    if (model->trace->thread_names != NULL)
+        snprintf(out.text, sizeof out.text, "event %u (%s by %.60s)", event, operation,
+                 model->trace->thread_names[thread]);
+    else
+        snprintf(out.text, sizeof out.text, "event %u (%s by T%u)", event, operation, thread);
+    return out;
+}
+
+#define reject(run, event, rule, format, ...)                                \
+    hd_fail((run)->error, HD_ERR_FORMAT, "%s breaks rule " rule ": " format, \
+            name(run, event).text, __VA_ARGS__)
+
+/* ---- state ---------------------------------------------------------------------------------- */
+
+static bool executed(const struct run *run, uint32_t event) {
+    return event < run->beyond[run->model->thread[event]];
+}
+
+/* The event that a thread would execute next, HD_NONE at its end. */
+static uint32_t next_of(const struct run *run, uint32_t thread) {
+    const uint32_t *start = run->model->thread_start + thread;
+    uint32_t at = start[0] + run->position[thread];
+    return at < start[1] ? run->model->thread_event[at] : HD_NONE;
+}
+
+static bool is_open(const struct run *run, uint32_t section) {
+    const struct hd_section *each = &run->model->section[section];
+    return executed(run, each->acquire) &&
+           (each->release == HD_NONE || !executed(run, each->release));
+}
+
+/* ---- rules of a step ------------------------------------------------------------------------ */
+
+static bool check_must_order(const struct run *run, uint32_t event) {
+    const uint32_t *edges;
+    uint32_t count = hd_model_edges_into(run->model, event, &edges);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t from = run->model->edge[edges[i]].from;
+        if (!executed(run, from))
+            return reject(run, event, "must-order", "%s has to come before it",
+                          name(run, from).text);
+    }
+    return true;
+}
+
+/* Takes the lock, if the event is the acquire of a section and not a re-entrant one. */
+static bool check_lock(struct run *run, uint32_t event) {
+    const struct hd_model *model = run->model;
+    uint32_t section = model->event_section[event];
+    if (section == HD_NONE || model->section[section].acquire != event) return true;
+    bool read_mode = model->section[section].read_mode;
+    uint16_t thread = model->section[section].thread;
+    struct lock_state *lock = &run->lock[model->section[section].lock];
+    uint32_t holder = lock->writer;
+    if (holder != HD_NONE && model->section[holder].thread != thread && is_open(run, holder))
+        return reject(run, event, "lock", "the section of %s is open",
+                      name(run, model->section[holder].acquire).text);
+    if (read_mode) {
+        run->next_reader[section] = lock->readers;
+        lock->readers = section;
+        return true;
+    }
+    uint32_t own = HD_NONE;
+    for (uint32_t each = lock->readers; each != HD_NONE; each = run->next_reader[each]) {
+        if (!is_open(run, each)) continue;
+        if (model->section[each].thread != thread)
+            return reject(run, event, "lock", "the read section of %s is open",
+                          name(run, model->section[each].acquire).text);
+        own = each;
+    }
+    /* Closed ones are forgotten, so that each is looked at once. */
+    if (own != HD_NONE) run->next_reader[own] = HD_NONE;
+    lock->readers = own;
+    lock->writer = section;
+    return true;
+}
+
+static bool check_failed_try(const struct run *run, uint32_t event) {
+    uint32_t section = hd_model_failed_by(run->model, event);
+    if (section == HD_NONE || is_open(run, section)) return true;
+    return reject(run, event, "failed-try", "the section of %s that made it fail is not open",
+                  name(run, run->model->section[section].acquire).text);
+}
+
+static bool same_write(const struct run *run, uint32_t event, uint32_t wanted, uint32_t got) {
+    if (wanted == got) return true;
+    if (run->reading == HD_UA && wanted == 0) return true; /* no write to keep */
+    struct event_name seen = {"the initial value"}, kept = {"the initial value"};
+    if (got != 0) seen = name(run, got - 1);
+    if (wanted != 0) kept = name(run, wanted - 1);
+    return reject(run, event, "reads-from", "it would read from %s, not %s", seen.text, kept.text);
+}
+
+/* Fills `expected` for the locations of a read that saw several writes: the latest of them that
+ * touches a location is the one it saw there. */
+static void expect_writes(struct run *run, const uint32_t *location, uint32_t locations,
+                          const uint32_t *write, uint32_t writes) {
+    for (uint32_t i = 0; i < locations; i++) run->expected[location[i]] = 0;
+    for (uint32_t w = 0; w < writes; w++) {
+        if (write[w] == HD_NONE) continue;
+        const uint32_t *touched;
+        uint32_t count = hd_model_locations(run->model, write[w], &touched);
+        for (uint32_t i = 0; i < count; i++)
+            if (run->expected[touched[i]] < write[w] + 1) run->expected[touched[i]] = write[w] + 1;
+    }
+}
+
+static bool check_read(struct run *run, uint32_t event) {
+    const uint32_t *location, *write;
+    uint32_t locations = hd_model_locations(run->model, event, &location);
+    uint32_t writes = hd_model_reads_from(run->model, event, &write);
+    if (writes > 1) expect_writes(run, location, locations, write, writes);
+    for (uint32_t i = 0; i < locations; i++) {
+        uint32_t wanted = writes > 1            ? run->expected[location[i]]
+                          : write[0] == HD_NONE ? 0
+                                                : write[0] + 1;
+        if (!same_write(run, event, wanted, run->last_write[location[i]])) return false;
+    }
+    return true;
+}
+
+/* The query says which write this read sees: where both touch, and they touch somewhere. */
+static bool check_reader(const struct run *run, uint32_t event) {
+    uint32_t writer = run->query->writer;
+    const uint32_t *location;
+    uint32_t locations = hd_model_locations(run->model, event, &location);
+    if (writer == HD_NONE) {
+        for (uint32_t i = 0; i < locations; i++)
+            if (run->last_write[location[i]] != 0)
+                return reject(run, event, "reader", "it sees %s, not the initial value",
+                              name(run, run->last_write[location[i]] - 1).text);
+        return true;
+    }
+    const uint32_t *written;
+    uint32_t count = hd_model_locations(run->model, writer, &written), common = 0;
+    for (uint32_t i = 0; i < locations; i++)
+        for (uint32_t j = 0; j < count; j++) {
+            if (location[i] != written[j]) continue;
+            common++;
+            if (run->last_write[location[i]] != writer + 1)
+                return reject(run, event, "reader", "it does not see %s", name(run, writer).text);
+        }
+    return common > 0 ||
+           reject(run, event, "reader", "%s writes nothing that it reads", name(run, writer).text);
+}
+
+/* Does the reading model let this event read whatever is there? */
+static bool is_exempt(const struct run *run, uint32_t event) {
+    if (run->reading == HD_CSR) return true;
+    if (run->reading == HD_UA) return false;
+    for (uint32_t i = 0; i < run->query->stops; i++)
+        if (run->query->stop[i].executed && run->query->stop[i].event == event) return true;
+    return false;
+}
+
+static bool check_access(struct run *run, uint32_t event) {
+    if (event == run->query->reader && !check_reader(run, event)) return false;
+    if (hd_model_is_read(run->model, event) && !is_exempt(run, event) && !check_read(run, event))
+        return false;
+    if (!hd_model_is_write(run->model, event)) return true;
+    const uint32_t *location;
+    uint32_t locations = hd_model_locations(run->model, event, &location);
+    for (uint32_t i = 0; i < locations; i++) run->last_write[location[i]] = event + 1;
+    return true;
+}
+
+static bool execute(struct run *run, uint32_t event) {
+    const struct hd_model *model = run->model;
+    if (event >= model->events)
+        return reject(run, event, "form", "the trace has %u events", model->events);
+    uint32_t thread = model->thread[event];
+    if (next_of(run, thread) != event) {
+        uint32_t wanted = next_of(run, thread);
+        if (wanted == HD_NONE || executed(run, event))
+            return reject(run, event, "program-order", "it was executed %s", "before");
+        return reject(run, event, "program-order", "%s comes first", name(run, wanted).text);
+    }
+    if (!check_must_order(run, event) || !check_lock(run, event)) return false;
+    if (model->kind[event] == HD_EV_TRY_FAILED && !check_failed_try(run, event)) return false;
+    if (hd_model_is_access(model, event) && !check_access(run, event)) return false;
+    for (uint32_t i = 0; i < run->query->orders; i++) {
+        const struct hd_precedes *order = &run->query->order[i];
+        if (order->after == event && !executed(run, order->before))
+            return reject(run, event, "order", "the query wants %s before it",
+                          name(run, order->before).text);
+    }
+    run->position[thread]++;
+    run->beyond[thread] = event + 1;
+    return true;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* In UA reads outside the witness keep their writes too: none that one of them is still to read
+ * has been written over. */
+static bool check_unread(struct run *run) {
+    const struct hd_model *model = run->model;
+    for (uint32_t event = 0; event < model->events; event++) {
+        const uint32_t *location, *write;
+        if (executed(run, event) || !hd_model_is_read(model, event)) continue;
+        uint32_t locations = hd_model_locations(model, event, &location);
+        uint32_t writes = hd_model_reads_from(model, event, &write);
+        if (writes == 0) continue;
+        expect_writes(run, location, locations, write, writes);
+        for (uint32_t i = 0; i < locations; i++) {
+            uint32_t wanted = run->expected[location[i]];
+            if (wanted != 0 && executed(run, wanted - 1) &&
+                !same_write(run, event, wanted, run->last_write[location[i]]))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool check_stop(const struct run *run, const struct hd_stop *stop) {
+    uint32_t thread = run->model->thread[stop->event];
+    if (stop->executed) {
+        if (run->beyond[thread] == stop->event + 1) return true;
+        if (run->beyond[thread] <= stop->event)
+            return reject(run, stop->event, "stop", "its thread %s", "has not executed it");
+        return reject(run, stop->event, "stop", "its thread goes on to %s",
+                      name(run, run->beyond[thread] - 1).text);
+    }
+    uint32_t next = next_of(run, thread);
+    if (next == stop->event) return check_must_order(run, stop->event);
+    if (executed(run, stop->event))
+        return reject(run, stop->event, "stop", "it has to be next but is %s", "executed");
+    return reject(run, stop->event, "stop", "it has to be next but its thread is at %s",
+                  name(run, next).text);
+}
+
+static bool check_end(struct run *run, const struct hd_witness *witness) {
+    const struct hd_query *query = run->query;
+    uint32_t at = witness->count - witness->next;
+    for (uint32_t i = 0; i < query->stops; i++) {
+        if (!check_stop(run, &query->stop[i])) return false;
+        if (query->stop[i].executed) continue;
+        if (at >= witness->count || witness->event[at] != query->stop[i].event)
+            return reject(run, query->stop[i].event, "form",
+                          "it has to be entry %u of the witness, with those that are next", at);
+        at++;
+    }
+    if (at != witness->count)
+        return reject(run, witness->event[at], "form", "the query does not have it as %s", "next");
+    for (uint32_t i = 0; i < query->orders; i++) {
+        const struct hd_precedes *order = &query->order[i];
+        if (!executed(run, order->before) || !executed(run, order->after))
+            return reject(run, executed(run, order->before) ? order->after : order->before, "order",
+                          "it is not %s", "executed");
+    }
+    if (query->reader != HD_NONE && !executed(run, query->reader))
+        return reject(run, query->reader, "reader", "it is not %s", "executed");
+    return run->reading != HD_UA || check_unread(run);
+}
+
+/* ---- the check ------------------------------------------------------------------------------ */
+
+/* Events that the query names, and what it says of them, have to make sense. */
+static bool check_query(struct run *run) {
+    const struct hd_query *query = run->query;
+    uint32_t events = run->model->events;
+    for (uint32_t i = 0; i < query->stops; i++) {
+        if (query->stop[i].event >= events)
+            return reject(run, query->stop[i].event, "form", "the trace has %u events", events);
+        for (uint32_t j = 0; j < i; j++)
+            if (run->model->thread[query->stop[i].event] ==
+                run->model->thread[query->stop[j].event])
+                return reject(run, query->stop[i].event, "form", "its thread also stops at %s",
+                              name(run, query->stop[j].event).text);
+    }
+    for (uint32_t i = 0; i < query->orders; i++) {
+        uint32_t before = query->order[i].before, after = query->order[i].after;
+        if (before >= events || after >= events)
+            return reject(run, before >= events ? before : after, "form", "the trace has %u events",
+                          events);
+    }
+    if (query->reader == HD_NONE) return true;
+    if (query->reader >= events || !hd_model_is_read(run->model, query->reader))
+        return reject(run, query->reader, "form", "it is no %s", "read");
+    if (query->writer != HD_NONE &&
+        (query->writer >= events || !hd_model_is_write(run->model, query->writer)))
+        return reject(run, query->writer, "form", "it is no %s", "write");
+    return true;
+}
+
+static bool run_witness(struct run *run, const struct hd_witness *witness) {
+    if (!check_query(run)) return false;
+    if (witness->next > witness->count)
+        return hd_fail(run->error, HD_ERR_FORMAT,
+                       "a witness of %u events, %u of them next, breaks rule form", witness->count,
+                       witness->next);
+    for (uint32_t i = 0; i < witness->count - witness->next; i++)
+        if (!execute(run, witness->event[i])) return false;
+    return check_end(run, witness);
+}
+
+bool hd_witness_check(const struct hd_model *model, enum hd_reading reading,
+                      const struct hd_query *query, const struct hd_witness *witness,
+                      struct hd_error *error) {
+    struct run run = {.model = model, .reading = reading, .query = query, .error = error};
+    size_t threads = model->threads + (size_t)1, locations = model->locations + (size_t)1;
+    run.position = calloc(threads, sizeof *run.position);
+    run.beyond = calloc(threads, sizeof *run.beyond);
+    run.last_write = calloc(locations, sizeof *run.last_write);
+    run.expected = calloc(locations, sizeof *run.expected);
+    run.lock = malloc((model->locks + (size_t)1) * sizeof *run.lock);
+    run.next_reader = malloc((model->sections + (size_t)1) * sizeof *run.next_reader);
+    bool good = false;
+    if (run.position == NULL || run.beyond == NULL || run.last_write == NULL ||
+        run.expected == NULL || run.lock == NULL || run.next_reader == NULL)
+        hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    else {
+        memset(run.lock, 0xff, (model->locks + (size_t)1) * sizeof *run.lock);
+        good = run_witness(&run, witness);
+    }
+    free(run.position);
+    free(run.beyond);
+    free(run.last_write);
+    free(run.expected);
+    free(run.lock);
+    free(run.next_reader);
+    return good;
+}
