@@ -7,30 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
-/* For 8 to 16 bytes the two words overlap; together with the length they still determine the
- * string. */
-struct hd_intern_key hd_intern_key(const char *bytes, size_t length) {
-    struct hd_intern_key key = {0};
-    if (length > 16) {
-        key.first = key.hash = XXH3_64bits(bytes, length);
-        return key;
-    }
-    if (length >= 8) {
-        memcpy(&key.first, bytes, 8);
-        memcpy(&key.second, bytes + length - 8, 8);
-    } else if (length >= 4) {
-        uint32_t low, high;
-        memcpy(&low, bytes, 4);
-        memcpy(&high, bytes + length - 4, 4);
-        key.first = low | (uint64_t)high << 32;
-    } else if (length > 0) {
-        key.first = (uint8_t)bytes[0] | (uint64_t)(uint8_t)bytes[length / 2] << 8 |
-                    (uint64_t)(uint8_t)bytes[length - 1] << 16;
-    }
-    uint64_t hash = (key.first ^ (uint64_t)length * ((uint64_t)1 << 56)) * 0x9e3779b97f4a7c15ull;
-    hash = (hash ^ hash >> 32 ^ key.second) * 0xd6e8feb86659fd93ull;
-    key.hash = hash ^ hash >> 32;
-    return key;
+uint64_t hd_intern_hash_long(const char *bytes, size_t length) {
+    return XXH3_64bits(bytes, length);
 }
 
 static inline struct hd_intern_entry *find(const struct hd_intern *table, struct hd_intern_key key,

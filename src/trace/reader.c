@@ -11,6 +11,8 @@
 #include <string.h>
 #include <zstd.h>
 
+enum { TRUSTED_EVENTS = 1 << 24 };
+
 struct reader {
     const uint8_t *bytes;
     size_t length;
@@ -335,7 +337,10 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
     if (good) {
         hd_progress_start(progress, "reading the trace", trace->stored_bytes);
         bool damaged = !r.has_end || !trace->end.whole;
-        good = hd_merge(&r.store, damaged, builder, progress, error);
+        /* what the headers say is only a hint: a small file could claim a lot */
+        size_t expected = r.events < TRUSTED_EVENTS ? (size_t)r.events : TRUSTED_EVENTS;
+        good = hd_build_reserve(builder, expected, error) &&
+               hd_merge(&r.store, damaged, builder, progress, error);
     }
     if (good && trace->options.scheduler == HD_SCHED_FREE) good = hd_place_waits(trace, error);
     if (good && (r.features & HD_FEATURE_NAMES) != 0) good = give_names(&r, error);

@@ -83,8 +83,17 @@ static bool read_batch(struct hd_text_reader *r, struct batch *batch) {
     return true;
 }
 
+/* About how many events there will be, from the first lines: growing the columns step by step costs
+ * copies. */
+static size_t guess_events(const char *bytes, size_t length) {
+    size_t sample = length < 65536 ? length : 65536, lines = 1;
+    for (size_t i = 0; i < sample; i++) lines += bytes[i] == '\n';
+    return sample == 0 ? 0 : (size_t)((double)length / (double)sample * (double)lines * 1.05);
+}
+
 static bool read_lines(struct hd_text_reader *r, const char *bytes, size_t length,
                        struct hd_progress *progress) {
+    if (!hd_build_reserve(r->builder, guess_events(bytes, length), r->error)) return false;
     struct batch batch = {.size = 0};
     uint64_t number = 0;
     const char *end = bytes + length;

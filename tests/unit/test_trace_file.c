@@ -103,18 +103,17 @@ static void changed_bytes_are_noticed(void **unused) {
         made_random(&run, round % 2 == 1, 4, 200);
         struct bytes file = made_file(&run);
         for (size_t at = 0; at < file.size; at++) {
-            for (unsigned bit = 0; bit < 8; bit += 3) {
-                struct hd_trace trace;
-                struct hd_error error;
-                file.data[at] ^= (uint8_t)(1u << bit);
-                if (read_bytes(file.data, file.size, &trace, &error)) {
-                    assert_false(trace.end.whole);
-                    assert_true(trace.end.missing[0] != '\0');
-                    made_compare_part(&run, &trace);
-                    hd_trace_free(&trace);
-                }
-                file.data[at] ^= (uint8_t)(1u << bit);
+            uint8_t change = (uint8_t)(1u << below(8));
+            struct hd_trace trace;
+            struct hd_error error;
+            file.data[at] ^= change;
+            if (read_bytes(file.data, file.size, &trace, &error)) {
+                assert_false(trace.end.whole);
+                assert_true(trace.end.missing[0] != '\0');
+                made_compare_part(&run, &trace);
+                hd_trace_free(&trace);
             }
+            file.data[at] ^= change;
         }
         free(file.data);
         made_free(&run);
