@@ -8,6 +8,12 @@ if(TARGET heddle_rt)
   install(TARGETS heddle_rt LIBRARY DESTINATION lib/heddle)
 endif()
 install(FILES ${CMAKE_BINARY_DIR}/heddle-gcc.specs DESTINATION lib/heddle)
+# From lib/heddle/heddle-tools back to bin/heddle.
+install(CODE "
+  set(tools \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/heddle/heddle-tools\")
+  file(MAKE_DIRECTORY \"\${tools}\")
+  file(CREATE_LINK ../../../bin/heddle \"\${tools}/as\" SYMBOLIC)
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/lib/heddle/heddle-tools/as\")")
 if(EXISTS ${CMAKE_SOURCE_DIR}/include/heddle)
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heddle DESTINATION include)
 endif()

@@ -5,6 +5,7 @@
  * The compiler proper is told to instrument, but its driver is not, or it would link libtsan: clang
  * by -Xclang, gcc by a specs file that adds to the options of cc1 (and of lto1, since gcc
  * instruments after link-time optimisation). */
+#define _GNU_SOURCE
 #include "cli/commands.h"
 #include "cli/compiler.h"
 #include "cli/output.h"
@@ -65,14 +66,21 @@ static bool add_all(struct hd_words *line, const char *const *word, size_t count
     add_all(line, (const char *const[]){__VA_ARGS__}, \
             sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-static bool add_gcc_specs(struct hd_words *line, const char *directory) {
-    char *option = malloc(strlen(directory) + sizeof "-specs=/" HD_GCC_SPECS);
-    if (!option) return false;
-    sprintf(option, "-specs=%s/" HD_GCC_SPECS, directory);
-    bool good = hd_words_add(line, option);
-    free(option);
-    if (good && branches_wanted()) good = ADD(line, "-fsanitize-coverage=trace-pc");
+static bool add_path(struct hd_words *line, const char *option, const char *directory,
+                     const char *name) {
+    char *word = NULL;
+    bool good =
+        asprintf(&word, "%s%s/%s", option, directory, name) >= 0 && hd_words_add(line, word);
+    free(word);
     return good;
+}
+
+static bool add_gcc_specs(struct hd_words *line, const char *directory) {
+    if (!add_path(line, "-specs=", directory, HD_GCC_SPECS)) return false;
+    if (!branches_wanted()) return true;
+    /* gcc finds our assembler there, which makes counting a branch cheap. */
+    return ADD(line, "-fsanitize-coverage=trace-pc") &&
+           add_path(line, "-B", directory, HD_GCC_TOOLS "/");
 }
 
 static bool add_clang_instrumentation(struct hd_words *line) {

@@ -50,5 +50,12 @@ char *hd_runtime_directory(struct hd_error *error);
 
 #define HD_RUNTIME_LIBRARY "libheddle_rt.so"
 #define HD_GCC_SPECS "heddle-gcc.specs"
+#define HD_GCC_TOOLS "heddle-tools" /* holds `as`, a link to heddle */
+
+/* Assembly with every call of gcc's branch hook replaced by the one instruction pair that the hook
+ * consists of. NULL if there is none (or memory is out): assemble the text as it is. malloc'ed. */
+char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes);
+/* Stands in for the assembler under gcc: the same, on its input. Returns only on failure. */
+int hd_run_assembler(int argc, char **argv);
 
 #endif

@@ -31,7 +31,7 @@ static struct hd_wire_channel *open_channel(void) {
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return NULL; /* the recorder is gone: run as if it had never been */
     void *memory = (void *)syscall(SYS_mmap, NULL, sizeof(struct hd_wire_channel),
-                                   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+                                   PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
     syscall(SYS_close, fd);
     if (memory == MAP_FAILED) return NULL;
     struct hd_wire_channel *channel = memory;
@@ -56,7 +56,7 @@ static struct hd_wire_session *make_session(const struct hd_wire_options *option
     void *memory = MAP_FAILED;
     if (syscall(SYS_ftruncate, *fd, bytes) == 0)
         memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_NORESERVE, *fd, 0);
+                                 MAP_SHARED | MAP_NORESERVE, *fd, 0L);
     if (memory == MAP_FAILED) {
         syscall(SYS_close, *fd);
         return NULL;

@@ -42,9 +42,9 @@ struct rt_frame {
 /* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
  * lines are what a memory access touches. */
 struct rt_thread {
+    uint64_t branches; /* first: compiled code counts here, as __heddle_branches */
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
     uint64_t calls_mark; /* hook calls so far = calls_mark - left */
-    uint64_t branches;
     uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
     uint32_t salt; /* mixed into shadow slots: 0 under serial, differs between threads under free */
     uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */

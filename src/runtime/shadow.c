@@ -17,7 +17,7 @@ static struct rt_cell *map_region(uintptr_t address) {
     uintptr_t index = address >> RT_SHADOW_SHIFT;
     if (index >= RT_SHADOW_ENTRIES) return NULL;
     void *memory = (void *)syscall(SYS_mmap, NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (memory == MAP_FAILED) return NULL;
     syscall(SYS_madvise, memory, REGION_BYTES, MADV_NOHUGEPAGE);
     struct rt_cell *none = NULL;

@@ -13,7 +13,7 @@
 
 void *rt_map(size_t bytes) {
     void *memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
     if (memory == MAP_FAILED) rt_die("out of address space");
     return memory;
 }
