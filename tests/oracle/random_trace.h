@@ -1,0 +1,332 @@
+/* Random small executions as text traces, well-formed by construction: nested, hand-over-hand and
+ * recursive locks, read-write locks, failed tries, condition variables, barriers, semaphores, forks
+ * and joins, atomics, blocks of memory, overlapping byte ranges. The same seed gives the same
+ * trace, and line n is event n. */
+#ifndef HEDDLE_TESTS_ORACLE_RANDOM_TRACE_H
+#define HEDDLE_TESTS_ORACLE_RANDOM_TRACE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TEXT_LINES = 64, TEXT_WIDTH = 32, SIM_THREADS = 4, SIM_LOCKS = 3 };
+
+struct text_trace {
+    unsigned lines;
+    char line[TEXT_LINES][TEXT_WIDTH];
+};
+
+struct dice {
+    uint64_t state;
+};
+
+static inline unsigned roll(struct dice *dice, unsigned limit) {
+    dice->state += 0x9e3779b97f4a7c15ull;
+    uint64_t z = dice->state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return (unsigned)((z ^ z >> 31) % limit);
+}
+
+struct sim_thread {
+    bool started, ended, forked, joined;
+    unsigned write_depth[SIM_LOCKS], read_depth[SIM_LOCKS];
+    int waits_with; /* lock to take again after a condition wait, -1 */
+    bool woken;     /* the wait itself is over */
+    bool member, arrived;
+};
+
+/* How likely each group of operations is, a trace at a time. */
+struct sim_mix {
+    unsigned access, atomic, lock, condition, barrier, semaphore, thread, block, mark;
+};
+
+struct sim {
+    struct dice dice;
+    struct text_trace *out;
+    struct sim_mix mix;
+    unsigned threads, locks, variables;
+    bool ranges, read_locks, recursive;
+    struct sim_thread thread[SIM_THREADS];
+    unsigned depth[SIM_LOCKS]; /* holds in write mode */
+    bool initialised;
+    unsigned tokens;
+    bool allocated;
+    unsigned members, arrivals;
+};
+
+static inline void sim_line(struct sim *sim, unsigned thread, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static inline void sim_line(struct sim *sim, unsigned thread, const char *format, ...) {
+    char *line = sim->out->line[sim->out->lines++];
+    int used = snprintf(line, TEXT_WIDTH, "T%u|", thread);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line + used, TEXT_WIDTH - (size_t)used, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static inline void sim_place(struct sim *sim, char *text, size_t size, unsigned alignment) {
+    char variable = "xyz"[roll(&sim->dice, sim->variables)];
+    unsigned offset = roll(&sim->dice, 4) / alignment * alignment,
+             length = 1 << roll(&sim->dice, 3);
+    if (sim->allocated && roll(&sim->dice, 2) == 0) variable = 'p';
+    if (!sim->ranges)
+        snprintf(text, size, "%c", variable);
+    else if (offset == 0)
+        snprintf(text, size, "%c:%u", variable, length);
+    else
+        snprintf(text, size, "%c+%u:%u", variable, offset, length > 2 ? 2 : length);
+}
+
+static inline bool sim_access(struct sim *sim, unsigned t) {
+    char place[16];
+    sim_place(sim, place, sizeof place, 1);
+    sim_line(sim, t, "%c(%s)", "rw"[roll(&sim->dice, 2)], place);
+    return true;
+}
+
+static inline bool sim_atomic(struct sim *sim, unsigned t) {
+    static const char *const kind[] = {"ar", "aw", "arw"};
+    char place[16] = "a";
+    if (roll(&sim->dice, 3) == 0) sim_place(sim, place, sizeof place, 2);
+    sim_line(sim, t, "%s(%s)", kind[roll(&sim->dice, 3)], place);
+    return true;
+}
+
+static inline bool sim_block(struct sim *sim, unsigned t) {
+    if (sim->allocated && roll(&sim->dice, 3) > 0) {
+        sim_line(sim, t, "free(p)");
+        sim->allocated = roll(&sim->dice, 3) == 0; /* used, or freed once more */
+    } else {
+        sim_line(sim, t, "alloc(p:4)");
+        sim->allocated = true;
+    }
+    return true;
+}
+
+/* ---- locks ---------------------------------------------------------------------------------- */
+
+static inline bool sim_taken(const struct sim *sim, unsigned t, unsigned lock, bool to_write) {
+    for (unsigned u = 0; u < sim->threads; u++) {
+        if (u == t) continue;
+        if (sim->thread[u].write_depth[lock] > 0) return true;
+        if (to_write && sim->thread[u].read_depth[lock] > 0) return true;
+    }
+    return false;
+}
+
+static inline bool sim_release(struct sim *sim, unsigned t, unsigned lock) {
+    struct sim_thread *me = &sim->thread[t];
+    bool read = me->read_depth[lock] > 0 && (me->write_depth[lock] == 0 || roll(&sim->dice, 2));
+    if (!read && me->write_depth[lock] == 0) return false;
+    (read ? me->read_depth : me->write_depth)[lock]--;
+    sim_line(sim, t, "%s(l%u)", read ? "rrel" : "rel", lock);
+    return true;
+}
+
+static inline bool sim_lock(struct sim *sim, unsigned t) {
+    struct sim_thread *me = &sim->thread[t];
+    unsigned lock = roll(&sim->dice, sim->locks), what = roll(&sim->dice, 8);
+    if (what < 4) {
+        for (unsigned i = 0; i < sim->locks; i++)
+            if (sim_release(sim, t, (lock + i) % sim->locks)) return true;
+        return false;
+    }
+    bool read = sim->read_locks && lock == 0 && roll(&sim->dice, 2);
+    bool again = me->write_depth[lock] > 0 || me->read_depth[lock] > 0;
+    if (again && (!sim->recursive || roll(&sim->dice, 2))) return false;
+    if (sim_taken(sim, t, lock, !read)) {
+        if (again || roll(&sim->dice, 3)) return false;
+        sim_line(sim, t, "tryfail(l%u)", lock);
+        return true;
+    }
+    (read ? me->read_depth : me->write_depth)[lock]++;
+    sim_line(sim, t, "%s(l%u)", read ? "racq" : "acq", lock);
+    return true;
+}
+
+/* ---- condition variables, semaphores, barriers ------------------------------------------------
+ */
+
+static inline bool sim_condition(struct sim *sim, unsigned t) {
+    struct sim_thread *me = &sim->thread[t];
+    bool anyone = false;
+    for (unsigned u = 0; u < sim->threads; u++)
+        anyone |= sim->thread[u].waits_with >= 0 && !sim->thread[u].woken;
+    if (anyone || roll(&sim->dice, 6) == 0) {
+        sim_line(sim, t, "%s(c)", roll(&sim->dice, 2) ? "signal" : "broadcast");
+        return true;
+    }
+    for (unsigned lock = 0; lock < sim->locks; lock++) {
+        if (me->write_depth[lock] != 1 || me->read_depth[lock] > 0) continue;
+        me->write_depth[lock] = 0;
+        me->waits_with = (int)lock;
+        me->woken = false;
+        sim_line(sim, t, "rel(l%u)", lock);
+        return true;
+    }
+    return false;
+}
+
+/* What a thread inside a condition wait does next. */
+static inline bool sim_wait(struct sim *sim, unsigned t) {
+    struct sim_thread *me = &sim->thread[t];
+    unsigned lock = (unsigned)me->waits_with;
+    if (!me->woken) {
+        me->woken = true;
+        sim_line(sim, t, "%s(c)", roll(&sim->dice, 8) ? "wait" : "timeout");
+        return true;
+    }
+    if (sim_taken(sim, t, lock, true)) return false;
+    me->waits_with = -1;
+    me->write_depth[lock] = 1;
+    sim_line(sim, t, "acq(l%u)", lock);
+    return true;
+}
+
+static inline bool sim_semaphore(struct sim *sim, unsigned t) {
+    unsigned what = roll(&sim->dice, 7);
+    if (what == 0 && !sim->initialised && sim->tokens == 0) {
+        sim->initialised = true;
+        sim->tokens = roll(&sim->dice, 2);
+        sim_line(sim, t, "seminit(s:%u)", sim->tokens);
+    } else if (what < 4) {
+        sim->tokens++;
+        sim_line(sim, t, "post(s)");
+    } else {
+        if (sim->tokens == 0 && (sim->initialised || roll(&sim->dice, 3))) return false;
+        if (sim->tokens > 0) sim->tokens--;
+        sim_line(sim, t, "wait(s)");
+    }
+    return true;
+}
+
+static inline bool sim_barrier(struct sim *sim, unsigned t) {
+    struct sim_thread *me = &sim->thread[t];
+    if (sim->members == 0) {
+        sim->arrivals = 0;
+        for (unsigned u = 0; u < sim->threads; u++) {
+            struct sim_thread *other = &sim->thread[u];
+            other->arrived = false;
+            other->member = other->started && !other->ended && other->waits_with < 0 &&
+                            (u == t || roll(&sim->dice, 3) > 0);
+            sim->members += other->member;
+        }
+    }
+    if (!me->member || me->arrived) return false;
+    me->arrived = true;
+    sim_line(sim, t, "barrier(b)");
+    if (++sim->arrivals == sim->members) { /* all may go on */
+        sim->members = 0;
+        for (unsigned u = 0; u < sim->threads; u++)
+            sim->thread[u].member = sim->thread[u].arrived = false;
+    }
+    return true;
+}
+
+/* ---- threads -------------------------------------------------------------------------------- */
+
+static inline bool sim_fork_or_join(struct sim *sim, unsigned t) {
+    unsigned other = roll(&sim->dice, sim->threads);
+    struct sim_thread *thread = &sim->thread[other];
+    if (other == t) {
+        if (t == 0 || roll(&sim->dice, 2) || thread->member) return false;
+        thread->ended = true;
+        if (roll(&sim->dice, 2)) sim_line(sim, t, "end()");
+        return true;
+    }
+    if (!thread->started) {
+        thread->started = true;
+        sim_line(sim, t, "fork(T%u)", other);
+        if (roll(&sim->dice, 4) == 0 && sim->out->lines < TEXT_LINES)
+            sim_line(sim, other, "begin()");
+        return true;
+    }
+    if (!thread->ended || thread->joined) return false;
+    thread->joined = true;
+    sim_line(sim, t, "join(T%u)", other);
+    return true;
+}
+
+static inline bool sim_mark(struct sim *sim, unsigned t) {
+    static const char *const mark[] = {"branch", "fence()", "note(n)"};
+    sim_line(sim, t, "%s", mark[roll(&sim->dice, 3)]);
+    return true;
+}
+
+/* ---- the simulation ------------------------------------------------------------------------- */
+
+static inline bool sim_step(struct sim *sim) {
+    unsigned t = roll(&sim->dice, sim->threads);
+    struct sim_thread *me = &sim->thread[t];
+    if (!me->started || me->ended || me->arrived) return false;
+    if (me->waits_with >= 0) return sim_wait(sim, t);
+    if (me->member && roll(&sim->dice, 2)) return sim_barrier(sim, t);
+    const struct {
+        unsigned weight;
+        bool (*act)(struct sim *, unsigned);
+    } choice[] = {{sim->mix.access, sim_access},
+                  {sim->mix.atomic, sim_atomic},
+                  {sim->mix.lock, sim_lock},
+                  {sim->mix.condition, sim_condition},
+                  {sim->mix.barrier, sim_barrier},
+                  {sim->mix.semaphore, sim_semaphore},
+                  {sim->mix.thread, sim_fork_or_join},
+                  {sim->mix.block, sim_block},
+                  {sim->mix.mark, sim_mark}};
+    enum { CHOICES = sizeof choice / sizeof choice[0] };
+    unsigned total = 0;
+    for (unsigned i = 0; i < CHOICES; i++) total += choice[i].weight;
+    unsigned at = roll(&sim->dice, total), i = 0;
+    while (at >= choice[i].weight) at -= choice[i++].weight;
+    return choice[i].act(sim, t);
+}
+
+static inline void random_trace(uint64_t seed, struct text_trace *out) {
+    /* accesses, atomics, locks, conditions, barriers, semaphores, threads, blocks, marks */
+    static const struct sim_mix mixes[] = {
+        {8, 0, 8, 0, 0, 0, 0, 0, 0}, /* locks and data */
+        {9, 0, 3, 0, 0, 0, 0, 0, 0}, /* mostly data */
+        {4, 0, 9, 0, 0, 0, 0, 0, 0}, /* mostly locks */
+        {6, 0, 7, 5, 0, 0, 0, 0, 0}, /* condition variables */
+        {6, 4, 4, 0, 0, 0, 0, 0, 0}, /* atomics */
+        {6, 0, 4, 0, 2, 0, 4, 0, 0}, /* threads and barriers */
+        {6, 0, 4, 0, 0, 5, 0, 0, 0}, /* semaphores */
+        {6, 1, 4, 0, 0, 0, 1, 4, 0}, /* blocks */
+        {6, 2, 6, 2, 1, 2, 2, 1, 1}, /* all */
+    };
+    struct sim sim = {.dice = {seed * 0x2545f4914f6cdd1dull}, .out = out};
+    memset(out, 0, sizeof *out);
+    sim.mix = mixes[roll(&sim.dice, sizeof mixes / sizeof mixes[0])];
+    sim.threads = 2 + roll(&sim.dice, SIM_THREADS - 1);
+    sim.locks = 1 + roll(&sim.dice, SIM_LOCKS);
+    sim.variables = 1 + roll(&sim.dice, 3);
+    sim.ranges = roll(&sim.dice, 4) == 0;
+    sim.read_locks = roll(&sim.dice, 3) == 0;
+    sim.recursive = roll(&sim.dice, 3) == 0;
+    bool all_run = sim.mix.thread == 0 || roll(&sim.dice, 3) == 0;
+    for (unsigned t = 0; t < sim.threads; t++) {
+        sim.thread[t].started = t == 0 || all_run;
+        sim.thread[t].waits_with = -1;
+    }
+    /* up to 14 events; one in sixteen is longer */
+    unsigned length = 4 + roll(&sim.dice, 11);
+    if (roll(&sim.dice, 16) == 0) length = 15 + roll(&sim.dice, 6);
+    for (unsigned tries = 0; out->lines < length && tries < 40 * length; tries++) sim_step(&sim);
+}
+
+/* ---- as text -------------------------------------------------------------------------------- */
+
+static inline size_t text_join(const struct text_trace *trace, char *text, size_t room) {
+    size_t used = 0;
+    for (unsigned i = 0; i < trace->lines; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s\n", trace->line[i]);
+    return used;
+}
+
+#endif
