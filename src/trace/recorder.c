@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define MAX_STREAMS 65536u /* threads that a trace can number */
+
 struct session {
     struct hd_wire_session *memory;
     size_t bytes;
@@ -29,6 +31,8 @@ struct session {
     struct hd_writer *writer;
     struct hd_recorded *recorded;
     uint32_t modules_written;
+    uint16_t *written;       /* by chunk: its events that are in the file already */
+    uint32_t *next_sequence; /* by stream: of the chunk that is to be written next */
     bool has_branches;
     bool done;
 };
@@ -168,6 +172,15 @@ static struct hd_wire_session *map_session(pid_t pid, int fd, size_t *bytes) {
     return memory;
 }
 
+static void release_session(struct session *s) {
+    munmap(s->memory, s->bytes);
+    s->memory = NULL;
+    free(s->written);
+    free(s->next_sequence);
+    s->written = NULL;
+    s->next_sequence = NULL;
+}
+
 static bool accept_session(struct recorder *r, pid_t pid, int fd) {
     struct hd_record_result *result = r->result;
     if (r->failed || result->count == HD_RECORD_MAX) return false;
@@ -182,12 +195,17 @@ static bool accept_session(struct recorder *r, pid_t pid, int fd) {
     recorded->path = session_path(r->options->output, result->count);
     struct hd_trace_about about = {
         .command = r->options->command, .pid = pid, .options = r->options->wire};
-    if (recorded->path != NULL) s->writer = hd_writer_open(recorded->path, &about, r->error);
+    s->written = calloc(s->chunk_count, sizeof *s->written);
+    s->next_sequence = calloc(MAX_STREAMS, sizeof *s->next_sequence);
+    if (recorded->path == NULL || s->written == NULL || s->next_sequence == NULL)
+        hd_fail(r->error, HD_ERR_MEMORY, "out of memory");
+    else
+        s->writer = hd_writer_open(recorded->path, &about, r->error);
     if (s->writer == NULL) {
         r->failed = true;
         free(recorded->path);
         recorded->path = NULL;
-        munmap(s->memory, s->bytes);
+        release_session(s);
         return false;
     }
     s->pidfd = pid == r->child ? -1 : (int)syscall(SYS_pidfd_open, pid, 0);
@@ -259,9 +277,11 @@ static bool write_modules(struct recorder *r, struct session *s) {
     return true;
 }
 
+/* What a chunk holds that is not in the file yet. */
 struct pending {
     uint32_t stream, sequence;
-    struct hd_wire_chunk *chunk;
+    uint32_t index, count; /* events up to count are there */
+    bool full;
 };
 static int by_sequence(const void *a, const void *b) {
     const struct pending *x = a, *y = b;
@@ -269,47 +289,77 @@ static int by_sequence(const void *a, const void *b) {
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-static bool write_chunk(struct recorder *r, struct session *s, const struct pending *p) {
-    size_t count = chunk_events(p->chunk);
-    if (!s->has_branches) {
-        uint64_t any = 0;
-        for (size_t i = 0; i < count; i++) any |= p->chunk->event[i].tail >> 48;
-        s->has_branches = any != 0;
-    }
-    s->recorded->wire_events += count;
-    return count == 0 || hd_writer_events(s->writer, p->stream, p->chunk->event, count, r->error);
-}
+enum drain {
+    DRAIN_FULL,   /* chunks that the target has done with */
+    DRAIN_SO_FAR, /* and those it is writing into, as far as they are written */
+    DRAIN_REST    /* the target is gone */
+};
 
-/* Writes what is full, or at the end everything; true if there was something. */
-static bool drain(struct recorder *r, struct session *s, bool all) {
-    if (s->writer == NULL) return false;
-    struct pending pending[HD_MAX_CHUNKS];
+static size_t find_pending(const struct session *s, enum drain what, struct pending *pending) {
     size_t found = 0;
     uint32_t used = __atomic_load_n(&s->memory->chunks_used, __ATOMIC_ACQUIRE);
     if (used > s->chunk_count) used = s->chunk_count;
     for (uint32_t i = 0; i < used; i++) {
-        struct hd_wire_chunk *chunk = hd_wire_chunk(s->memory, i);
+        const struct hd_wire_chunk *chunk = hd_wire_chunk(s->memory, i);
         uint32_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
-        if (state == HD_CHUNK_FULL || (all && state == HD_CHUNK_OPEN))
-            pending[found++] = (struct pending){chunk->stream, chunk->sequence, chunk};
+        bool full = state == HD_CHUNK_FULL || (what == DRAIN_REST && state == HD_CHUNK_OPEN);
+        if (!full && (what != DRAIN_SO_FAR || state != HD_CHUNK_OPEN)) continue;
+        /* An open chunk says whose it is only once it holds an event. */
+        uint32_t count = (uint32_t)chunk_events(chunk);
+        if (full || count > s->written[i])
+            pending[found++] = (struct pending){chunk->stream, chunk->sequence, i, count, full};
     }
-    if (found == 0) return false;
     qsort(pending, found, sizeof *pending, by_sequence);
+    return found;
+}
+
+static bool write_pending(struct recorder *r, struct session *s, const struct pending *p) {
+    const struct hd_wire_event *event = hd_wire_chunk(s->memory, p->index)->event;
+    uint32_t from = s->written[p->index];
+    if (p->count <= from) return true;
+    if (!s->has_branches) {
+        uint64_t any = 0;
+        for (uint32_t i = from; i < p->count; i++) any |= event[i].tail >> 48;
+        s->has_branches = any != 0;
+    }
+    s->recorded->wire_events += p->count - from;
+    s->written[p->index] = (uint16_t)p->count;
+    return hd_writer_events(s->writer, p->stream, event + from, p->count - from, r->error);
+}
+
+static void free_chunk(struct session *s, uint32_t index) {
+    struct hd_wire_chunk *chunk = hd_wire_chunk(s->memory, index);
+    memset((char *)chunk + sizeof chunk->state, 0, sizeof *chunk - sizeof chunk->state);
+    s->written[index] = 0;
+    __atomic_fetch_sub(&s->memory->full_chunks, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&chunk->state, HD_CHUNK_FREE, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&s->memory->freed, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &s->memory->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Writes what there is; true if there was something. While the target runs, a chunk may become full
+ * behind our back after its successor was looked at: a chunk is written only when its turn in its
+ * stream has come, and otherwise the next time round. */
+static bool drain(struct recorder *r, struct session *s, enum drain what) {
+    if (s->writer == NULL) return false;
+    struct pending pending[HD_MAX_CHUNKS];
+    size_t found = find_pending(s, what, pending);
+    if (found == 0) return false;
     if (!write_modules(r, s)) {
         session_failed(r, s);
         return true;
     }
     for (size_t i = 0; i < found; i++) {
-        if (!write_chunk(r, s, &pending[i])) {
+        const struct pending *p = &pending[i];
+        uint32_t *next = p->stream < MAX_STREAMS ? &s->next_sequence[p->stream] : NULL;
+        if (what != DRAIN_REST && next != NULL && p->sequence != *next) continue;
+        if (!write_pending(r, s, p)) {
             session_failed(r, s);
             return true;
         }
-        struct hd_wire_chunk *chunk = pending[i].chunk;
-        memset((char *)chunk + sizeof chunk->state, 0, sizeof *chunk - sizeof chunk->state);
-        __atomic_fetch_sub(&s->memory->full_chunks, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&chunk->state, HD_CHUNK_FREE, __ATOMIC_RELEASE);
-        __atomic_fetch_add(&s->memory->freed, 1, __ATOMIC_SEQ_CST);
-        syscall(SYS_futex, &s->memory->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+        if (!p->full) continue;
+        if (next != NULL) *next = p->sequence + 1;
+        free_chunk(s, p->index);
     }
     return true;
 }
@@ -317,7 +367,7 @@ static bool drain(struct recorder *r, struct session *s, bool all) {
 /* The session's process is gone: what is left in memory is all there will ever be. */
 static void finish_session(struct recorder *r, struct session *s, const int *wait_status) {
     s->done = true;
-    while (drain(r, s, true)) {
+    while (drain(r, s, DRAIN_REST)) {
     }
     struct hd_wire_session *memory = s->memory;
     struct hd_trace_end *end = &s->recorded->end;
@@ -338,8 +388,7 @@ static void finish_session(struct recorder *r, struct session *s, const int *wai
         r->failed = true;
     s->writer = NULL;
     if (s->pidfd >= 0) close(s->pidfd);
-    munmap(memory, s->bytes);
-    s->memory = NULL;
+    release_session(s);
 }
 
 static bool process_gone(const struct session *s) {
@@ -381,16 +430,34 @@ static void wait_for_work(struct recorder *r, unsigned idle) {
     __atomic_store_n(&live->memory->draining, 0, __ATOMIC_SEQ_CST);
 }
 
+/* Should this process be killed, the file holds everything up to the last time that this was done:
+ * soon after the start, then every few seconds. */
+enum { FLUSH_FIRST = 250, FLUSH_MOST = 2000 }; /* milliseconds */
+
+static void flush_sessions(struct recorder *r) {
+    for (unsigned i = 0; i < r->result->count; i++) {
+        struct session *s = &r->session[i];
+        if (s->done) continue;
+        drain(r, s, DRAIN_SO_FAR);
+        if (s->writer != NULL && !hd_writer_flush(s->writer, r->error)) session_failed(r, s);
+    }
+}
+
+static int64_t milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
 static void serve(struct recorder *r) {
     unsigned idle = 0;
-    struct timespec last_flush;
-    clock_gettime(CLOCK_MONOTONIC, &last_flush);
+    int64_t last_flush = milliseconds(), flush_after = FLUSH_FIRST;
     for (;;) {
         forward_signal(r);
         answer_requests(r);
         bool worked = false;
         for (unsigned i = 0; i < r->result->count; i++)
-            if (!r->session[i].done) worked |= drain(r, &r->session[i], false);
+            if (!r->session[i].done) worked |= drain(r, &r->session[i], DRAIN_FULL);
         if (!r->child_done) {
             int status;
             pid_t pid = waitpid(r->child, &status, WNOHANG);
@@ -412,15 +479,10 @@ static void serve(struct recorder *r) {
         }
         if (!alive) break;
         idle = worked ? 0 : idle + 1;
-        struct timespec now;
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (now.tv_sec - last_flush.tv_sec >= 2) {
-            last_flush = now;
-            for (unsigned i = 0; i < r->result->count; i++) {
-                struct session *s = &r->session[i];
-                if (s->writer != NULL && !hd_writer_flush(s->writer, r->error))
-                    session_failed(r, s);
-            }
+        if (milliseconds() - last_flush >= flush_after) {
+            flush_sessions(r);
+            last_flush = milliseconds();
+            if (flush_after < FLUSH_MOST) flush_after *= 2;
         }
         if (!worked) wait_for_work(r, idle);
     }
