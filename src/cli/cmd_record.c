@@ -110,7 +110,7 @@ int hd_cmd_record(int argc, char **argv) {
         if (asprintf(&path, "%s.hdt", name) < 0) path = NULL;
         output = path;
     }
-    if (quantum == 0) quantum = policy == 1 ? 2000 : 200000;
+    if (quantum == 0) quantum = policy == 1 ? 2000 : 1000000;
     char *text = quoted(command);
     if (output == NULL || text == NULL) return hd_complain(COMMAND, "out of memory");
     struct hd_record_options record = {
