@@ -58,7 +58,7 @@ uint32_t hd_describe_stack(struct hd_describe *describe, uint32_t event,
     if (event >= model->events || describe->trace->format != HD_FORMAT_BINARY ||
         describe->trace->site_names || !model->site[event])
         return 0;
-    uint32_t site = model->site[event], node = model->stack ? model->stack[event] : 0;
+    uint32_t site = model->site[event], node = hd_model_stack(model, event);
     uint32_t *slot = hd_map_slot(&describe->stacks, stack_key(site, node), HD_NONE);
     if (!slot) abort();
     if (*slot == HD_NONE) {
@@ -121,7 +121,7 @@ static uint32_t find_place(struct hd_describe *describe, uint32_t site, uint32_t
 
 static const struct hd_place *place_of(struct hd_describe *describe, uint32_t event) {
     uint32_t site = describe->model->site[event];
-    uint32_t node = describe->model->stack ? describe->model->stack[event] : 0;
+    uint32_t node = hd_model_stack(describe->model, event);
     uint32_t at = hd_map_get(&describe->places, site_key(site), HD_NONE);
     if (at == HD_NONE) at = hd_map_get(&describe->places, node_key(site, node), HD_NONE);
     if (at == HD_NONE) at = find_place(describe, site, node);

@@ -194,3 +194,35 @@ bool hd_model_is_atomic(const struct hd_model *model, uint32_t event) {
     uint8_t kind = model->kind[event];
     return kind == HD_EV_ATOMIC_READ || kind == HD_EV_ATOMIC_WRITE || kind == HD_EV_ATOMIC_UPDATE;
 }
+
+/* ---- call stacks -------------------------------------------------------------------------------- */
+
+/* The access that a late one repeats: the latest before it from the same place, by the same thread; no
+ * other thread touched the location since. HD_NONE if there is none. */
+static uint32_t repeated(const struct hd_model *model, uint32_t event) {
+    uint32_t location = model->object[event];
+    if (location == HD_NONE) return HD_NONE;
+    const uint32_t *first = model->location_event + model->location_start[location];
+    uint32_t low = 0, high = model->location_start[location + 1] - model->location_start[location];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (first[middle] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low > 0 && model->thread[first[low - 1]] == model->thread[event]) {
+        uint32_t earlier = first[--low];
+        if (model->site[earlier] == model->site[event] && hd_model_calls(model, earlier) > 0)
+            return earlier;
+    }
+    return HD_NONE;
+}
+
+uint32_t hd_model_stack(const struct hd_model *model, uint32_t event) {
+    if (model->stack == NULL) return 0;
+    bool plain = model->kind[event] == HD_EV_READ || model->kind[event] == HD_EV_WRITE;
+    bool late = plain && model->calls[event] == 0 && model->trace->format == HD_FORMAT_BINARY;
+    uint32_t earlier = late ? repeated(model, event) : HD_NONE;
+    return model->stack[earlier != HD_NONE ? earlier : event];
+}
