@@ -100,7 +100,7 @@ static void swap(uint32_t *event, uint32_t a, uint32_t b) {
 /* Breaks a good witness once in every simple way. */
 static void mutate(const struct hd_model *m, enum hd_reading reading, const struct question *q,
                    const uint32_t *good, uint32_t executed) {
-    uint32_t event[ROOM + 1], next;
+    uint32_t event[ROOM + 2], next;
     struct dice dice = {seed};
     for (uint32_t i = 0; i < executed; i++) {
         if (i > 0) { /* swap neighbours */
@@ -136,6 +136,8 @@ static void mutate(const struct hd_model *m, enum hd_reading reading, const stru
         assert_false(judge(m, reading, q, event, executed, next));
     }
     if (next > 0) assert_false(judge(m, reading, q, event, executed, next - 1));
+    event[executed + next] = roll(&dice, m->events); /* one more than the query has */
+    assert_false(judge(m, reading, q, event, executed, next + 1));
     struct question other = *q; /* the opposite order */
     for (uint32_t i = 0; i < other.orders; i++) {
         other.order[i] = (struct hd_precedes){q->order[i].after, q->order[i].before};
@@ -257,8 +259,81 @@ static void all_sequences(void **state) {
     }
 }
 
+/* ---- words ---------------------------------------------------------------------------------- */
+
+static void expect_words(const struct hd_model *m, enum hd_reading reading, struct hd_query query,
+                         uint32_t next, const char *events, const char *wanted) {
+    uint32_t event[ROOM], count = 0;
+    for (const char *at = events; *at != '\0'; at++) event[count++] = (uint32_t)(*at - '0');
+    struct hd_witness witness = {.event = event, .count = count, .next = next};
+    struct hd_error error = {0};
+    assert_false(hd_witness_check(m, reading, &query, &witness, &error));
+    assert_string_equal(error.message, wanted);
+    assert_int_equal(error.code, HD_ERR_FORMAT);
+}
+
+/* Each rule names the event and says what is wrong, in one line. */
+static void complaints(void **state) {
+    (void)state;
+    static const char words[] = "A|acq(l)\nA|w(x)\nA|rel(l)\nB|tryfail(m)\nB|acq(l)\nB|r(x)\n"
+                                "A|signal(c)\nB|wait(c)\nB|w(x)\n";
+    struct hd_trace trace;
+    struct hd_model m;
+    struct hd_error error = {0};
+    assert_true(hd_trace_read(words, strlen(words), "words", NULL, &trace, &error));
+    assert_true(hd_model_build(&trace, NULL, &m, &error));
+    struct hd_stop stop[] = {{1, false}, {5, false}};
+    struct hd_precedes order[] = {{5, 2}};
+    struct hd_query none = {.reader = HD_NONE}, race = {stop, 2, NULL, 0, HD_NONE, HD_NONE};
+    struct hd_query ordered = {NULL, 0, order, 1, HD_NONE, HD_NONE};
+    struct hd_query reads = {NULL, 0, NULL, 0, 5, 8};
+    expect_words(&m, HD_CSR, none, 0, "01:", "event 10 breaks rule form: the trace has 9 events");
+    expect_words(&m, HD_CSR, none, 0, "1",
+                 "event 1 (w by A) breaks rule program-order: event 0 (acq by A) comes first");
+    expect_words(&m, HD_CSR, none, 0, "010",
+                 "event 0 (acq by A) breaks rule program-order: it was executed before");
+    expect_words(&m, HD_CSR, none, 0, "034",
+                 "event 4 (acq by B) breaks rule lock: the section of event 0 (acq by A) is open");
+    expect_words(&m, HD_CDSR, none, 0, "345",
+                 "event 5 (r by B) breaks rule reads-from: it would read from the initial value, "
+                 "not event 1 (w by A)");
+    expect_words(&m, HD_CSR, none, 0, "3457",
+                 "event 7 (wait by B) breaks rule must-order: event 6 (signal by A) has to come "
+                 "before it");
+    expect_words(&m, HD_CSR, race, 2, "01315",
+                 "event 1 (w by A) breaks rule stop: it has to be next but is executed");
+    expect_words(
+        &m, HD_CSR, race, 2, "0315",
+        "event 5 (r by B) breaks rule stop: it has to be next but its thread is at event 4 "
+        "(acq by B)");
+    expect_words(
+        &m, HD_CSR, ordered, 0, "012",
+        "event 2 (rel by A) breaks rule order: the query wants event 5 (r by B) before it");
+    expect_words(&m, HD_CSR, ordered, 0, "345",
+                 "event 2 (rel by A) breaks rule order: it is not executed");
+    expect_words(&m, HD_CSR, reads, 0, "345",
+                 "event 5 (r by B) breaks rule reader: it does not see event 8 (w by B)");
+    expect_words(&m, HD_CSR, reads, 0, "34",
+                 "event 5 (r by B) breaks rule reader: it is not executed");
+    struct hd_query of_write = {NULL, 0, NULL, 0, 8, HD_NONE};
+    expect_words(&m, HD_CSR, of_write, 0, "34", "event 8 (w by B) breaks rule form: it is no read");
+    struct hd_query from_read = {NULL, 0, NULL, 0, 5, 5};
+    expect_words(&m, HD_CSR, from_read, 0, "34",
+                 "event 5 (r by B) breaks rule form: it is no write");
+    struct hd_stop twice[] = {{1, false}, {2, true}}, far = {9, true};
+    struct hd_query one_thread = {twice, 2, NULL, 0, HD_NONE, HD_NONE};
+    expect_words(&m, HD_CSR, one_thread, 0, "",
+                 "event 2 (rel by A) breaks rule form: its thread also stops at event 1 (w by A)");
+    struct hd_query beyond = {&far, 1, NULL, 0, HD_NONE, HD_NONE};
+    expect_words(&m, HD_CSR, beyond, 0, "", "event 9 breaks rule form: the trace has 9 events");
+    expect_words(&m, HD_CSR, none, 3, "01",
+                 "a witness of 2 events, 3 of them next, breaks rule form");
+    hd_model_free(&m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(found_and_broken),
-                                       cmocka_unit_test(all_sequences)};
+                                       cmocka_unit_test(all_sequences),
+                                       cmocka_unit_test(complaints)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
