@@ -144,27 +144,33 @@ RT_NOINLINE static void leave_out(struct rt_thread *t, struct rt_cell *cell, uin
     t->owed[t->owed_count++] = address & ~(uintptr_t)7;
 }
 
-/* Slot i of the cell was found. True if the step to it is recorded; notes it as the latest. */
-RT_INLINE bool step_known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
-                          unsigned i) {
+enum { UNKNOWN = -1, KNOWN = 4 };
+
+/* Slot i of the cell was found. UNKNOWN if the step to it is not recorded; otherwise the access is
+ * noted as the latest: KNOWN, or i if leave_out has to do that. */
+RT_INLINE int step_known(struct rt_cell *cell, unsigned i) {
     uint32_t low = cell->low;
-    if (unlikely((low >> 16) & ~(low >> 4 * i) & 15)) return false;
-    if (low >> (16 + i) & 1) return true;
-    if (likely((low & (RT_OWNER_MIXED | RT_OWNER_LISTED)) == RT_OWNER_LISTED))
-        cell->low = (low & ~(15u << 16)) | 1u << (16 + i);
-    else
-        leave_out(t, cell, address, i);
-    return true;
+    if (unlikely((low >> 16) & ~(low >> 4 * i) & 15)) return UNKNOWN;
+    if (low >> (16 + i) & 1) return KNOWN;
+    if (unlikely((low & (RT_OWNER_MIXED | RT_OWNER_LISTED)) != RT_OWNER_LISTED)) return (int)i;
+    cell->low = (low & ~(15u << 16)) | 1u << (16 + i);
+    return KNOWN;
+}
+
+RT_INLINE int look_up(const struct rt_thread *t, struct rt_cell *cell, uint32_t slot) {
+    if (cell->epoch != t->epoch) return UNKNOWN;
+    if (likely(cell->slot[0] == slot)) return step_known(cell, 0);
+    if (cell->slot[1] == slot) return step_known(cell, 1);
+    if (cell->slot[2] == slot) return step_known(cell, 2);
+    if (cell->slot[3] == slot) return step_known(cell, 3);
+    return UNKNOWN;
 }
 
 /* True if the access adds nothing to what this epoch recorded; notes it as the latest. */
-RT_INLINE bool known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, uint32_t slot) {
-    if (cell->epoch != t->epoch) return false;
-    if (likely(cell->slot[0] == slot)) return step_known(t, cell, address, 0);
-    if (cell->slot[1] == slot) return step_known(t, cell, address, 1);
-    if (cell->slot[2] == slot) return step_known(t, cell, address, 2);
-    if (cell->slot[3] == slot) return step_known(t, cell, address, 3);
-    return false;
+static bool known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, uint32_t slot) {
+    int found = look_up(t, cell, slot);
+    if (found >= 0 && found != KNOWN) leave_out(t, cell, address, (unsigned)found);
+    return found != UNKNOWN;
 }
 
 /* ---- accesses that are recorded ----------------------------------------------------------- */
@@ -226,7 +232,17 @@ RT_NOINLINE static void remember_more(struct rt_thread *t, struct rt_cell *cell,
 RT_INLINE void remember(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
                         uint32_t slot) {
     if (cell->epoch == t->epoch) {
-        remember_more(t, cell, address, slot);
+        uint32_t low = cell->low;
+        if (cell->slot[1] != 0 || cell->slot[0] == slot || cell->slot[0] == 0) {
+            remember_more(t, cell, address, slot);
+            return;
+        }
+        /* The second slot: of the same offset, and then a step from the first; or of another. */
+        cell->slot[1] = slot;
+        if (((slot ^ cell->slot[0]) & 7) == 0)
+            cell->low = (low & ~(0x11u << 16)) | 1u << 4 | 0x11u << 17;
+        else
+            cell->low = low | RT_OWNER_MIXED | 0x12u | 0x11u << 17;
         return;
     }
     rt_settle_cell(t, cell, address);
@@ -241,27 +257,39 @@ RT_INLINE bool shared_known(const struct rt_cell *cell, uint32_t slot) {
            cell->slot[3] == slot;
 }
 
-/* Free: enters an access into its cell; true if it needs a place in the global order, which it does
- * when the location changes hands. */
-static bool remember_free(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
+/* Free: do the accesses of the epoch that owns the cell stand before this thread's last stamp? They
+ * do if the epoch is over, and its thread's present one began before that stamp. */
+static bool is_past(const struct rt_thread *t, uint64_t owner) {
+    unsigned tag = RT_TAG(owner);
+    if (tag >= RT_TAG_SHARED || tag == 0) return false;
+    struct rt_slot *slot = &rt.slot[tag - 1];
+    uint32_t present = atomic_load_explicit(&slot->epoch, memory_order_acquire);
+    return present != (uint32_t)(owner >> 32) &&
+           atomic_load_explicit(&slot->epoch_stamp, memory_order_relaxed) < t->stamp;
+}
+
+/* Free: enters an access into its cell, and takes a place in the global order where it needs one,
+ * which is when the location changes hands and nothing else has ordered that. */
+static void remember_free(struct rt_thread *t, struct rt_cell *cell, uintptr_t address,
                           uint32_t slot, bool write) {
     uint64_t owner = cell->owner;
     unsigned tag = RT_TAG(owner);
-    bool same_thread = tag == t->owner_tag && tag != RT_TAG_ALIEN;
-    if (owner == 0 || same_thread || (uint32_t)(owner >> 32) == t->epoch) {
+    bool own = tag == t->owner_tag && tag != RT_TAG_ALIEN;
+    if (owner == 0 || own || (uint32_t)(owner >> 32) == t->epoch) {
         remember(t, cell, address, slot);
-        return false;
-    }
-    if (write) {
+    } else if (is_past(t, owner)) {
+        take_cell(t, cell, slot);
+    } else if (write) {
+        rt_stamp(t);
         take_cell(t, cell, slot);
     } else if (tag == RT_TAG_SHARED) {
+        if ((int32_t)((uint32_t)t->stamp - (uint32_t)(owner >> 32)) < 0) rt_stamp(t);
         cell->slot[t->left & 3] = slot;
     } else {
-        uint32_t version = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
+        rt_stamp(t);
         _mm_storeu_si128((__m128i *)cell->slot, _mm_cvtsi32_si128((int)slot));
-        cell->owner = (uint64_t)version << 32 | (uint64_t)RT_TAG_SHARED << RT_TAG_SHIFT;
+        cell->owner = (uint64_t)(uint32_t)t->stamp << 32 | (uint64_t)RT_TAG_SHARED << RT_TAG_SHIFT;
     }
-    return true;
 }
 
 RT_INLINE void emit_access(struct rt_thread *t, uintptr_t address, size_t size, bool write,
@@ -283,8 +311,8 @@ RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, 
     note_shape(site, size, write);
     if (rt.mode != HD_SCHED_FREE)
         remember(t, cell, address, slot);
-    else if (remember_free(t, cell, address, slot, write))
-        rt_stamp(t);
+    else
+        remember_free(t, cell, address, slot, write);
     emit_access(t, address, size, write, site);
     leave(t);
 }
@@ -350,8 +378,8 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     t->busy++;
     note_shape(site, size, write);
     if (rt.mode == HD_SCHED_FREE) {
-        bool stamp = remember_free(t, cell, address, slot, write);
-        if (remember_free(t, second, address + in_cell, next, write) || stamp) rt_stamp(t);
+        remember_free(t, cell, address, slot, write);
+        remember_free(t, second, address + in_cell, next, write);
     } else {
         remember(t, cell, address, slot);
         remember(t, second, address + in_cell, next);
@@ -382,7 +410,8 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
         for (; at < stop; at += 8, cell++) {
             uint64_t owner = cell->owner;
             unsigned tag = RT_TAG(owner);
-            if (owner != 0 && (tag != t->owner_tag || tag == RT_TAG_ALIEN)) stamp = true;
+            if (owner != 0 && (tag != t->owner_tag || tag == RT_TAG_ALIEN))
+                stamp = stamp || !is_past(t, owner);
             rt_settle_cell(t, cell, at);
             *cell = (struct rt_cell){.owner = mine};
         }
@@ -426,14 +455,12 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
         return;
     }
     t->busy++;
-    bool stamp = false;
     for (unsigned i = 0; i < count; i++) {
         if (rt.mode == HD_SCHED_FREE)
-            stamp |= remember_free(t, &cell[i], first + 8 * i, slot[i], write);
+            remember_free(t, &cell[i], first + 8 * i, slot[i], write);
         else
             remember(t, &cell[i], first + 8 * i, slot[i]);
     }
-    if (stamp) rt_stamp(t);
     emit_access(t, address, size, write, site);
     leave(t);
 }
@@ -452,7 +479,12 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
     }
     cell += RT_SHADOW_OFFSET(address);
     uint32_t slot = slot_of(t, address, pc);
-    if (likely(known(t, cell, address, slot))) return;
+    int found = look_up(t, cell, slot);
+    if (likely(found == KNOWN)) return;
+    if (unlikely(found != UNKNOWN)) {
+        leave_out(t, cell, address, (unsigned)found);
+        return;
+    }
     if (!write && shared_known(cell, slot)) return;
     if (write)
         record_write(address, size, cell, slot, pc);

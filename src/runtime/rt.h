@@ -42,7 +42,7 @@ struct rt_frame {
 /* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
  * lines are what a memory access touches. */
 struct rt_thread {
-    uint64_t branches; /* first: compiled code counts here, as __heddle_branches */
+    uint64_t branches;   /* first: compiled code counts here, as __heddle_branches */
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
     uint64_t calls_mark; /* hook calls so far = calls_mark - left */
     uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
@@ -65,6 +65,7 @@ struct rt_thread {
     uint32_t owed_count, owed_room;
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
+    uint64_t stamp;    /* the last one it took (free) */
     /* scheduler */
     enum rt_state state;
     uint32_t go; /* futex: RT_GO_RUN = you have the baton, RT_GO_LOOK = a signal came */
@@ -121,6 +122,11 @@ struct rt_slot {
     void *argument;
     uint32_t started, permit; /* futexes: the child has its record; the child may go on */
     bool ended, detached, c11;
+    /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
+     * last stamp. Here, not in the thread's own storage, because others look when that may be gone.
+     */
+    _Atomic uint32_t epoch;
+    _Atomic uint64_t epoch_stamp;
 };
 
 struct rt_global {
@@ -249,16 +255,25 @@ RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value) {
 /* A new place in the global order for what follows (free); nothing under serial. */
 RT_INLINE void rt_stamp(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_FREE) {
-        uint64_t stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
-        rt_store(t, hd_wire_head(HD_EV_STAMP, 0, stamp), 0);
+        t->stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
+        rt_store(t, hd_wire_head(HD_EV_STAMP, 0, t->stamp), 0);
     }
 }
 
-/* Ends the thread's epoch: what it does from here on is recorded anew. */
+/* Ends the thread's epoch: what it does from here on is recorded anew. An epoch has a number that
+ * no other has; under free it is the low half of the stamp that it begins with. */
 RT_INLINE void rt_new_epoch(struct rt_thread *t) {
-    t->epoch = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
-    if (unlikely(t->epoch == 0)) t->epoch = atomic_fetch_add(&rt.epochs, 1) + 1;
-    if (rt.mode == HD_SCHED_FREE) t->salt = t->epoch * 0x9e3779b1u << 3;
+    if (rt.mode == HD_SCHED_FREE) {
+        while (t->epoch == (uint32_t)t->stamp || (uint32_t)t->stamp == 0) rt_stamp(t);
+        t->epoch = (uint32_t)t->stamp;
+        t->salt = t->epoch * 0x9e3779b1u << 3;
+        struct rt_slot *slot = &rt.slot[t->number];
+        atomic_store_explicit(&slot->epoch_stamp, t->stamp, memory_order_relaxed);
+        atomic_store_explicit(&slot->epoch, t->epoch, memory_order_release);
+    } else {
+        t->epoch = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
+        if (unlikely(t->epoch == 0)) t->epoch = atomic_fetch_add(&rt.epochs, 1) + 1;
+    }
 }
 
 void rt_pay_all(struct rt_thread *t);

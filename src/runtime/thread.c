@@ -37,7 +37,8 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->frame = t->frame_low = t->frame_emitted = t->frame_base;
     t->overflow = 0;
     t->registered = true;
-    rt_new_epoch(t);
+    t->stamp = 0;
+    t->epoch = 0; /* until BEGIN there is nothing to record */
     rt.slot[number].handle = t->handle;
     __atomic_store_n(&rt.slot[number].thread, t, __ATOMIC_RELEASE);
 }
@@ -74,8 +75,12 @@ static void thread_end(struct rt_thread *t) {
     rt_settle(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_END, 0, 0, 0);
-    if (rt.mode == HD_SCHED_FREE) rt_chunk_submit(t);
     struct rt_slot *slot = &rt.slot[t->number];
+    if (rt.mode == HD_SCHED_FREE) {
+        rt_chunk_submit(t);
+        atomic_store_explicit(&slot->epoch_stamp, t->stamp, memory_order_relaxed);
+        atomic_store_explicit(&slot->epoch, 0, memory_order_release);
+    }
     slot->ended = true;
     rt_sched_wake(HD_WAIT_JOIN, t->number, true);
     __atomic_store_n(&slot->thread, NULL, __ATOMIC_RELEASE);
@@ -230,6 +235,11 @@ void rt_cancel_point(struct rt_thread *t) {
     t->inside = inside;
 }
 
+static bool joins(const struct rt_thread *t, const struct rt_thread *other) {
+    return t != NULL && t->state == RT_BLOCKED && t->wait_type == HD_WAIT_JOIN && !t->cancelled &&
+           t->wait_object == other->number;
+}
+
 enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_UNTIL };
 
 static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_how how,
@@ -238,6 +248,7 @@ static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_
     int status = 0;
     if (rt.mode == HD_SCHED_SERIAL && number != UINT32_MAX && number != t->number &&
         !rt.slot[number].detached && how != JOIN_TRY) {
+        if (joins(rt.slot[number].thread, t)) return EDEADLK; /* as the C library does */
         while (!rt.slot[number].ended) {
             bool in_time = rt_sched_block(t, HD_WAIT_JOIN, number,
                                           how == JOIN_UNTIL ? deadline : NULL, clock, pc);
