@@ -1,0 +1,390 @@
+/* The interface of the decision engine: takes a query apart, decides what clocks and locksets
+ * decide, hands the rest to the search, and writes the witness. */
+#include "predict/polygraph.h"
+
+#ifdef HEDDLE_DEBUG
+#include "predict/checker.h"
+#include <assert.h>
+#endif
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void hd_witness_free(struct hd_witness *witness) {
+    free(witness->event);
+    *witness = (struct hd_witness){0};
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static uint32_t *numbers(size_t count) { return calloc(count + 1, sizeof(uint32_t)); }
+
+struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading reading,
+                                struct hd_budget budget) {
+    struct hd_engine *engine = calloc(1, sizeof *engine);
+    if (engine == NULL) return NULL;
+    size_t threads = ground->model->threads;
+    engine->ground = ground;
+    engine->model = ground->model;
+    engine->reading = reading;
+    engine->budget = budget;
+    engine->threads = (uint32_t)threads;
+    uint32_t **arrays[] = {
+        &engine->bound,         &engine->exempt,    &engine->cut,     &engine->past, &engine->at,
+        &engine->newest_growth, &engine->cursor,    &engine->gate_at, &engine->heap, &engine->key,
+        &engine->waiters,       &engine->next_wait, &engine->soonest};
+    bool done = true;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        done = (*arrays[i] = numbers(threads)) != NULL && done;
+    engine->of_pair = numbers(HD_CHOICE_SLOTS);
+    engine->of_start = numbers(HD_CHOICE_SLOTS);
+    engine->wait = calloc(threads + 1, sizeof *engine->wait);
+    engine->blocked = calloc(threads + 1, sizeof *engine->blocked);
+    engine->place = calloc(ground->full.places + (size_t)1, sizeof *engine->place);
+    engine->lock = calloc(ground->model->locks + (size_t)1, sizeof *engine->lock);
+    if (!done || engine->of_pair == NULL || engine->of_start == NULL || engine->wait == NULL ||
+        engine->blocked == NULL || engine->place == NULL || engine->lock == NULL) {
+        hd_engine_free(engine);
+        return NULL;
+    }
+    memset(engine->of_pair, 0xff, HD_CHOICE_SLOTS * sizeof *engine->of_pair);
+    memset(engine->of_start, 0xff, HD_CHOICE_SLOTS * sizeof *engine->of_start);
+    return engine;
+}
+
+void hd_engine_free(struct hd_engine *engine) {
+    if (engine == NULL) return;
+    uint32_t *arrays[] = {engine->bound,   engine->exempt,   engine->cut,          engine->past,
+                          engine->at,      engine->cursor,   engine->gate_at,      engine->heap,
+                          engine->key,     engine->waiters,  engine->next_wait,    engine->soonest,
+                          engine->of_pair, engine->of_start, engine->newest_growth};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
+    free(engine->wait);
+    free(engine->blocked);
+    free(engine->place);
+    free(engine->lock);
+    hd_vector_free(&engine->demands);
+    hd_vector_free(&engine->gates);
+    hd_vector_free(&engine->held);
+    hd_vector_free(&engine->growths);
+    hd_vector_free(&engine->orders);
+    hd_vector_free(&engine->levels);
+    hd_vector_free(&engine->open);
+    hd_vector_free(&engine->runs);
+    hd_vector_free(&engine->undecided);
+    free(engine);
+}
+
+const struct hd_engine_stats *hd_engine_stats(const struct hd_engine *engine) {
+    return &engine->stats;
+}
+
+/* ---- taking the query apart ------------------------------------------------------------------ */
+
+/* Each of these returns false if the query is infeasible, or `failed` is set. */
+
+static uint32_t position_of(const struct hd_engine *engine, uint32_t event) {
+    return hd_model_position(engine->model, event);
+}
+
+/* Does the query make sense at all? */
+static bool well_formed(const struct hd_engine *engine, const struct hd_query *query) {
+    const struct hd_model *model = engine->model;
+    for (uint32_t i = 0; i < query->stops; i++) {
+        if (query->stop[i].event >= model->events) return false;
+        for (uint32_t j = 0; j < i; j++)
+            if (model->thread[query->stop[i].event] == model->thread[query->stop[j].event])
+                return false;
+    }
+    for (uint32_t i = 0; i < query->orders; i++)
+        if (query->order[i].before >= model->events || query->order[i].after >= model->events)
+            return false;
+    if (query->reader == HD_NONE) return true;
+    return query->reader < model->events && hd_model_is_read(model, query->reader) &&
+           (query->writer == HD_NONE ||
+            (query->writer < model->events && hd_model_is_write(model, query->writer)));
+}
+
+static void set_stops(struct hd_engine *engine) {
+    const struct hd_query *query = engine->query;
+    memset(engine->bound, 0xff, engine->threads * sizeof *engine->bound);
+    memset(engine->exempt, 0xff, engine->threads * sizeof *engine->exempt);
+    for (uint32_t i = 0; i < query->stops; i++) {
+        uint32_t event = query->stop[i].event, thread = engine->model->thread[event];
+        uint32_t position = position_of(engine, event);
+        engine->bound[thread] = position + query->stop[i].executed;
+        if (query->stop[i].executed && engine->reading != HD_UA &&
+            hd_model_is_read(engine->model, event))
+            engine->exempt[thread] = position;
+    }
+}
+
+static bool pull_event(struct hd_engine *engine, uint32_t event) {
+    return hd_cut_pull(engine, engine->model->thread[event], position_of(engine, event), 0);
+}
+
+static bool pull_stop(struct hd_engine *engine, const struct hd_stop *stop) {
+    const struct hd_model *model = engine->model;
+    uint32_t thread = model->thread[stop->event], position = position_of(engine, stop->event);
+    if (position > 0 && !hd_cut_pull(engine, thread, position - 1, 0)) return false;
+    if (stop->executed && engine->exempt[thread] != position)
+        return hd_cut_pull(engine, thread, position, 0);
+    /* Next, or a read that may read anything: it needs what must-order wants, and no write. */
+    const uint32_t *edges;
+    uint32_t count = hd_model_edges_into(model, stop->event, &edges);
+    for (uint32_t i = 0; i < count; i++)
+        if (!pull_event(engine, model->edge[edges[i]].from)) return false;
+    return !stop->executed || hd_cut_raise(engine, thread, position + 1, 0);
+}
+
+static bool close_cut(struct hd_engine *engine, const struct hd_reach *reach) {
+    const struct hd_query *query = engine->query;
+    engine->reach = reach;
+    hd_polygraph_reset(engine);
+    for (uint32_t i = 0; i < query->stops; i++)
+        if (!pull_stop(engine, &query->stop[i])) return false;
+    for (uint32_t i = 0; i < query->orders; i++)
+        if (!pull_event(engine, query->order[i].before) ||
+            !pull_event(engine, query->order[i].after))
+            return false;
+    if (query->reader == HD_NONE) return true;
+    return pull_event(engine, query->reader) &&
+           (query->writer == HD_NONE || pull_event(engine, query->writer));
+}
+
+/* The locks that the stops leave held. Two of them in conflict decide the query. */
+static bool collect_held(struct hd_engine *engine) {
+    const struct hd_model *model = engine->model;
+    engine->held.size = 0;
+    for (uint32_t i = 0; i < engine->query->stops; i++) {
+        uint32_t thread = model->thread[engine->query->stop[i].event];
+        if (engine->bound[thread] == 0) continue;
+        uint32_t last =
+            model->thread_event[model->thread_start[thread] + engine->bound[thread] - 1];
+        uint32_t count = hd_model_held(model, last, NULL, 0);
+        size_t start = engine->held.size;
+        if (!hd_vector_reserve(&engine->held, count)) {
+            engine->failed = true;
+            return false;
+        }
+        uint32_t *list = engine->held.data + start;
+        hd_model_held(model, last, list, count);
+        for (uint32_t h = 0; h < count; h++) {
+            const struct hd_section *section = &model->section[list[h]];
+            if (section->release == last || !engine->ground->contended[section->lock]) continue;
+            for (size_t other = 0; other < start; other++) {
+                const struct hd_section *earlier = &model->section[engine->held.data[other]];
+                if (earlier->lock == section->lock && hd_conflicting_modes(earlier, section))
+                    return false;
+            }
+            engine->held.data[engine->held.size++] = list[h];
+        }
+    }
+    return true;
+}
+
+static int by_gate(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool add_gate(struct hd_engine *engine, uint32_t event) {
+    uint64_t gate = (uint64_t)engine->model->thread[event] << 32 | position_of(engine, event);
+    for (size_t i = 0; i < engine->gates.size; i++)
+        if (engine->gates.data[i] == gate) return true;
+    if (hd_vector_push(&engine->gates, gate)) return true;
+    engine->failed = true;
+    return false;
+}
+
+static bool set_gates(struct hd_engine *engine) {
+    engine->gates.size = 0;
+    for (uint32_t i = 0; i < engine->query->orders; i++)
+        if (!add_gate(engine, engine->query->order[i].before) ||
+            !add_gate(engine, engine->query->order[i].after))
+            return false;
+    if (engine->gates.size > 1)
+        qsort(engine->gates.data, engine->gates.size, sizeof *engine->gates.data, by_gate);
+    return true;
+}
+
+/* ---- a read that is told its write ----------------------------------------------------------- */
+
+static bool touches(const struct hd_model *model, uint32_t event, uint32_t location) {
+    const uint32_t *list;
+    uint32_t count = hd_model_locations(model, event, &list);
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i] == location) return true;
+    return false;
+}
+
+/* The last write of a location before an event in the trace, HD_NONE. */
+static uint32_t write_before(const struct hd_model *model, uint32_t location, uint32_t event) {
+    uint32_t at = model->location_start[location], end = model->location_start[location + 1];
+    uint32_t write = HD_NONE;
+    for (; at < end && model->location_event[at] < event; at++)
+        if (hd_model_is_write(model, model->location_event[at])) write = model->location_event[at];
+    return write;
+}
+
+/* The entry of an event among the accesses of a place. */
+static uint32_t entry_of(const struct hd_view *view, uint32_t place, uint32_t event) {
+    uint32_t low = view->place_first[place], high = view->place_first[place + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (view->event[view->access_step[middle]] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t step_of(const struct hd_engine *engine, uint32_t event) {
+    return hd_step_at(engine->view, engine->model->thread[event], position_of(engine, event));
+}
+
+/* The place of a shared location that a step touches. */
+static uint32_t place_of(const struct hd_engine *engine, uint32_t location) {
+    const struct hd_model *model = engine->model;
+    const struct hd_view *view = engine->view;
+    uint32_t event = model->location_event[model->location_start[location]];
+    uint32_t step = step_of(engine, event);
+    if ((view->role[step] & HD_STEP_SPAN) == 0) return view->access_place[view->about[step]];
+    /* its entries are in the order of its shared locations */
+    const uint32_t *list, *entry = view->span + view->about[step] + 1;
+    uint32_t count = hd_model_locations(model, event, &list);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!model->location[list[i]].shared) continue;
+        uint32_t place = view->access_place[*entry++];
+        if (list[i] == location) return place;
+    }
+    return HD_NONE;
+}
+
+static bool demand_location(struct hd_engine *engine, uint32_t location) {
+    const struct hd_model *model = engine->model;
+    uint32_t reader = engine->query->reader, writer = engine->query->writer;
+    uint32_t own = write_before(model, location, reader);
+    uint32_t position = position_of(engine, reader);
+    bool kept = engine->reading != HD_CSR && engine->exempt[model->thread[reader]] != position &&
+                !(engine->reading == HD_UA && own == HD_NONE);
+    /* It keeps its own write as well, or only its own thread ever writes there. */
+    if ((kept || !model->location[location].shared) && own != writer) return false;
+    if (!model->location[location].shared) return true;
+    struct hd_demand demand = {.place = place_of(engine, location), .entry = HD_NONE};
+    if (writer != HD_NONE) demand.entry = entry_of(engine->view, demand.place, writer);
+    engine->reader = step_of(engine, reader);
+    if (hd_vector_push(&engine->demands, demand)) return true;
+    engine->failed = true;
+    return false;
+}
+
+static bool set_demands(struct hd_engine *engine) {
+    const struct hd_query *query = engine->query;
+    engine->demands.size = 0;
+    engine->reader = HD_NONE;
+    if (query->reader == HD_NONE) return true;
+    const uint32_t *location;
+    uint32_t count = hd_model_locations(engine->model, query->reader, &location), common = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (query->writer != HD_NONE && !touches(engine->model, query->writer, location[i]))
+            continue;
+        common++;
+        if (!demand_location(engine, location[i])) return false;
+    }
+    return common > 0;
+}
+
+/* ---- the witness ----------------------------------------------------------------------------- */
+
+static bool write_witness(struct hd_engine *engine, struct hd_witness *witness) {
+    const struct hd_model *model = engine->model;
+    const struct hd_query *query = engine->query;
+    uint64_t total = query->stops;
+    for (uint32_t t = 0; t < engine->threads; t++) total += engine->cut[t];
+    if (total > witness->room) {
+        uint32_t *event = realloc(witness->event, total * sizeof *event);
+        if (event == NULL) return false;
+        witness->event = event;
+        witness->room = (uint32_t)total;
+    }
+    uint32_t fill = 0, *done = engine->past;
+    memset(done, 0, engine->threads * sizeof *done);
+    for (size_t i = 0; i < engine->runs.size; i++) {
+        uint32_t thread = engine->runs.data[i].thread, upto = engine->runs.data[i].upto;
+        const uint32_t *list = model->thread_event + model->thread_start[thread];
+        while (done[thread] < upto) witness->event[fill++] = list[done[thread]++];
+    }
+    for (uint32_t t = 0; t < engine->threads; t++) {
+        const uint32_t *list = model->thread_event + model->thread_start[t];
+        while (done[t] < engine->cut[t]) witness->event[fill++] = list[done[t]++];
+    }
+    witness->next = 0;
+    for (uint32_t i = 0; i < query->stops; i++) {
+        if (query->stop[i].executed) continue;
+        witness->event[fill++] = query->stop[i].event;
+        witness->next++;
+    }
+    witness->count = fill;
+    return true;
+}
+
+#ifdef HEDDLE_DEBUG
+/* Debug builds check every feasible answer by the independent checker. */
+static void recheck(const struct hd_engine *engine, const struct hd_witness *witness) {
+    struct hd_error error;
+    assert(hd_witness_check(engine->model, engine->reading, engine->query, witness, &error));
+}
+#endif
+
+/* ---- the ladder ------------------------------------------------------------------------------ */
+
+static enum hd_verdict climb(struct hd_engine *engine, enum hd_rung *rung) {
+    const struct hd_ground *ground = engine->ground;
+    bool reads = engine->reading != HD_CSR;
+    engine->keeps = reads;
+    engine->view = reads || engine->query->reader != HD_NONE ? &ground->full : &ground->sync;
+    *rung = HD_RUNG_MUST_ORDER;
+    set_stops(engine);
+    if (!close_cut(engine, &ground->must) || !collect_held(engine)) return HD_INFEASIBLE;
+    *rung = HD_RUNG_CLOSURE;
+    if (reads && !close_cut(engine, &ground->kept)) return HD_INFEASIBLE;
+    if (!set_demands(engine) || !set_gates(engine)) return HD_INFEASIBLE;
+    return hd_search(engine, rung);
+}
+
+static uint64_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query *query,
+                                 struct hd_witness *witness) {
+    uint64_t start = now();
+    enum hd_rung rung = HD_RUNG_MUST_ORDER;
+    enum hd_verdict verdict = HD_UNDECIDED;
+    engine->query = query;
+    engine->failed = false;
+    if (well_formed(engine, query)) verdict = climb(engine, &rung);
+    if (engine->failed) verdict = HD_UNDECIDED;
+    if (verdict == HD_FEASIBLE && witness != NULL) {
+        if (!write_witness(engine, witness)) verdict = HD_UNDECIDED;
+#ifdef HEDDLE_DEBUG
+        else
+            recheck(engine, witness);
+#endif
+    }
+    hd_polygraph_undo(engine, (struct hd_mark){0, 0}); /* the next query may have another view */
+    engine->stats.queries++;
+    if (verdict == HD_FEASIBLE)
+        engine->stats.feasible[rung]++;
+    else if (verdict == HD_INFEASIBLE)
+        engine->stats.infeasible[rung]++;
+    else
+        engine->stats.undecided++;
+    engine->stats.nanoseconds += now() - start;
+    return verdict;
+}

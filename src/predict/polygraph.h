@@ -1,0 +1,230 @@
+/* The state of one query: how far each thread must go (the cut), which orders are decided, and the
+ * schedule that is being tried. Internal to the engine.
+ *
+ * A block is what must not be broken into: a critical section, from its acquire to its release, or
+ * a write of a location together with the reads of its value. Two sections of a lock in conflicting
+ * modes, or two writes of a location one of which is read, are in one order or the other: that is
+ * the polyedge of the paper. Nothing is enumerated: a polyedge comes into being when a schedule in
+ * trace order gets stuck on it, or when it is forced.
+ *
+ * Every order and every growth of the cut knows the decisions it rests on, as a set of levels of
+ * the search (bit 63 stands for level 64 and all above it). */
+#ifndef HEDDLE_PREDICT_POLYGRAPH_H
+#define HEDDLE_PREDICT_POLYGRAPH_H
+
+#include "base/vector.h"
+#include "predict/ground.h"
+
+typedef uint64_t hd_levels;
+
+/* A decided order: block `first` is over before block `second` begins. Sections are numbered as in
+ * the model; a write is `sections` plus its entry among the accesses. */
+struct hd_choice {
+    uint32_t first, second;
+    hd_levels why;
+    uint32_t next_of_pair, next_of_start; /* chains of the two tables below */
+    uint32_t seen;                        /* stamp of the last past it was used in */
+};
+
+struct hd_growth {
+    uint32_t thread, before; /* the cut it had */
+    uint32_t previous;       /* growth of the same thread, HD_NONE */
+    hd_levels why;
+};
+
+/* What a thread waits for. */
+enum hd_wait_cause {
+    HD_WAIT_HARD,     /* must-order, its write, an order of the query: no way round */
+    HD_WAIT_DECIDED,  /* a decided order */
+    HD_WAIT_UNDECIDED /* the schedule let `first` begin before `second` */
+};
+struct hd_wait {
+    uint32_t thread, position; /* the event that has to be executed */
+    enum hd_wait_cause cause;
+    uint32_t order;         /* DECIDED */
+    uint32_t first, second; /* UNDECIDED: blocks */
+};
+
+struct hd_place_state {
+    uint32_t stamp;
+    uint32_t last;    /* entry of the last write, HD_NONE */
+    uint32_t pending; /* reads of its value that have yet to come */
+};
+struct hd_lock_state {
+    uint32_t stamp, open; /* first of the sections that were open when last looked at */
+};
+struct hd_open_section {
+    uint32_t section, next;
+};
+struct hd_run {
+    uint32_t thread, upto; /* the thread runs until it has executed so many events */
+};
+
+struct hd_mark {
+    size_t orders, growths;
+};
+struct hd_level {
+    struct hd_mark mark;
+    uint32_t first, second;
+};
+
+/* A read that is told its write. */
+struct hd_demand {
+    uint32_t place, entry; /* of the write, HD_NONE: initial value */
+};
+
+struct hd_engine {
+    const struct hd_ground *ground;
+    const struct hd_model *model;
+    enum hd_reading reading;
+    struct hd_budget budget;
+    struct hd_engine_stats stats;
+    uint32_t threads;
+
+    /* the query */
+    const struct hd_query *query;
+    const struct hd_view *view;
+    const struct hd_reach *reach;
+    bool keeps;       /* reads keep their writes */
+    uint32_t *bound;  /* per thread: where it stops, HD_NONE if anywhere */
+    uint32_t *exempt; /* per thread: position of a read that may read anything, HD_NONE */
+    uint32_t reader;  /* step of the read that is told its write, HD_NONE */
+    HD_VECTOR(struct hd_demand) demands;
+    HD_VECTOR(uint64_t) gates; /* events of the query's orders: thread << 32 | position, sorted */
+    HD_VECTOR(uint32_t) held;  /* sections that the stops leave open */
+
+    /* cut and orders, with their trail */
+    uint32_t *cut;
+    uint32_t *newest_growth; /* per thread, HD_NONE */
+    HD_VECTOR(struct hd_growth) growths;
+    HD_VECTOR(struct hd_choice) orders;
+    uint32_t *of_pair, *of_start; /* hash tables of chains, HD_CHOICE_SLOTS each */
+    HD_VECTOR(struct hd_level) levels;
+    hd_levels conflict; /* after a failed assertion: what it rests on */
+    uint32_t *past;     /* per thread, scratch */
+    uint32_t past_stamp;
+
+    /* the schedule */
+    uint32_t *at;                  /* per thread: events executed */
+    uint32_t *cursor, *gate_at;    /* per thread: next step, next gate */
+    uint32_t *heap, heaped;        /* threads that can go on, by their next event */
+    uint32_t *key;                 /* per thread: that event */
+    struct hd_wait *wait;          /* per thread */
+    uint8_t *blocked;              /* per thread */
+    uint32_t *waiters, *next_wait; /* per thread: who waits for it */
+    uint32_t *soonest;             /* per thread: the least position that one of them waits for */
+    struct hd_place_state *place;
+    struct hd_lock_state *lock;
+    HD_VECTOR(struct hd_open_section) open;
+    HD_VECTOR(struct hd_run) runs;
+    uint32_t stamp;
+    bool deviates; /* some thread had to wait: the schedule is not the trace's order */
+    bool failed;   /* memory is out */
+    HD_VECTOR(uint32_t) undecided; /* blocks of a knot, in pairs */
+};
+
+#define HD_CHOICE_SLOTS 1024u
+
+static inline hd_levels hd_level_bit(size_t level) {
+    return (hd_levels)1 << (level < 64 ? level - 1 : 63);
+}
+
+/* ---- the cut and the orders (polygraph.c) ---- */
+
+void hd_polygraph_reset(struct hd_engine *engine);
+struct hd_mark hd_polygraph_mark(const struct hd_engine *engine);
+void hd_polygraph_undo(struct hd_engine *engine, struct hd_mark mark);
+/* An event of a thread must be executed, with all it needs. False: that is beyond a stop, see
+ * conflict. */
+bool hd_cut_pull(struct hd_engine *engine, uint32_t thread, uint32_t position, hd_levels why);
+bool hd_cut_raise(struct hd_engine *engine, uint32_t thread, uint32_t count, hd_levels why);
+/* Why an event that is in the cut is there. */
+hd_levels hd_cut_why(const struct hd_engine *engine, uint32_t thread, uint32_t position);
+/* Puts `first` before `second`. False: that cannot be, see conflict. The state is then to be
+ * undone. */
+bool hd_choice_assert(struct hd_engine *engine, uint32_t first, uint32_t second, hd_levels why);
+/* The decided order of two blocks, HD_NONE. */
+uint32_t hd_choice_find(const struct hd_engine *engine, uint32_t a, uint32_t b);
+/* First of the chain (next_of_start) that holds the orders whose second block starts at a step;
+ * others may be in it. */
+uint32_t hd_choices_into(const struct hd_engine *engine, uint32_t step);
+/* Orders that the sections left open by the stops force. */
+bool hd_choices_around_held(struct hd_engine *engine);
+
+/* ---- schedules (polygraph_schedule.c) ---- */
+
+enum hd_scheduled { HD_SCHEDULED, HD_STUCK };
+/* Runs the cut in trace order as far as the decided orders allow. */
+enum hd_scheduled hd_schedule(struct hd_engine *engine);
+/* Why a schedule is stuck: a circle of waits, or a wait for what is beyond the cut. The undecided
+ * orders in it are in `undecided`; the returned levels are what the rest of it rests on. */
+hd_levels hd_schedule_knot(struct hd_engine *engine);
+
+/* ---- search (search.c) ---- */
+
+enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung);
+
+/* ---- blocks ---- */
+
+static inline bool hd_is_section(const struct hd_engine *engine, uint32_t block) {
+    return block < engine->model->sections;
+}
+static inline uint32_t hd_block_of_write(const struct hd_engine *engine, uint32_t entry) {
+    return engine->model->sections + entry;
+}
+static inline uint32_t hd_entry_of_block(const struct hd_engine *engine, uint32_t block) {
+    return block - engine->model->sections;
+}
+static inline uint32_t hd_block_start(const struct hd_engine *engine, uint32_t block) {
+    return hd_is_section(engine, block)
+               ? engine->view->section_acquire[block]
+               : engine->view->access_step[hd_entry_of_block(engine, block)];
+}
+
+static inline bool hd_in_cut(const struct hd_engine *engine, uint32_t step) {
+    return engine->view->position[step] < engine->cut[engine->view->thread[step]];
+}
+static inline bool hd_is_done(const struct hd_engine *engine, uint32_t step) {
+    return engine->view->position[step] < engine->at[engine->view->thread[step]];
+}
+
+/* Does this step, at this entry, keep its write? */
+static inline bool hd_keeps_write(const struct hd_engine *engine, uint32_t step, uint32_t entry) {
+    const struct hd_view *view = engine->view;
+    return engine->keeps && (view->role[step] & HD_STEP_READ) != 0 &&
+           view->position[step] != engine->exempt[view->thread[step]] &&
+           !(engine->reading == HD_UA && view->access_from[entry] == HD_NONE);
+}
+
+/* The reads of a write (of the initial value of a place if entry is HD_NONE) that keep it and that
+ * matter: those in the cut, in UA all. hd_readers_next gives their steps, HD_NONE at the end. */
+struct hd_readers {
+    uint32_t next, end; /* entries */
+    bool told;          /* the demanded read comes last */
+};
+static inline struct hd_readers hd_readers_of(const struct hd_engine *engine, uint32_t place,
+                                              uint32_t entry) {
+    const struct hd_view *view = engine->view;
+    struct hd_readers readers = {entry == HD_NONE ? view->place_first[place] : entry + 1,
+                                 view->place_first[place + 1], false};
+    for (size_t i = 0; i < engine->demands.size; i++)
+        readers.told |=
+            engine->demands.data[i].place == place && engine->demands.data[i].entry == entry;
+    if (!engine->keeps) readers.next = readers.end;
+    return readers;
+}
+static inline uint32_t hd_readers_next(const struct hd_engine *engine, struct hd_readers *readers) {
+    const struct hd_view *view = engine->view;
+    while (readers->next < readers->end) {
+        uint32_t entry = readers->next++, step = view->access_step[entry];
+        if ((view->role[step] & HD_STEP_WRITE) != 0) readers->next = readers->end;
+        if (hd_keeps_write(engine, step, entry) &&
+            (engine->reading == HD_UA || hd_in_cut(engine, step)))
+            return step;
+    }
+    if (!readers->told) return HD_NONE;
+    readers->told = false;
+    return engine->reader;
+}
+
+#endif

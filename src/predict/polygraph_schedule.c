@@ -1,0 +1,427 @@
+/* Schedule reconstruction: executes the cut in trace order; a thread whose next event may not come
+ * yet waits, and catches up as soon as what it waits for is done. Whatever comes out in full is a
+ * correct reordering. If every thread waits, the waits form a circle, which is the proof that not
+ * all the orders taken on the way can hold together. */
+#include "predict/polygraph.h"
+
+#include <string.h>
+
+/* ---- threads that can go on, by their next event -------------------------------------------- */
+
+static void sift_up(struct hd_engine *engine, uint32_t at) {
+    uint32_t *heap = engine->heap, thread = heap[at];
+    while (at > 0 && engine->key[heap[(at - 1) / 2]] > engine->key[thread]) {
+        heap[at] = heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    heap[at] = thread;
+}
+
+static void sift_down(struct hd_engine *engine) {
+    uint32_t *heap = engine->heap, thread = heap[0], at = 0, count = engine->heaped;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= count) break;
+        if (child + 1 < count && engine->key[heap[child + 1]] < engine->key[heap[child]]) child++;
+        if (engine->key[heap[child]] >= engine->key[thread]) break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = thread;
+}
+
+static void heap_push(struct hd_engine *engine, uint32_t thread) {
+    engine->heap[engine->heaped++] = thread;
+    sift_up(engine, engine->heaped - 1);
+}
+
+static void heap_pop(struct hd_engine *engine) {
+    engine->heap[0] = engine->heap[--engine->heaped];
+    if (engine->heaped > 0) sift_down(engine);
+}
+
+/* ---- where a thread is ----------------------------------------------------------------------- */
+
+/* The position of its next step or gate; its cut if there is none before that. */
+static uint32_t next_stand(const struct hd_engine *engine, uint32_t thread) {
+    const struct hd_view *view = engine->view;
+    uint32_t stand = engine->cut[thread];
+    if (engine->cursor[thread] < view->first[thread + 1] &&
+        view->position[engine->cursor[thread]] < stand)
+        stand = view->position[engine->cursor[thread]];
+    if (engine->gate_at[thread] < engine->gates.size) {
+        uint64_t gate = engine->gates.data[engine->gate_at[thread]];
+        if (gate >> 32 == thread && (uint32_t)gate < stand) stand = (uint32_t)gate;
+    }
+    return stand;
+}
+
+static uint32_t event_at(const struct hd_engine *engine, uint32_t thread, uint32_t position) {
+    return engine->model->thread_event[engine->model->thread_start[thread] + position];
+}
+
+/* Nothing before the next stand can wait: it is as good as executed. Into the heap, unless the
+ * thread is through. */
+static void line_up(struct hd_engine *engine, uint32_t thread) {
+    uint32_t stand = next_stand(engine, thread);
+    engine->at[thread] = stand;
+    if (stand == engine->cut[thread]) return;
+    engine->key[thread] = event_at(engine, thread, stand);
+    heap_push(engine, thread);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static bool wait_for(struct hd_engine *engine, uint32_t thread, uint32_t on, uint32_t position,
+                     enum hd_wait_cause cause) {
+    engine->wait[thread] = (struct hd_wait){.thread = on, .position = position, .cause = cause};
+    return false;
+}
+
+static bool wait_for_step(struct hd_engine *engine, uint32_t thread, uint32_t step,
+                          enum hd_wait_cause cause) {
+    return wait_for(engine, thread, engine->view->thread[step], engine->view->position[step],
+                    cause);
+}
+
+static bool wait_undecided(struct hd_engine *engine, uint32_t thread, uint32_t step, uint32_t first,
+                           uint32_t second) {
+    wait_for_step(engine, thread, step, HD_WAIT_UNDECIDED);
+    engine->wait[thread].first = first;
+    engine->wait[thread].second = second;
+    return false;
+}
+
+static void block_thread(struct hd_engine *engine, uint32_t thread) {
+    const struct hd_wait *wait = &engine->wait[thread];
+    engine->deviates = true;
+    engine->blocked[thread] = 1;
+    engine->next_wait[thread] = engine->waiters[wait->thread];
+    engine->waiters[wait->thread] = thread;
+    if (wait->position < engine->soonest[wait->thread])
+        engine->soonest[wait->thread] = wait->position;
+}
+
+/* Lets those go on that waited for what a thread has now executed. */
+static void wake(struct hd_engine *engine, uint32_t thread) {
+    uint32_t list = engine->waiters[thread];
+    engine->waiters[thread] = HD_NONE;
+    engine->soonest[thread] = HD_NONE;
+    while (list != HD_NONE) {
+        uint32_t each = list;
+        list = engine->next_wait[each];
+        if (engine->wait[each].position < engine->at[thread]) {
+            engine->blocked[each] = 0;
+            heap_push(engine, each);
+        } else {
+            engine->next_wait[each] = engine->waiters[thread];
+            engine->waiters[thread] = each;
+            if (engine->wait[each].position < engine->soonest[thread])
+                engine->soonest[thread] = engine->wait[each].position;
+        }
+    }
+}
+
+/* ---- rules: may the event come now? Each returns false with the thread's wait set. ----------- */
+
+static bool may_by_orders_of_query(struct hd_engine *engine, uint32_t thread, uint32_t position) {
+    uint32_t event = event_at(engine, thread, position);
+    for (uint32_t i = 0; i < engine->query->orders; i++) {
+        const struct hd_precedes *order = &engine->query->order[i];
+        if (order->after != event) continue;
+        uint32_t on = engine->model->thread[order->before];
+        uint32_t before = hd_model_position(engine->model, order->before);
+        if (engine->at[on] <= before) return wait_for(engine, thread, on, before, HD_WAIT_HARD);
+    }
+    return true;
+}
+
+static bool may_by_needs(struct hd_engine *engine, uint32_t thread, uint32_t step) {
+    const struct hd_view *view = engine->view;
+    const uint32_t *list = view->need_list + view->need[step];
+    for (uint32_t i = 1; i <= list[0]; i++) {
+        uint32_t on = list[i] & HD_NEED_STEP;
+        if ((list[i] & HD_NEED_IF_IN) != 0 && !hd_in_cut(engine, on)) continue;
+        if (!hd_is_done(engine, on)) return wait_for_step(engine, thread, on, HD_WAIT_HARD);
+    }
+    return true;
+}
+
+/* What of a block is still to come: a step, or HD_NONE. */
+static uint32_t unfinished(const struct hd_engine *engine, uint32_t block) {
+    const struct hd_view *view = engine->view;
+    if (hd_is_section(engine, block)) {
+        uint32_t release = view->section_release[block];
+        return hd_is_done(engine, release) ? HD_NONE : release;
+    }
+    uint32_t entry = hd_entry_of_block(engine, block), step = view->access_step[entry];
+    if (!hd_is_done(engine, step)) return step;
+    struct hd_readers readers = hd_readers_of(engine, view->access_place[entry], entry);
+    while ((step = hd_readers_next(engine, &readers)) != HD_NONE)
+        if (!hd_is_done(engine, step)) return step;
+    return HD_NONE;
+}
+
+static bool may_by_decisions(struct hd_engine *engine, uint32_t thread, uint32_t step) {
+    uint32_t at = hd_choices_into(engine, step);
+    for (; at != HD_NONE; at = engine->orders.data[at].next_of_start) {
+        const struct hd_choice *order = &engine->orders.data[at];
+        if (hd_block_start(engine, order->second) != step) continue;
+        uint32_t left = unfinished(engine, order->first);
+        if (left == HD_NONE || left == step) continue;
+        wait_for_step(engine, thread, left, HD_WAIT_DECIDED);
+        engine->wait[thread].order = at;
+        return false;
+    }
+    return true;
+}
+
+static bool may_by_lock(struct hd_engine *engine, uint32_t thread, uint32_t step) {
+    const struct hd_view *view = engine->view;
+    uint32_t section = view->about[step];
+    const struct hd_section *mine = &engine->model->section[section];
+    struct hd_lock_state *lock = &engine->lock[mine->lock];
+    if (lock->stamp != engine->stamp) return true;
+    for (uint32_t *link = &lock->open; *link != HD_NONE;) {
+        struct hd_open_section *open = &engine->open.data[*link];
+        const struct hd_section *other = &engine->model->section[open->section];
+        uint32_t release = view->section_release[open->section];
+        if (release != HD_NONE && hd_is_done(engine, release)) {
+            *link = open->next;
+            continue;
+        }
+        if (other->thread != thread && hd_conflicting_modes(mine, other)) {
+            if (release == HD_NONE) {
+                wait_undecided(engine, thread, step, open->section, section);
+                engine->wait[thread].thread = other->thread;
+                engine->wait[thread].position = HD_NONE;
+                return false;
+            }
+            return wait_undecided(engine, thread, release, open->section, section);
+        }
+        link = &open->next;
+    }
+    return true;
+}
+
+static struct hd_place_state *place_state(struct hd_engine *engine, uint32_t place) {
+    struct hd_place_state *state = &engine->place[place];
+    if (state->stamp == engine->stamp) return state;
+    struct hd_readers readers = hd_readers_of(engine, place, HD_NONE);
+    *state = (struct hd_place_state){engine->stamp, HD_NONE, 0};
+    while (hd_readers_next(engine, &readers) != HD_NONE) state->pending++;
+    return state;
+}
+
+/* A write may come when all reads of the value that it replaces have come. */
+static bool may_write(struct hd_engine *engine, uint32_t thread, uint32_t step, uint32_t entry) {
+    const struct hd_view *view = engine->view;
+    uint32_t place = view->access_place[entry], reader;
+    const struct hd_place_state *state = place_state(engine, place);
+    if (state->pending == 0) return true;
+    struct hd_readers readers = hd_readers_of(engine, place, state->last);
+    while ((reader = hd_readers_next(engine, &readers)) != HD_NONE) {
+        if (reader == step || hd_is_done(engine, reader)) continue;
+        if (state->last == HD_NONE) return wait_for_step(engine, thread, reader, HD_WAIT_HARD);
+        return wait_undecided(engine, thread, reader, hd_block_of_write(engine, state->last),
+                              hd_block_of_write(engine, entry));
+    }
+    return true;
+}
+
+/* A read may come when its write has; no other can come between, since that would have to wait. */
+static bool may_read(struct hd_engine *engine, uint32_t thread, uint32_t step, uint32_t entry) {
+    const struct hd_view *view = engine->view;
+    uint32_t from = view->access_from[entry];
+    if (from != HD_NONE && hd_keeps_write(engine, step, entry) &&
+        !hd_is_done(engine, view->access_step[from]))
+        return wait_for_step(engine, thread, view->access_step[from], HD_WAIT_HARD);
+    return true;
+}
+
+static bool may_read_as_told(struct hd_engine *engine, uint32_t thread) {
+    for (size_t i = 0; i < engine->demands.size; i++) {
+        uint32_t entry = engine->demands.data[i].entry;
+        if (entry == HD_NONE || hd_is_done(engine, engine->view->access_step[entry])) continue;
+        return wait_for_step(engine, thread, engine->view->access_step[entry], HD_WAIT_HARD);
+    }
+    return true;
+}
+
+static const uint32_t *entries_of(const struct hd_view *view, uint32_t step, uint32_t *count) {
+    if ((view->role[step] & HD_STEP_SPAN) == 0) {
+        *count = 1;
+        return &view->about[step];
+    }
+    *count = view->span[view->about[step]];
+    return view->span + view->about[step] + 1;
+}
+
+static bool may_access(struct hd_engine *engine, uint32_t thread, uint32_t step) {
+    const struct hd_view *view = engine->view;
+    uint8_t role = view->role[step];
+    uint32_t count;
+    const uint32_t *entry = entries_of(view, step, &count);
+    if (step == engine->reader && !may_read_as_told(engine, thread)) return false;
+    for (uint32_t i = 0; i < count; i++) {
+        if ((role & HD_STEP_READ) != 0 && !may_read(engine, thread, step, entry[i])) return false;
+        if ((role & HD_STEP_WRITE) != 0 && !may_write(engine, thread, step, entry[i])) return false;
+    }
+    return true;
+}
+
+static bool may_execute(struct hd_engine *engine, uint32_t thread, uint32_t position, uint32_t step,
+                        bool gate) {
+    if (gate && !may_by_orders_of_query(engine, thread, position)) return false;
+    if (step == HD_NONE) return true;
+    uint8_t role = engine->view->role[step];
+    if ((role & HD_STEP_NEEDS) != 0 && !may_by_needs(engine, thread, step)) return false;
+    if (!may_by_decisions(engine, thread, step)) return false;
+    if ((role & HD_STEP_ACQUIRE) != 0 && !may_by_lock(engine, thread, step)) return false;
+    if ((role & (HD_STEP_READ | HD_STEP_WRITE)) != 0 && !may_access(engine, thread, step))
+        return false;
+    return true;
+}
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+static void take_lock(struct hd_engine *engine, uint32_t section) {
+    struct hd_lock_state *lock = &engine->lock[engine->model->section[section].lock];
+    if (lock->stamp != engine->stamp) *lock = (struct hd_lock_state){engine->stamp, HD_NONE};
+    struct hd_open_section open = {section, lock->open};
+    if (!hd_vector_push(&engine->open, open))
+        engine->failed = true;
+    else
+        lock->open = (uint32_t)engine->open.size - 1;
+}
+
+static void do_access(struct hd_engine *engine, uint32_t step) {
+    const struct hd_view *view = engine->view;
+    uint8_t role = view->role[step];
+    uint32_t count;
+    const uint32_t *entry = entries_of(view, step, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct hd_place_state *state = place_state(engine, view->access_place[entry[i]]);
+        if ((role & HD_STEP_READ) != 0 && hd_keeps_write(engine, step, entry[i])) state->pending--;
+        if (step == engine->reader)
+            for (size_t d = 0; d < engine->demands.size; d++)
+                state->pending -= engine->demands.data[d].place == view->access_place[entry[i]];
+        if ((role & HD_STEP_WRITE) == 0) continue;
+        struct hd_readers readers = hd_readers_of(engine, view->access_place[entry[i]], entry[i]);
+        state->last = entry[i];
+        state->pending = 0;
+        while (hd_readers_next(engine, &readers) != HD_NONE) state->pending++;
+    }
+}
+
+static void execute(struct hd_engine *engine, uint32_t step) {
+    uint8_t role = engine->view->role[step];
+    if ((role & HD_STEP_ACQUIRE) != 0) take_lock(engine, engine->view->about[step]);
+    if ((role & (HD_STEP_READ | HD_STEP_WRITE)) != 0) do_access(engine, step);
+}
+
+static void record(struct hd_engine *engine, uint32_t thread, uint32_t upto) {
+    size_t count = engine->runs.size;
+    if (count > 0 && engine->runs.data[count - 1].thread == thread) {
+        engine->runs.data[count - 1].upto = upto;
+        return;
+    }
+    struct hd_run run = {thread, upto};
+    if (!hd_vector_push(&engine->runs, run)) engine->failed = true;
+}
+
+/* Runs a thread until another one's next event is due, it has to wait, or it is through. The thread
+ * is out of the heap. */
+static void run_thread(struct hd_engine *engine, uint32_t thread) {
+    const struct hd_view *view = engine->view;
+    uint32_t due = engine->heaped > 0 ? engine->key[engine->heap[0]] : HD_NONE;
+    for (;;) {
+        uint32_t position = engine->at[thread], step = engine->cursor[thread];
+        if (step == view->first[thread + 1] || view->position[step] != position) step = HD_NONE;
+        bool gate =
+            engine->gate_at[thread] < engine->gates.size &&
+            engine->gates.data[engine->gate_at[thread]] == ((uint64_t)thread << 32 | position);
+        if (!may_execute(engine, thread, position, step, gate)) {
+            block_thread(engine, thread);
+            return;
+        }
+        if (step != HD_NONE) {
+            execute(engine, step);
+            engine->cursor[thread]++;
+        }
+        if (gate) engine->gate_at[thread]++;
+        record(engine, thread, position + 1);
+        engine->at[thread] = next_stand(engine, thread);
+        if (engine->soonest[thread] < engine->at[thread]) {
+            wake(engine, thread);
+            due = engine->heaped > 0 ? engine->key[engine->heap[0]] : HD_NONE;
+        }
+        if (engine->at[thread] == engine->cut[thread]) return;
+        engine->key[thread] = event_at(engine, thread, engine->at[thread]);
+        if (engine->key[thread] > due) {
+            heap_push(engine, thread);
+            return;
+        }
+    }
+}
+
+enum hd_scheduled hd_schedule(struct hd_engine *engine) {
+    uint32_t threads = engine->threads;
+    engine->stamp++;
+    engine->runs.size = engine->open.size = 0;
+    engine->heaped = 0;
+    engine->deviates = false;
+    size_t gate = 0;
+    memset(engine->blocked, 0, threads * sizeof *engine->blocked);
+    memset(engine->waiters, 0xff, threads * sizeof *engine->waiters);
+    memset(engine->soonest, 0xff, threads * sizeof *engine->soonest);
+    for (uint32_t t = 0; t < threads; t++) {
+        while (gate < engine->gates.size && engine->gates.data[gate] >> 32 < t) gate++;
+        engine->gate_at[t] = (uint32_t)gate;
+        engine->cursor[t] = engine->view->first[t];
+        engine->at[t] = 0;
+        line_up(engine, t);
+    }
+    while (engine->heaped > 0) {
+        uint32_t thread = engine->heap[0];
+        heap_pop(engine);
+        run_thread(engine, thread);
+    }
+    for (uint32_t t = 0; t < threads; t++)
+        if (engine->blocked[t]) return HD_STUCK;
+    return HD_SCHEDULED;
+}
+
+/* ---- knots ----------------------------------------------------------------------------------- */
+
+/* Notes one wait of the circle; returns what it rests on. */
+static hd_levels tie(struct hd_engine *engine, uint32_t thread) {
+    const struct hd_wait *wait = &engine->wait[thread];
+    hd_levels why = hd_cut_why(engine, thread, engine->at[thread]);
+    if (wait->position < engine->cut[wait->thread])
+        why |= hd_cut_why(engine, wait->thread, wait->position);
+    if (wait->cause == HD_WAIT_DECIDED) why |= engine->orders.data[wait->order].why;
+    if (wait->cause == HD_WAIT_UNDECIDED && (!hd_vector_push(&engine->undecided, wait->first) ||
+                                             !hd_vector_push(&engine->undecided, wait->second)))
+        engine->failed = true;
+    return why;
+}
+
+hd_levels hd_schedule_knot(struct hd_engine *engine) {
+    uint32_t thread = 0, steps = 0;
+    engine->undecided.size = 0;
+    while (!engine->blocked[thread]) thread++;
+    /* Follow the waits; after as many steps as there are threads one is on the circle. */
+    for (; steps <= engine->threads; steps++) {
+        const struct hd_wait *wait = &engine->wait[thread];
+        if (wait->position >= engine->cut[wait->thread]) return tie(engine, thread);
+        thread = wait->thread;
+    }
+    hd_levels why = 0;
+    uint32_t first = thread;
+    do {
+        why |= tie(engine, thread);
+        thread = engine->wait[thread].thread;
+    } while (thread != first);
+    return why;
+}
