@@ -178,8 +178,10 @@ static hd_levels past_of_block(struct hd_engine *engine, uint32_t block, uint32_
             grown = true;
         }
         for (uint32_t i = 0; i < engine->query->orders; i++) {
-            uint32_t before = engine->query->order[i].before, after = engine->query->order[i].after;
-            if (!event_in_past(engine, after) || event_in_past(engine, before)) continue;
+            uint32_t before = engine->query->order[i].before;
+            if (!event_in_past(engine, engine->query->order[i].after) ||
+                event_in_past(engine, before))
+                continue;
             past_add(engine, engine->model->thread[before],
                      hd_model_position(engine->model, before));
             grown = true;
