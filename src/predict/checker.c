@@ -148,9 +148,9 @@ static void expect_writes(struct run *run, const uint32_t *location, uint32_t lo
     }
 }
 
-static bool check_read(struct run *run, uint32_t event) {
-    const uint32_t *location, *write;
-    uint32_t locations = hd_model_locations(run->model, event, &location);
+static bool check_read(struct run *run, uint32_t event, const uint32_t *location,
+                       uint32_t locations) {
+    const uint32_t *write;
     uint32_t writes = hd_model_reads_from(run->model, event, &write);
     if (writes > 1) expect_writes(run, location, locations, write, writes);
     for (uint32_t i = 0; i < locations; i++) {
@@ -163,10 +163,9 @@ static bool check_read(struct run *run, uint32_t event) {
 }
 
 /* The query says which write this read sees: where both touch, and they touch somewhere. */
-static bool check_reader(const struct run *run, uint32_t event) {
+static bool check_reader(const struct run *run, uint32_t event, const uint32_t *location,
+                         uint32_t locations) {
     uint32_t writer = run->query->writer;
-    const uint32_t *location;
-    uint32_t locations = hd_model_locations(run->model, event, &location);
     if (writer == HD_NONE) {
         for (uint32_t i = 0; i < locations; i++)
             if (run->last_write[location[i]] != 0)
@@ -197,13 +196,14 @@ static bool is_exempt(const struct run *run, uint32_t event) {
 }
 
 static bool check_access(struct run *run, uint32_t event) {
-    if (event == run->query->reader && !check_reader(run, event)) return false;
-    if (hd_model_is_read(run->model, event) && !is_exempt(run, event) && !check_read(run, event))
-        return false;
-    if (!hd_model_is_write(run->model, event)) return true;
     const uint32_t *location;
     uint32_t locations = hd_model_locations(run->model, event, &location);
-    for (uint32_t i = 0; i < locations; i++) run->last_write[location[i]] = event + 1;
+    if (event == run->query->reader && !check_reader(run, event, location, locations)) return false;
+    if (hd_model_is_read(run->model, event) && !is_exempt(run, event) &&
+        !check_read(run, event, location, locations))
+        return false;
+    if (hd_model_is_write(run->model, event))
+        for (uint32_t i = 0; i < locations; i++) run->last_write[location[i]] = event + 1;
     return true;
 }
 

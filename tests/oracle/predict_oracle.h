@@ -202,7 +202,7 @@ static inline void oracle_trace(uint64_t seed, struct oracle_counts *counts) {
     struct hd_error error = {0};
     struct small small;
     oracle_seed = seed;
-    random_trace(seed, &oracle_text);
+    (seed % 4 == 0 ? random_hard_trace : random_trace)(seed, &oracle_text);
     if (!model_of_text(&oracle_text, &model, &error)) {
         fprintf(stderr, "# seed %llu: %s\n", (unsigned long long)seed, error.message);
         fail();
@@ -211,7 +211,7 @@ static inline void oracle_trace(uint64_t seed, struct oracle_counts *counts) {
     uint32_t count = make_questions(&model, seed, ORACLE_OTHERS, list, ORACLE_QUESTIONS);
     struct hd_ground *ground = hd_ground_build(&model);
     assert_non_null(ground);
-    for (enum hd_reading reading = HD_CSR; reading < ORACLE_READINGS; reading++) {
+    for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
         struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
         assert_non_null(engine);
         for (uint32_t i = 0; i < count; i++) {

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TEXT_LINES = 64, TEXT_WIDTH = 32, SIM_THREADS = 4, SIM_LOCKS = 3 };
+enum { TEXT_LINES = 64, TEXT_WIDTH = 32, SIM_THREADS = 5, SIM_LOCKS = 4, SIM_SEMAPHORES = 8 };
 
 struct text_trace {
     unsigned lines;
@@ -51,8 +51,9 @@ struct sim {
     bool ranges, read_locks, recursive;
     struct sim_thread thread[SIM_THREADS];
     unsigned depth[SIM_LOCKS]; /* holds in write mode */
-    bool initialised;
-    unsigned tokens;
+    unsigned semaphores;
+    bool initialised[SIM_SEMAPHORES];
+    unsigned tokens[SIM_SEMAPHORES];
     bool allocated;
     unsigned members, arrivals;
 };
@@ -190,18 +191,21 @@ static inline bool sim_wait(struct sim *sim, unsigned t) {
 }
 
 static inline bool sim_semaphore(struct sim *sim, unsigned t) {
-    unsigned what = roll(&sim->dice, 7);
-    if (what == 0 && !sim->initialised && sim->tokens == 0) {
-        sim->initialised = true;
-        sim->tokens = roll(&sim->dice, 2);
-        sim_line(sim, t, "seminit(s:%u)", sim->tokens);
+    unsigned what = roll(&sim->dice, 7), s = roll(&sim->dice, sim->semaphores);
+    if (what == 0 && !sim->initialised[s] && sim->tokens[s] == 0) {
+        sim->initialised[s] = true;
+        sim->tokens[s] = roll(&sim->dice, 2);
+        sim_line(sim, t, "seminit(s%u:%u)", s, sim->tokens[s]);
     } else if (what < 4) {
-        sim->tokens++;
-        sim_line(sim, t, "post(s)");
+        sim->tokens[s]++;
+        sim_line(sim, t, "post(s%u)", s);
     } else {
-        if (sim->tokens == 0 && (sim->initialised || roll(&sim->dice, 3))) return false;
-        if (sim->tokens > 0) sim->tokens--;
-        sim_line(sim, t, "wait(s)");
+        /* one that has a token, or now and then one of which nothing is known */
+        for (unsigned i = 0; i < sim->semaphores && sim->tokens[s] == 0; i++)
+            s = (s + 1) % sim->semaphores;
+        if (sim->tokens[s] == 0 && (sim->initialised[s] || roll(&sim->dice, 3))) return false;
+        if (sim->tokens[s] > 0) sim->tokens[s]--;
+        sim_line(sim, t, "wait(s%u)", s);
     }
     return true;
 }
@@ -287,37 +291,60 @@ static inline bool sim_step(struct sim *sim) {
     return choice[i].act(sim, t);
 }
 
+/* accesses, atomics, locks, conditions, barriers, semaphores, threads, blocks, marks */
+static const struct sim_mix sim_mixes[] = {
+    {8, 0, 8, 0, 0, 0, 0, 0, 0}, /* locks and data */
+    {9, 0, 3, 0, 0, 0, 0, 0, 0}, /* mostly data */
+    {4, 0, 9, 0, 0, 0, 0, 0, 0}, /* mostly locks */
+    {6, 0, 7, 5, 0, 0, 0, 0, 0}, /* condition variables */
+    {6, 4, 4, 0, 0, 0, 0, 0, 0}, /* atomics */
+    {6, 0, 4, 0, 2, 0, 4, 0, 0}, /* threads and barriers */
+    {6, 0, 4, 0, 0, 5, 0, 0, 0}, /* semaphores */
+    {6, 1, 4, 0, 0, 0, 1, 4, 0}, /* blocks */
+    {6, 2, 6, 2, 1, 2, 2, 1, 1}, /* all */
+};
+/* Many sections whose order is open, tied together from thread to thread. */
+static const struct sim_mix sim_hard_mixes[] = {
+    {2, 0, 9, 0, 0, 5, 0, 0, 0}, {5, 0, 9, 0, 0, 2, 0, 0, 0}, {9, 0, 5, 0, 0, 0, 0, 0, 0},
+    {9, 1, 0, 0, 0, 1, 0, 0, 0}, {1, 0, 9, 0, 0, 1, 0, 0, 0},
+};
+
+static inline void sim_run(struct sim *sim, unsigned length) {
+    bool all_run = sim->mix.thread == 0 || roll(&sim->dice, 3) == 0;
+    for (unsigned t = 0; t < sim->threads; t++) {
+        sim->thread[t].started = t == 0 || all_run;
+        sim->thread[t].waits_with = -1;
+    }
+    for (unsigned tries = 0; sim->out->lines < length && tries < 40 * length; tries++)
+        sim_step(sim);
+}
+
+/* 2 to 4 threads, up to 14 events. */
 static inline void random_trace(uint64_t seed, struct text_trace *out) {
-    /* accesses, atomics, locks, conditions, barriers, semaphores, threads, blocks, marks */
-    static const struct sim_mix mixes[] = {
-        {8, 0, 8, 0, 0, 0, 0, 0, 0}, /* locks and data */
-        {9, 0, 3, 0, 0, 0, 0, 0, 0}, /* mostly data */
-        {4, 0, 9, 0, 0, 0, 0, 0, 0}, /* mostly locks */
-        {6, 0, 7, 5, 0, 0, 0, 0, 0}, /* condition variables */
-        {6, 4, 4, 0, 0, 0, 0, 0, 0}, /* atomics */
-        {6, 0, 4, 0, 2, 0, 4, 0, 0}, /* threads and barriers */
-        {6, 0, 4, 0, 0, 5, 0, 0, 0}, /* semaphores */
-        {6, 1, 4, 0, 0, 0, 1, 4, 0}, /* blocks */
-        {6, 2, 6, 2, 1, 2, 2, 1, 1}, /* all */
-    };
     struct sim sim = {.dice = {seed * 0x2545f4914f6cdd1dull}, .out = out};
     memset(out, 0, sizeof *out);
-    sim.mix = mixes[roll(&sim.dice, sizeof mixes / sizeof mixes[0])];
-    sim.threads = 2 + roll(&sim.dice, SIM_THREADS - 1);
-    sim.locks = 1 + roll(&sim.dice, SIM_LOCKS);
+    sim.mix = sim_mixes[roll(&sim.dice, sizeof sim_mixes / sizeof sim_mixes[0])];
+    sim.threads = 2 + roll(&sim.dice, 3);
+    sim.locks = 1 + roll(&sim.dice, 3);
     sim.variables = 1 + roll(&sim.dice, 3);
+    sim.semaphores = 1 + roll(&sim.dice, 2);
     sim.ranges = roll(&sim.dice, 4) == 0;
     sim.read_locks = roll(&sim.dice, 3) == 0;
     sim.recursive = roll(&sim.dice, 3) == 0;
-    bool all_run = sim.mix.thread == 0 || roll(&sim.dice, 3) == 0;
-    for (unsigned t = 0; t < sim.threads; t++) {
-        sim.thread[t].started = t == 0 || all_run;
-        sim.thread[t].waits_with = -1;
-    }
-    /* up to 14 events; one in sixteen is longer */
-    unsigned length = 4 + roll(&sim.dice, 11);
-    if (roll(&sim.dice, 16) == 0) length = 15 + roll(&sim.dice, 6);
-    for (unsigned tries = 0; out->lines < length && tries < 40 * length; tries++) sim_step(&sim);
+    sim_run(&sim, 4 + roll(&sim.dice, 11));
+}
+
+/* 3 to 5 threads, up to 30 events, for the last rungs of the ladder. */
+static inline void random_hard_trace(uint64_t seed, struct text_trace *out) {
+    struct sim sim = {.dice = {seed * 0x2545f4914f6cdd1dull}, .out = out};
+    memset(out, 0, sizeof *out);
+    sim.mix = sim_hard_mixes[roll(&sim.dice, sizeof sim_hard_mixes / sizeof sim_hard_mixes[0])];
+    sim.threads = 3 + roll(&sim.dice, 3);
+    sim.locks = 2 + roll(&sim.dice, 3);
+    sim.variables = 1 + roll(&sim.dice, 3);
+    sim.semaphores = SIM_SEMAPHORES;
+    sim.read_locks = roll(&sim.dice, 4) == 0;
+    sim_run(&sim, 15 + roll(&sim.dice, 16));
 }
 
 /* ---- as text -------------------------------------------------------------------------------- */
