@@ -235,11 +235,6 @@ void rt_cancel_point(struct rt_thread *t) {
     t->inside = inside;
 }
 
-static bool joins(const struct rt_thread *t, const struct rt_thread *other) {
-    return t != NULL && t->state == RT_BLOCKED && t->wait_type == HD_WAIT_JOIN && !t->cancelled &&
-           t->wait_object == other->number;
-}
-
 enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_UNTIL };
 
 static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_how how,
@@ -248,7 +243,6 @@ static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_
     int status = 0;
     if (rt.mode == HD_SCHED_SERIAL && number != UINT32_MAX && number != t->number &&
         !rt.slot[number].detached && how != JOIN_TRY) {
-        if (joins(rt.slot[number].thread, t)) return EDEADLK; /* as the C library does */
         while (!rt.slot[number].ended) {
             bool in_time = rt_sched_block(t, HD_WAIT_JOIN, number,
                                           how == JOIN_UNTIL ? deadline : NULL, clock, pc);
