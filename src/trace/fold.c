@@ -180,7 +180,9 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
             if (!good) break;
             continue;
         }
-        if (kind >= HD_EV_FORK && kind <= HD_EV_END && !see_thread(fold, hd_wire_operand(head))) {
+        bool names_thread = (kind >= HD_EV_FORK && kind <= HD_EV_END) ||
+                            (kind == HD_EV_BLOCKED && hd_wire_flags(head) == HD_WAIT_JOIN);
+        if (names_thread && !see_thread(fold, hd_wire_operand(head))) {
             good = hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
             break;
         }

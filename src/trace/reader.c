@@ -266,6 +266,12 @@ static bool read_chunks(struct reader *r, struct hd_error *error) {
     return true;
 }
 
+/* Memory that has a name ends where the name's addresses do. */
+static bool within_name(const struct hd_trace *trace, uint32_t event) {
+    uint64_t span = (uint64_t)1 << HD_TEXT_SHIFT, offset = trace->operand[event] & (span - 1);
+    return hd_trace_size(trace, event) <= span - offset;
+}
+
 /* Operands, sites and threads of a trace with names must have one. */
 static bool check_names(struct reader *r) {
     const struct hd_trace *trace = r->builder->trace;
@@ -287,6 +293,7 @@ static bool check_names(struct reader *r) {
         case HD_CLASS_ATOMIC:
         case HD_CLASS_MEMORY:
             if (operand >> HD_TEXT_SHIFT >= r->name[HD_NAMES_VARIABLES].size) return false;
+            if (trace->kind[i] != HD_EV_BLOCKED && !within_name(trace, i)) return false;
             break;
         case HD_CLASS_THREAD:
             if (operand >= trace->threads) return false;
