@@ -1,0 +1,12 @@
+/* The engine against brute force, part 4 of 4: see tests/oracle/predict_oracle.h. */
+#include "../oracle/predict_oracle.h"
+
+static void random_traces(void **state) {
+    (void)state;
+    oracle_run(3, 4, 160000, 1000000);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_traces)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
