@@ -108,68 +108,61 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
         return old;                                                                          \
     }
 
-#define ATOMICS(bits, type, log)                                                                   \
-    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);                  \
-    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {                 \
-        struct rt_spin *lock;                                                                      \
-        struct rt_thread *t = begin(a, &lock);                                                     \
-        type value = load_##log(a);                                                                \
-        finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                              \
-        return value;                                                                              \
-    }                                                                                              \
-    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);               \
-    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {              \
-        struct rt_spin *lock;                                                                      \
-        struct rt_thread *t = begin(a, &lock);                                                     \
-        store_##log(a, v);                                                                         \
-        finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                             \
-    }                                                                                              \
-    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);            \
-    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {           \
-        struct rt_spin *lock;                                                                      \
-        struct rt_thread *t = begin(a, &lock);                                                     \
-        type old = exchange_##log(a, v);                                                           \
-        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                            \
-        return old;                                                                                \
-    }                                                                                              \
-    UPDATE(bits, type, log, add, old + v)                                                          \
-    UPDATE(bits, type, log, sub, old - v)                                                          \
-    UPDATE(bits, type, log, and, old &v)                                                           \
-    UPDATE(bits, type, log, or, old | v)                                                           \
-    UPDATE(bits, type, log, xor, old ^ v)                                                          \
-    UPDATE(bits, type, log, nand, ~(old & v))                                                      \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e, type v, \
-                                                                int order, int fail);              \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_strong(volatile type *a, type *e, type v, \
-                                                                int order, int fail) {             \
-        struct rt_spin *lock;                                                                      \
-        struct rt_thread *t = begin(a, &lock);                                                     \
-        bool done = cas_##log(a, e, v);                                                            \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                    \
-               done ? order : fail, RT_CALLER);                                                    \
-        return done;                                                                               \
-    }                                                                                              \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v,   \
-                                                              int order, int fail);                \
-    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_weak(volatile type *a, type *e, type v,   \
-                                                              int order, int fail) {               \
-        struct rt_spin *lock;                                                                      \
-        struct rt_thread *t = begin(a, &lock);                                                     \
-        bool done = cas_##log(a, e, v);                                                            \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                    \
-               done ? order : fail, RT_CALLER);                                                    \
-        return done;                                                                               \
-    }                                                                                              \
-    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,    \
-                                                              int order, int fail);                \
-    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v,    \
-                                                              int order, int fail) {               \
-        struct rt_spin *lock;                                                                      \
-        struct rt_thread *t = begin(a, &lock);                                                     \
-        bool done = cas_##log(a, &e, v);                                                           \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                    \
-               done ? order : fail, RT_CALLER);                                                    \
-        return e;                                                                                  \
+#define COMPARE_EXCHANGE(bits, type, log, how)                                                    \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_##how(volatile type *a, type *e, type v, \
+                                                               int order, int fail);              \
+    RT_EXPORT int __tsan_atomic##bits##_compare_exchange_##how(volatile type *a, type *e, type v, \
+                                                               int order, int fail) {             \
+        struct rt_spin *lock;                                                                     \
+        struct rt_thread *t = begin(a, &lock);                                                    \
+        bool done = cas_##log(a, e, v);                                                           \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                   \
+               done ? order : fail, RT_CALLER);                                                   \
+        return done;                                                                              \
+    }
+
+#define ATOMICS(bits, type, log)                                                                \
+    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);               \
+    RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {              \
+        struct rt_spin *lock;                                                                   \
+        struct rt_thread *t = begin(a, &lock);                                                  \
+        type value = load_##log(a);                                                             \
+        finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                           \
+        return value;                                                                           \
+    }                                                                                           \
+    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);            \
+    RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {           \
+        struct rt_spin *lock;                                                                   \
+        struct rt_thread *t = begin(a, &lock);                                                  \
+        store_##log(a, v);                                                                      \
+        finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                          \
+    }                                                                                           \
+    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);         \
+    RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {        \
+        struct rt_spin *lock;                                                                   \
+        struct rt_thread *t = begin(a, &lock);                                                  \
+        type old = exchange_##log(a, v);                                                        \
+        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                         \
+        return old;                                                                             \
+    }                                                                                           \
+    UPDATE(bits, type, log, add, old + v)                                                       \
+    UPDATE(bits, type, log, sub, old - v)                                                       \
+    UPDATE(bits, type, log, and, old &v)                                                        \
+    UPDATE(bits, type, log, or, old | v)                                                        \
+    UPDATE(bits, type, log, xor, old ^ v)                                                       \
+    UPDATE(bits, type, log, nand, ~(old & v))                                                   \
+    COMPARE_EXCHANGE(bits, type, log, strong)                                                   \
+    COMPARE_EXCHANGE(bits, type, log, weak)                                                     \
+    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v, \
+                                                              int order, int fail);             \
+    RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v, \
+                                                              int order, int fail) {            \
+        struct rt_spin *lock;                                                                   \
+        struct rt_thread *t = begin(a, &lock);                                                  \
+        bool done = cas_##log(a, &e, v);                                                        \
+        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                 \
+               done ? order : fail, RT_CALLER);                                                 \
+        return e;                                                                               \
     }
 
 ATOMICS(8, uint8_t, 0)

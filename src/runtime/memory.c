@@ -240,27 +240,23 @@ DELETE(_ZdaPvmSt11align_val_t, (void *block, size_t bytes, size_t alignment),
 
 /* ---- mappings ----------------------------------------------------------------------------- */
 
-RT_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+static void *map(void *address, size_t bytes, int protection, int flags, int fd, off_t offset,
+                 uintptr_t pc) {
     struct rt_thread *t = rt_enter();
     void *made = REAL(mmap)(address, bytes, protection, flags, fd, offset);
     if (t == NULL) return made;
     int saved = errno;
-    if (made != MAP_FAILED) born(t, made, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    if (made != MAP_FAILED) born(t, made, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, pc);
     rt_leave(t);
     errno = saved;
     return made;
 }
-
+RT_EXPORT void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset) {
+    return map(address, bytes, protection, flags, fd, offset, RT_CALLER);
+}
 RT_EXPORT void *mmap64(void *address, size_t bytes, int protection, int flags, int fd,
                        off64_t offset) {
-    struct rt_thread *t = rt_enter();
-    void *made = REAL(mmap)(address, bytes, protection, flags, fd, offset);
-    if (t == NULL) return made;
-    int saved = errno;
-    if (made != MAP_FAILED) born(t, made, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
-    rt_leave(t);
-    errno = saved;
-    return made;
+    return map(address, bytes, protection, flags, fd, offset, RT_CALLER);
 }
 
 RT_EXPORT int munmap(void *address, size_t bytes) {

@@ -353,6 +353,14 @@ RT_INLINE void rt_leave(struct rt_thread *t) {
     if (unlikely(t->signals_pending && t->busy == 0)) rt_leave_signals(t);
 }
 
+/* Body of an interceptor that returns an int: RT_INTERCEPT((f)(x), what_to_do(t, x)). */
+#define RT_INTERCEPT(call, body)      \
+    struct rt_thread *t = rt_enter(); \
+    if (t == NULL) return REAL call;  \
+    int result = body;                \
+    rt_leave(t);                      \
+    return result
+
 /* ---- scheduler (sched.c) ------------------------------------------------------------------ */
 
 void rt_sched_start(void);
@@ -402,6 +410,7 @@ extern volatile int rt_handlers_installed; /* the program may be woken by a sign
 
 int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
+int rt_c11_error(int error); /* an errno value as thrd_success, thrd_busy, ... */
 
 /* ---- small things (util.c) ---------------------------------------------------------------- */
 

@@ -79,35 +79,28 @@ int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
     return mutex_lock(t, m, 0, NULL, HD_LOCK_BY_WAIT, pc);
 }
 
-#define INTERCEPT(call, body)         \
-    struct rt_thread *t = rt_enter(); \
-    if (t == NULL) return REAL call;  \
-    int result = body;                \
-    rt_leave(t);                      \
-    return result
-
 RT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
-    INTERCEPT((pthread_mutex_lock)(m), mutex_lock(t, m, 0, NULL, 0, RT_CALLER));
+    RT_INTERCEPT((pthread_mutex_lock)(m), mutex_lock(t, m, 0, NULL, 0, RT_CALLER));
 }
 RT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
-    INTERCEPT((pthread_mutex_trylock)(m), mutex_trylock(t, m, RT_CALLER));
+    RT_INTERCEPT((pthread_mutex_trylock)(m), mutex_trylock(t, m, RT_CALLER));
 }
 RT_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *restrict m,
                                       const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_mutex_timedlock)(m, deadline),
-              mutex_lock(t, m, CLOCK_REALTIME, deadline, HD_LOCK_BY_TRY, RT_CALLER));
+    RT_INTERCEPT((pthread_mutex_timedlock)(m, deadline),
+                 mutex_lock(t, m, CLOCK_REALTIME, deadline, HD_LOCK_BY_TRY, RT_CALLER));
 }
 RT_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *restrict m, clockid_t clock,
                                       const struct timespec *restrict deadline) {
     if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) return EINVAL;
-    INTERCEPT((pthread_mutex_clocklock)(m, clock, deadline),
-              mutex_lock(t, m, clock, deadline, HD_LOCK_BY_TRY, RT_CALLER));
+    RT_INTERCEPT((pthread_mutex_clocklock)(m, clock, deadline),
+                 mutex_lock(t, m, clock, deadline, HD_LOCK_BY_TRY, RT_CALLER));
 }
 RT_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
-    INTERCEPT((pthread_mutex_unlock)(m), mutex_unlock(t, m, 0, RT_CALLER));
+    RT_INTERCEPT((pthread_mutex_unlock)(m), mutex_unlock(t, m, 0, RT_CALLER));
 }
 
-static int to_c11(int error) {
+int rt_c11_error(int error) {
     switch (error) {
     case 0:
         return thrd_success;
@@ -123,18 +116,20 @@ static int to_c11(int error) {
 }
 
 RT_EXPORT int mtx_lock(mtx_t *m) {
-    INTERCEPT((mtx_lock)(m), to_c11(mutex_lock(t, (pthread_mutex_t *)m, 0, NULL, 0, RT_CALLER)));
+    RT_INTERCEPT((mtx_lock)(m),
+                 rt_c11_error(mutex_lock(t, (pthread_mutex_t *)m, 0, NULL, 0, RT_CALLER)));
 }
 RT_EXPORT int mtx_trylock(mtx_t *m) {
-    INTERCEPT((mtx_trylock)(m), to_c11(mutex_trylock(t, (pthread_mutex_t *)m, RT_CALLER)));
+    RT_INTERCEPT((mtx_trylock)(m), rt_c11_error(mutex_trylock(t, (pthread_mutex_t *)m, RT_CALLER)));
 }
 RT_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict deadline) {
-    INTERCEPT((mtx_timedlock)(m, deadline),
-              to_c11(mutex_lock(t, (pthread_mutex_t *)m, CLOCK_REALTIME, deadline, HD_LOCK_BY_TRY,
-                                RT_CALLER)));
+    RT_INTERCEPT((mtx_timedlock)(m, deadline),
+                 rt_c11_error(mutex_lock(t, (pthread_mutex_t *)m, CLOCK_REALTIME, deadline,
+                                         HD_LOCK_BY_TRY, RT_CALLER)));
 }
 RT_EXPORT int mtx_unlock(mtx_t *m) {
-    INTERCEPT((mtx_unlock)(m), to_c11(mutex_unlock(t, (pthread_mutex_t *)m, 0, RT_CALLER)));
+    RT_INTERCEPT((mtx_unlock)(m),
+                 rt_c11_error(mutex_unlock(t, (pthread_mutex_t *)m, 0, RT_CALLER)));
 }
 
 /* ---- reader-writer locks ------------------------------------------------------------------ */
@@ -203,39 +198,39 @@ static int rwlock_unlock(struct rt_thread *t, pthread_rwlock_t *l, uintptr_t pc)
 }
 
 RT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
-    INTERCEPT((pthread_rwlock_rdlock)(l), rwlock_lock(t, l, false, 0, NULL, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_rdlock)(l), rwlock_lock(t, l, false, 0, NULL, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
-    INTERCEPT((pthread_rwlock_wrlock)(l), rwlock_lock(t, l, true, 0, NULL, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_wrlock)(l), rwlock_lock(t, l, true, 0, NULL, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
-    INTERCEPT((pthread_rwlock_tryrdlock)(l), rwlock_trylock(t, l, false, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_tryrdlock)(l), rwlock_trylock(t, l, false, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l) {
-    INTERCEPT((pthread_rwlock_trywrlock)(l), rwlock_trylock(t, l, true, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_trywrlock)(l), rwlock_trylock(t, l, true, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *restrict l,
                                          const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_rwlock_timedrdlock)(l, deadline),
-              rwlock_lock(t, l, false, CLOCK_REALTIME, deadline, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_timedrdlock)(l, deadline),
+                 rwlock_lock(t, l, false, CLOCK_REALTIME, deadline, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *restrict l,
                                          const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_rwlock_timedwrlock)(l, deadline),
-              rwlock_lock(t, l, true, CLOCK_REALTIME, deadline, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_timedwrlock)(l, deadline),
+                 rwlock_lock(t, l, true, CLOCK_REALTIME, deadline, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *restrict l, clockid_t clock,
                                          const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_rwlock_clockrdlock)(l, clock, deadline),
-              rwlock_lock(t, l, false, clock, deadline, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_clockrdlock)(l, clock, deadline),
+                 rwlock_lock(t, l, false, clock, deadline, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *restrict l, clockid_t clock,
                                          const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_rwlock_clockwrlock)(l, clock, deadline),
-              rwlock_lock(t, l, true, clock, deadline, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_clockwrlock)(l, clock, deadline),
+                 rwlock_lock(t, l, true, clock, deadline, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
-    INTERCEPT((pthread_rwlock_unlock)(l), rwlock_unlock(t, l, RT_CALLER));
+    RT_INTERCEPT((pthread_rwlock_unlock)(l), rwlock_unlock(t, l, RT_CALLER));
 }
 
 /* ---- spin locks --------------------------------------------------------------------------- */
@@ -269,11 +264,11 @@ static int spin_unlock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc)
 }
 
 RT_EXPORT int pthread_spin_lock(pthread_spinlock_t *l) {
-    INTERCEPT((pthread_spin_lock)(l), spin_lock(t, l, RT_CALLER));
+    RT_INTERCEPT((pthread_spin_lock)(l), spin_lock(t, l, RT_CALLER));
 }
 RT_EXPORT int pthread_spin_trylock(pthread_spinlock_t *l) {
-    INTERCEPT((pthread_spin_trylock)(l), spin_trylock(t, l, RT_CALLER));
+    RT_INTERCEPT((pthread_spin_trylock)(l), spin_trylock(t, l, RT_CALLER));
 }
 RT_EXPORT int pthread_spin_unlock(pthread_spinlock_t *l) {
-    INTERCEPT((pthread_spin_unlock)(l), spin_unlock(t, l, RT_CALLER));
+    RT_INTERCEPT((pthread_spin_unlock)(l), spin_unlock(t, l, RT_CALLER));
 }

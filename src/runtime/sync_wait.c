@@ -132,52 +132,44 @@ static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr
     return all ? REAL(pthread_cond_broadcast)(c) : REAL(pthread_cond_signal)(c);
 }
 
-#define INTERCEPT(call, body)         \
-    struct rt_thread *t = rt_enter(); \
-    if (t == NULL) return REAL call;  \
-    int result = body;                \
-    rt_leave(t);                      \
-    return result
-
 RT_EXPORT int pthread_cond_wait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m) {
-    INTERCEPT((pthread_cond_wait)(c, m), cond_wait(t, c, m, 0, NULL, RT_CALLER));
+    RT_INTERCEPT((pthread_cond_wait)(c, m), cond_wait(t, c, m, 0, NULL, RT_CALLER));
 }
 RT_EXPORT int pthread_cond_timedwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
                                      const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_cond_timedwait)(c, m, deadline),
-              cond_wait(t, c, m, cond_clock(c), deadline, RT_CALLER));
+    RT_INTERCEPT((pthread_cond_timedwait)(c, m, deadline),
+                 cond_wait(t, c, m, cond_clock(c), deadline, RT_CALLER));
 }
 RT_EXPORT int pthread_cond_clockwait(pthread_cond_t *restrict c, pthread_mutex_t *restrict m,
                                      clockid_t clock, const struct timespec *restrict deadline) {
-    INTERCEPT((pthread_cond_clockwait)(c, m, clock, deadline),
-              cond_wait(t, c, m, clock, deadline, RT_CALLER));
+    RT_INTERCEPT((pthread_cond_clockwait)(c, m, clock, deadline),
+                 cond_wait(t, c, m, clock, deadline, RT_CALLER));
 }
 RT_EXPORT int pthread_cond_signal(pthread_cond_t *c) {
-    INTERCEPT((pthread_cond_signal)(c), cond_signal(t, c, false, RT_CALLER));
+    RT_INTERCEPT((pthread_cond_signal)(c), cond_signal(t, c, false, RT_CALLER));
 }
 RT_EXPORT int pthread_cond_broadcast(pthread_cond_t *c) {
-    INTERCEPT((pthread_cond_broadcast)(c), cond_signal(t, c, true, RT_CALLER));
-}
-
-static int to_c11(int error) {
-    return error == 0 ? thrd_success : error == ETIMEDOUT ? thrd_timedout : thrd_error;
+    RT_INTERCEPT((pthread_cond_broadcast)(c), cond_signal(t, c, true, RT_CALLER));
 }
 
 RT_EXPORT int cnd_wait(cnd_t *c, mtx_t *m) {
-    INTERCEPT((cnd_wait)(c, m),
-              to_c11(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, 0, NULL, RT_CALLER)));
+    RT_INTERCEPT(
+        (cnd_wait)(c, m),
+        rt_c11_error(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, 0, NULL, RT_CALLER)));
 }
 RT_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
                             const struct timespec *restrict deadline) {
-    INTERCEPT((cnd_timedwait)(c, m, deadline),
-              to_c11(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m, CLOCK_REALTIME,
-                               deadline, RT_CALLER)));
+    RT_INTERCEPT((cnd_timedwait)(c, m, deadline),
+                 rt_c11_error(cond_wait(t, (pthread_cond_t *)c, (pthread_mutex_t *)m,
+                                        CLOCK_REALTIME, deadline, RT_CALLER)));
 }
 RT_EXPORT int cnd_signal(cnd_t *c) {
-    INTERCEPT((cnd_signal)(c), to_c11(cond_signal(t, (pthread_cond_t *)c, false, RT_CALLER)));
+    RT_INTERCEPT((cnd_signal)(c),
+                 rt_c11_error(cond_signal(t, (pthread_cond_t *)c, false, RT_CALLER)));
 }
 RT_EXPORT int cnd_broadcast(cnd_t *c) {
-    INTERCEPT((cnd_broadcast)(c), to_c11(cond_signal(t, (pthread_cond_t *)c, true, RT_CALLER)));
+    RT_INTERCEPT((cnd_broadcast)(c),
+                 rt_c11_error(cond_signal(t, (pthread_cond_t *)c, true, RT_CALLER)));
 }
 
 /* ---- barriers ----------------------------------------------------------------------------- */
@@ -243,7 +235,7 @@ static int barrier_wait(struct rt_thread *t, pthread_barrier_t *b, uintptr_t pc)
 }
 
 RT_EXPORT int pthread_barrier_wait(pthread_barrier_t *b) {
-    INTERCEPT((pthread_barrier_wait)(b), barrier_wait(t, b, RT_CALLER));
+    RT_INTERCEPT((pthread_barrier_wait)(b), barrier_wait(t, b, RT_CALLER));
 }
 
 /* ---- semaphores --------------------------------------------------------------------------- */
@@ -311,13 +303,15 @@ static int sem_down(struct rt_thread *t, sem_t *s, clockid_t clock, const struct
     return 0;
 }
 
-RT_EXPORT int sem_wait(sem_t *s) { INTERCEPT((sem_wait)(s), sem_down(t, s, 0, NULL, RT_CALLER)); }
+RT_EXPORT int sem_wait(sem_t *s) {
+    RT_INTERCEPT((sem_wait)(s), sem_down(t, s, 0, NULL, RT_CALLER));
+}
 RT_EXPORT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict deadline) {
-    INTERCEPT((sem_timedwait)(s, deadline), sem_down(t, s, CLOCK_REALTIME, deadline, RT_CALLER));
+    RT_INTERCEPT((sem_timedwait)(s, deadline), sem_down(t, s, CLOCK_REALTIME, deadline, RT_CALLER));
 }
 RT_EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock,
                             const struct timespec *restrict deadline) {
-    INTERCEPT((sem_clockwait)(s, clock, deadline), sem_down(t, s, clock, deadline, RT_CALLER));
+    RT_INTERCEPT((sem_clockwait)(s, clock, deadline), sem_down(t, s, clock, deadline, RT_CALLER));
 }
 
 static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
@@ -325,7 +319,7 @@ static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     if (result == 0) rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
     return result;
 }
-RT_EXPORT int sem_trywait(sem_t *s) { INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER)); }
+RT_EXPORT int sem_trywait(sem_t *s) { RT_INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER)); }
 
 static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     rt_emit_sync(t, HD_EV_POST, 0, (uintptr_t)s, pc);
@@ -333,4 +327,4 @@ static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_SEM, (uintptr_t)s, false);
     return result;
 }
-RT_EXPORT int sem_post(sem_t *s) { INTERCEPT((sem_post)(s), sem_up(t, s, RT_CALLER)); }
+RT_EXPORT int sem_post(sem_t *s) { RT_INTERCEPT((sem_post)(s), sem_up(t, s, RT_CALLER)); }
