@@ -80,7 +80,7 @@ static inline void cp_relation(const struct hd_model *m, struct relation *ordere
                 for (uint32_t e = 0; e < m->events; e++)
                     for (uint32_t f = 0; f < m->events; f++)
                         linked |= inside(m, a, e) && inside(m, b, f) &&
-                                  (accesses_conflict(m, e, f) || related(ordered, e, f));
+                                  (accesses_conflict(m, e, f) || related(&cp, e, f));
                 if (!linked) continue;
                 again = true;
                 /* and all that is HB-before the one, against all that is HB-after the other */
@@ -88,8 +88,8 @@ static inline void cp_relation(const struct hd_model *m, struct relation *ordere
                     if (e == b->acquire || related(&hb, b->acquire, e))
                         cp.before[e] |= hb.before[a->release] | SMALL_BIT(a->release);
             }
-        for (uint32_t e = 0; e < m->events; e++) ordered->before[e] |= cp.before[e];
     }
+    for (uint32_t e = 0; e < m->events; e++) ordered->before[e] |= cp.before[e];
 }
 
 static inline bool lockset_says(const struct hd_model *m, uint32_t a, uint32_t b) {
@@ -180,6 +180,9 @@ static inline bool ucg_says(const struct hd_model *m, uint32_t a, uint32_t b) {
         u.direct.before[m->edge[i].to] |= SMALL_BIT(m->edge[i].from);
         if (m->edge[i].to == a || m->edge[i].to == b) u.in |= SMALL_BIT(m->edge[i].from);
     }
+    for (uint32_t e = 0; e < m->events; e++) /* a failed try needs the section that made it fail */
+        if (hd_model_failed_by(m, e) != HD_NONE)
+            u.direct.before[e] |= SMALL_BIT(m->section[hd_model_failed_by(m, e)].acquire);
     for (bool again = true; again;) {
         again = false;
         if (!ucg_close(&u) || ucg_cyclic(&u)) return false;
