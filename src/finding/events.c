@@ -1,0 +1,129 @@
+/* From events of a model to the events of a finding: words instead of numbers. */
+#include "finding/finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *copy(struct hd_findings *findings, const char *text) {
+    char *own = hd_arena_copy(&findings->arena, text, strlen(text));
+    if (own == NULL) findings->out_of_memory = true;
+    return own != NULL ? own : "";
+}
+
+static const char *verb_of(enum hd_event_kind kind) {
+    switch (kind) {
+    case HD_EV_READ:
+        return "reads";
+    case HD_EV_WRITE:
+        return "writes";
+    case HD_EV_ATOMIC_READ:
+        return "atomically reads";
+    case HD_EV_ATOMIC_WRITE:
+        return "atomically writes";
+    case HD_EV_ATOMIC_UPDATE:
+        return "atomically updates";
+    case HD_EV_FREE:
+        return "frees";
+    case HD_EV_ACQUIRE:
+    case HD_EV_READ_ACQUIRE:
+        return "acquires";
+    case HD_EV_RELEASE:
+    case HD_EV_READ_RELEASE:
+        return "releases";
+    default:
+        return "does";
+    }
+}
+
+static void set_locks(struct hd_findings *findings, struct hd_finding_event *to,
+                      struct hd_describe *describe, const struct hd_model *model, uint32_t event) {
+    uint32_t few[16], *section = few, count = hd_model_held(model, event, few, 16);
+    /* An acquire stands inside its own section, but what it holds is what it held before. */
+    enum hd_event_kind kind = model->kind[event];
+    bool acquires = kind == HD_EV_ACQUIRE || kind == HD_EV_READ_ACQUIRE;
+    if (count > 16) {
+        section = hd_arena_alloc(&findings->arena, count * sizeof *section);
+        if (section == NULL) {
+            findings->out_of_memory = true;
+            return;
+        }
+        hd_model_held(model, event, section, count);
+    }
+    to->lock = hd_arena_alloc(&findings->arena, (count + (size_t)1) * sizeof *to->lock);
+    if (to->lock == NULL) {
+        findings->out_of_memory = true;
+        return;
+    }
+    for (uint32_t i = count; i-- > 0;) { /* outermost first */
+        const struct hd_section *held = &model->section[section[i]];
+        if (acquires && held->acquire == event) continue;
+        const char *name = copy(findings, hd_describe_lock(describe, held->lock, HD_SHORT));
+        to->lock[to->locks++] = (struct hd_finding_lock){name, held->read_mode};
+    }
+}
+
+static void set_stack(struct hd_findings *findings, struct hd_finding_event *to,
+                      struct hd_describe *describe, uint32_t event) {
+    const struct hd_frame *frame;
+    uint32_t count = hd_describe_stack(describe, event, &frame);
+    if (count == 0) return;
+    to->frame = hd_arena_alloc(&findings->arena, count * sizeof *to->frame);
+    if (to->frame == NULL) {
+        findings->out_of_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        to->frame[i] = frame[i];
+        to->frame[i].function = copy(findings, frame[i].function);
+        if (frame[i].file != NULL) to->frame[i].file = copy(findings, frame[i].file);
+        if (frame[i].module != NULL) to->frame[i].module = copy(findings, frame[i].module);
+    }
+    to->frames = count;
+}
+
+/* "file.c:12", as many recorders write the site of a text trace. */
+static void set_place_of_word(struct hd_findings *findings, struct hd_finding_event *to) {
+    const char *colon = strrchr(to->site, ':');
+    if (colon == NULL || colon == to->site || colon[1] < '1' || colon[1] > '9') return;
+    char *end;
+    unsigned long line = strtoul(colon + 1, &end, 10);
+    if (*end != '\0' || line > UINT32_MAX) return;
+    char *file = hd_arena_copy(&findings->arena, to->site, (size_t)(colon - to->site));
+    if (file == NULL) return;
+    to->file = file;
+    to->line = (uint32_t)line;
+}
+
+static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
+                      struct hd_describe *describe, const struct hd_model *model, uint32_t event) {
+    *to = (struct hd_finding_event){.event = event, .thread_number = model->thread[event]};
+    to->thread = copy(findings, hd_describe_thread(describe, model->thread[event]));
+    to->op = hd_kind_text(model->kind[event]);
+    to->verb = verb_of(model->kind[event]);
+    to->variable = copy(findings, hd_describe_event(describe, event, HD_SHORT));
+    to->about = copy(findings, hd_describe_event(describe, event, HD_LONG));
+    to->site = copy(findings, hd_describe_site(describe, event));
+    to->function = copy(findings, hd_describe_function(describe, event));
+    const struct hd_frame *frame = hd_describe_frame(describe, event);
+    if (frame != NULL && frame->file != NULL) {
+        to->file = copy(findings, frame->file);
+        to->line = frame->line;
+    } else
+        set_place_of_word(findings, to);
+    set_locks(findings, to, describe, model, event);
+    set_stack(findings, to, describe, event);
+}
+
+void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *finding,
+                           struct hd_describe *describe, const struct hd_model *model,
+                           const uint32_t *event, uint32_t events) {
+    finding->event = hd_arena_zalloc(&findings->arena, events, sizeof *finding->event);
+    if (finding->event == NULL) {
+        findings->out_of_memory = true;
+        return;
+    }
+    finding->events = events;
+    for (uint32_t i = 0; i < events; i++)
+        set_event(findings, &finding->event[i], describe, model, event[i]);
+    if (events > 0) finding->variable = finding->event[0].variable;
+}

@@ -1,0 +1,97 @@
+/* The list of findings: names of kinds and verdicts, growth, order. */
+#include "finding/finding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *hd_finding_kind_name(enum hd_finding_kind kind) {
+    static const char *const name[] = {
+#define X(name, word, repair) word,
+        HD_FINDING_KINDS(X)
+#undef X
+    };
+    return name[kind];
+}
+
+const char *hd_finding_repair(enum hd_finding_kind kind) {
+    static const char *const text[] = {
+#define X(name, word, repair) repair,
+        HD_FINDING_KINDS(X)
+#undef X
+    };
+    return text[kind];
+}
+
+const char *hd_finding_verdict_name(enum hd_finding_verdict verdict) {
+    static const char *const name[] = {
+#define X(name, word) word,
+        HD_FINDING_VERDICTS(X)
+#undef X
+    };
+    return name[verdict];
+}
+
+struct hd_finding *hd_finding_add(struct hd_findings *findings) {
+    struct hd_finding empty = {
+        .engine = "", .variable = "", .conclusion = "", .how = "", .instances = 1};
+    if (!hd_vector_push(&findings->list, empty)) {
+        findings->out_of_memory = true;
+        return NULL;
+    }
+    return &findings->list.data[findings->list.size - 1];
+}
+
+void hd_findings_free(struct hd_findings *findings) {
+    hd_vector_free(&findings->list);
+    hd_arena_free(&findings->arena);
+}
+
+const char *hd_finding_text(struct hd_findings *findings, const char *format, ...) {
+    char buffer[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(buffer, sizeof buffer, format, arguments);
+    va_end(arguments);
+    size_t used = length < 0 ? 0 : (size_t)length;
+    if (used >= sizeof buffer) used = sizeof buffer - 1;
+    char *text = hd_arena_copy(&findings->arena, buffer, used);
+    if (text == NULL) findings->out_of_memory = true;
+    return text != NULL ? text : "";
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static int verdict_rank(enum hd_finding_verdict verdict) {
+    static const int rank[] = {[HD_VERDICT_CONFIRMED] = 0,
+                               [HD_VERDICT_FEASIBLE] = 1,
+                               [HD_VERDICT_POSSIBLE] = 2,
+                               [HD_VERDICT_UNDECIDED] = 3,
+                               [HD_VERDICT_INFEASIBLE] = 4};
+    return rank[verdict];
+}
+
+static int compare_numbers(uint64_t left, uint64_t right) {
+    return left < right ? -1 : left > right;
+}
+
+static int compare_findings(const void *left, const void *right) {
+    const struct hd_finding *a = left, *b = right;
+    int order = verdict_rank(a->verdict) - verdict_rank(b->verdict);
+    if (order == 0) order = (int)a->kind - (int)b->kind;
+    for (uint32_t i = 0; order == 0 && i < a->events && i < b->events; i++) {
+        const char *first = a->event[i].file, *second = b->event[i].file;
+        if (first != NULL && second != NULL) order = strcmp(first, second);
+        if (order == 0 && first != NULL && second != NULL)
+            order = compare_numbers(a->event[i].line, b->event[i].line);
+    }
+    for (uint32_t i = 0; order == 0 && i < a->events && i < b->events; i++)
+        order = compare_numbers(a->event[i].event, b->event[i].event);
+    return order;
+}
+
+void hd_findings_sort(struct hd_findings *findings) {
+    if (findings->list.size > 1)
+        qsort(findings->list.data, findings->list.size, sizeof *findings->list.data,
+              compare_findings);
+}

@@ -1,0 +1,154 @@
+/* What every analysis hands to every report: a finding, whole in itself (words, not indices), and
+ * the list of them with its summary. Made by any analysis, drawn by report/; neither this struct
+ * nor its fingerprint knows which analysis it was. */
+#ifndef HEDDLE_FINDING_FINDING_H
+#define HEDDLE_FINDING_FINDING_H
+
+#include "base/arena.h"
+#include "base/vector.h"
+#include "model/describe.h"
+
+/* name, word in reports and JSON, what such bugs usually get as a repair */
+#define HD_FINDING_KINDS(X)                                                                      \
+    X(RACE, "race",                                                                              \
+      "hold one lock around both accesses, make both atomic, or order them (join, signal)")      \
+    X(ATOMICITY, "atomicity", "put the accesses that belong together into one critical section") \
+    X(ORDER, "order", "make the later operation wait for the earlier one")                       \
+    X(DEADLOCK, "deadlock", "take the locks in one order everywhere, or one lock around both")   \
+    X(NONDETERMINISM, "nondeterminism",                                                          \
+      "order the writes, or give each thread a place of its own")                                \
+    X(INVARIANT, "invariant", "put the accesses that belong together into one critical section") \
+    X(FAILURE, "failure", "")                                                                    \
+    X(INCONSISTENT_UPDATE, "inconsistent-update",                                                \
+      "update variables that belong together together")                                          \
+    X(VIEW, "view", "read and write the variables that belong together in one critical section") \
+    X(STALE_VALUE, "stale-value", "use the value in the critical section that read it")
+enum hd_finding_kind {
+#define X(name, word, repair) HD_FINDING_##name,
+    HD_FINDING_KINDS(X)
+#undef X
+        HD_FINDING_KIND_COUNT
+};
+
+/* The first four are those of predict/engine.h, in its order. */
+#define HD_FINDING_VERDICTS(X)  \
+    X(INFEASIBLE, "infeasible") \
+    X(FEASIBLE, "feasible")     \
+    X(UNDECIDED, "undecided")   \
+    X(POSSIBLE, "possible")     \
+    X(CONFIRMED, "confirmed")
+enum hd_finding_verdict {
+#define X(name, word) HD_VERDICT_##name,
+    HD_FINDING_VERDICTS(X)
+#undef X
+        HD_VERDICT_COUNT
+};
+
+struct hd_finding_lock {
+    const char *name;
+    bool reading; /* held in read mode */
+};
+
+/* One event of a finding. Strings are never NULL unless told. */
+struct hd_finding_event {
+    uint32_t event, thread_number;
+    const char *thread, *op;
+    const char *verb;     /* "writes", "acquires" */
+    const char *variable; /* short */
+    const char *about;    /* what the event is about, in full */
+    const char *site;     /* "file.c:12"; a text trace's own word; "" */
+    const char *file;     /* NULL if unknown */
+    uint32_t line;
+    const char *function;         /* "" if unknown */
+    struct hd_finding_lock *lock; /* held when it runs, outermost first */
+    uint32_t locks;
+    struct hd_frame *frame; /* innermost first */
+    uint32_t frames;
+};
+
+/* A line of the schedule that a person reads: one step that matters, or `folded` others of the
+ * threads named. The last ones may be `next`: about to happen, not executed. */
+struct hd_finding_step {
+    uint32_t lane; /* index into lanes; HD_NONE for steps of several threads */
+    uint32_t folded;
+    uint32_t event;
+    bool next;
+    const char *text; /* "acq(m)", "12 steps", "31 steps of 4 threads" */
+    const char *site; /* "" if there is none */
+};
+
+/* A run of consecutive events: a witness is mostly the trace's own order with gaps, and thousands
+ * of them may have to be kept. */
+struct hd_run {
+    uint32_t first, count;
+};
+
+struct hd_finding {
+    enum hd_finding_kind kind;
+    enum hd_finding_verdict verdict;
+    const char *engine; /* "poly/cdsr" */
+    char fingerprint[32];
+    uint64_t instances;
+    const char *variable; /* what it is about, short */
+    const char *pattern;  /* NULL if the kind has none */
+    struct hd_finding_event *event;
+    uint32_t events;
+    struct hd_run *witness; /* events in the order of the reordering; NULL if there is none */
+    uint32_t witness_runs;
+    uint32_t witness_count; /* events in all */
+    uint32_t witness_next;  /* how many at its end are not executed */
+    struct hd_finding_step *step;
+    uint32_t steps;
+    const char **lane; /* threads of the schedule, by name */
+    uint32_t lanes;
+    const char *conclusion; /* what comes next and why that is wrong; "" */
+    const char *how;        /* how its verdict was reached, in words; "" */
+    uint32_t threads_involved, variables_involved, accesses_involved;
+};
+
+struct hd_finding_summary {
+    uint64_t candidates, verdict[HD_VERDICT_COUNT], hidden;
+};
+
+/* A zeroed list is an empty one. */
+struct hd_findings {
+    struct hd_arena arena; /* owner of every string and array */
+    HD_VECTOR(struct hd_finding) list;
+    struct hd_finding_summary summary;
+    bool out_of_memory; /* something is missing in the list */
+};
+
+const char *hd_finding_kind_name(enum hd_finding_kind kind);
+const char *hd_finding_repair(enum hd_finding_kind kind);
+const char *hd_finding_verdict_name(enum hd_finding_verdict verdict);
+
+/* A new finding at the end of the list, zeroed, with empty strings; NULL when memory is out. Valid
+ * until the next one. */
+struct hd_finding *hd_finding_add(struct hd_findings *findings);
+void hd_findings_free(struct hd_findings *findings);
+
+/* Fills a finding's events from those of a model. */
+void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *finding,
+                           struct hd_describe *describe, const struct hd_model *model,
+                           const uint32_t *event, uint32_t events);
+
+/* Fills witness, lanes and steps: the reordering, of whose end `next` events are not executed, and
+ * the few steps of it that matter for the events set before. */
+void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *finding,
+                            struct hd_describe *describe, const struct hd_model *model,
+                            const struct hd_run *run, uint32_t runs, uint32_t next);
+
+/* The same root cause has the same fingerprint in every run and after edits elsewhere in the file:
+ * it is made of the kind and the events' functions, files, variables and operations, of a text
+ * trace's site words, never of line numbers. Findings of one list that agree in all that are told
+ * apart by their order in the source. To be called once, after the events are set. */
+void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model *model);
+
+/* In the order of a report: by verdict (confirmed and feasible first), kind, place. */
+void hd_findings_sort(struct hd_findings *findings);
+
+/* Text from the list's arena; "" when memory is out. */
+const char *hd_finding_text(struct hd_findings *findings, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,102 @@
+/* Fingerprints: the same root cause, the same number, whatever else was edited. */
+#include "finding/finding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* A variable's name without what differs from run to run: indices of array elements, numbers and
+ * offsets of blocks, addresses. */
+static void stable_name(const char *name, char *text, size_t room) {
+    static const char *const vague[] = {"heap#", "map#", "stack of ", "0x"};
+    for (size_t i = 0; i < sizeof vague / sizeof *vague; i++)
+        if (strncmp(name, vague[i], strlen(vague[i])) == 0) {
+            snprintf(text, room, "%s", vague[i]);
+            return;
+        }
+    size_t used = 0;
+    bool index = false;
+    for (; *name != '\0' && used + 1 < room; name++) {
+        if (*name == ']') index = false;
+        if (!index) text[used++] = *name;
+        if (*name == '[') index = true;
+    }
+    text[used] = '\0';
+}
+
+static uint64_t hash_word(uint64_t seed, const char *word) {
+    return XXH3_64bits_withSeed(word, strlen(word) + 1, seed);
+}
+
+static uint64_t hash_event(const struct hd_finding_event *event, bool named) {
+    char name[512];
+    stable_name(event->variable, name, sizeof name);
+    uint64_t hash = hash_word(0, event->op);
+    hash = hash_word(hash, name);
+    /* A text trace has no functions: its own words for the sites are all there is. */
+    if (named) return hash_word(hash, event->site);
+    hash = hash_word(hash, event->file != NULL ? event->file : "");
+    return hash_word(hash, event->function);
+}
+
+static uint64_t hash_finding(const struct hd_finding *finding, bool named) {
+    uint64_t hash = hash_word(0, hd_finding_kind_name(finding->kind));
+    if (finding->pattern != NULL) hash = hash_word(hash, finding->pattern);
+    if (finding->kind == HD_FINDING_RACE && finding->events == 2) { /* neither comes first */
+        uint64_t a = hash_event(&finding->event[0], named);
+        uint64_t b = hash_event(&finding->event[1], named);
+        uint64_t both[2] = {a < b ? a : b, a < b ? b : a};
+        return XXH3_64bits_withSeed(both, sizeof both, hash);
+    }
+    for (uint32_t i = 0; i < finding->events; i++) {
+        uint64_t each = hash_event(&finding->event[i], named);
+        hash = XXH3_64bits_withSeed(&each, sizeof each, hash);
+    }
+    return hash;
+}
+
+/* ---- findings that agree -------------------------------------------------------------------- */
+
+struct numbered {
+    uint64_t hash;
+    const struct hd_finding *finding;
+    size_t index;
+};
+
+static int compare_places(const void *left, const void *right) {
+    const struct numbered *a = left, *b = right;
+    if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
+    for (uint32_t i = 0; i < a->finding->events && i < b->finding->events; i++) {
+        uint32_t first = a->finding->event[i].line, second = b->finding->event[i].line;
+        if (first != second) return first < second ? -1 : 1;
+    }
+    return a->index < b->index ? -1 : a->index > b->index;
+}
+
+void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model *model) {
+    size_t count = findings->list.size;
+    struct numbered *order = malloc((count + 1) * sizeof *order);
+    if (order == NULL) {
+        findings->out_of_memory = true;
+        return;
+    }
+    bool named = model->trace->format != HD_FORMAT_BINARY || model->trace->site_names != NULL;
+    for (size_t i = 0; i < count; i++) {
+        struct hd_finding *finding = &findings->list.data[i];
+        order[i] = (struct numbered){hash_finding(finding, named), finding, i};
+    }
+    if (count > 1) qsort(order, count, sizeof *order, compare_places);
+    unsigned repeat = 0;
+    for (size_t i = 0; i < count; i++) {
+        repeat = i > 0 && order[i].hash == order[i - 1].hash ? repeat + 1 : 0;
+        struct hd_finding *finding = &findings->list.data[order[i].index];
+        if (repeat == 0)
+            snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx",
+                     (unsigned long long)order[i].hash);
+        else
+            snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx-%u",
+                     (unsigned long long)order[i].hash, repeat + 1);
+    }
+    free(order);
+}

@@ -1,0 +1,311 @@
+/* A witness as a schedule that a person can read: of thousands of steps the few that matter, the
+ * others folded into a count. */
+#include "finding/finding.h"
+
+#include "base/map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_STEPS 20     /* at most, beside those that are next */
+#define SHORT_WITNESS 14   /* shown whole */
+#define LONGEST_LOOK 20000 /* steps at the end among which the choice is made */
+
+/* How much a step matters; more is more. */
+enum weight { ROUTINE, CONTEXT, USEFUL, ESSENTIAL };
+
+struct schedule {
+    struct hd_findings *findings;
+    struct hd_finding *finding;
+    struct hd_describe *describe;
+    const struct hd_model *model;
+    const uint32_t *witness;
+    uint32_t done, count; /* executed, all */
+    uint32_t earlier;     /* steps before these */
+    uint8_t *weight;
+    struct hd_map place; /* event -> index in the witness */
+    bool *involved;      /* threads of the finding's events */
+    uint32_t *lane_of;   /* thread -> lane */
+};
+
+static void raise_weight(struct schedule *s, uint32_t index, enum weight weight) {
+    if (index < s->done && s->weight[index] < weight) s->weight[index] = weight;
+}
+
+static void raise_event(struct schedule *s, uint32_t event, enum weight weight) {
+    raise_weight(s, hd_map_get(&s->place, event, HD_NONE), weight);
+}
+
+/* ---- what matters --------------------------------------------------------------------------- */
+
+/* Sections: those still open at the end are why something is protected; those that come in another
+ * order than in the trace are why the trace did not show it. */
+static void weigh_sections(struct schedule *s) {
+    const struct hd_model *model = s->model;
+    struct hd_map latest = {0}; /* lock -> section whose acquire was last in the trace, so far */
+    for (uint32_t i = 0; i < s->done; i++) {
+        uint32_t event = s->witness[i], index = model->event_section[event];
+        enum hd_event_kind kind = model->kind[event];
+        if (hd_kind_class(kind) != HD_CLASS_LOCK || index == HD_NONE) continue;
+        const struct hd_section *section = &model->section[index];
+        bool mine = s->involved[model->thread[event]];
+        if (mine) raise_weight(s, i, CONTEXT);
+        if (section->acquire != event) continue;
+        bool open = section->release == HD_NONE ||
+                    hd_map_get(&s->place, section->release, HD_NONE) >= s->done;
+        if (open && mine) raise_weight(s, i, ESSENTIAL);
+        uint32_t *other = hd_map_slot(&latest, section->lock, index);
+        if (other == NULL) break;
+        if (model->section[*other].acquire > event) { /* turned round */
+            raise_weight(s, i, USEFUL);
+            raise_event(s, model->section[*other].acquire, USEFUL);
+            if (model->section[*other].release != HD_NONE)
+                raise_event(s, model->section[*other].release, USEFUL);
+        } else
+            *other = index;
+    }
+    hd_map_free(&latest);
+}
+
+static void weigh_order(struct schedule *s) {
+    const struct hd_model *model = s->model;
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t event = s->witness[i];
+        if (!s->involved[model->thread[event]]) continue;
+        const uint32_t *list;
+        uint32_t edges = hd_model_edges_into(model, event, &list);
+        for (uint32_t k = 0; k < edges; k++) {
+            enum weight weight = model->edge[list[k]].type == HD_EDGE_FORK ? ESSENTIAL : USEFUL;
+            raise_event(s, model->edge[list[k]].from, weight);
+            if (weight == USEFUL) raise_weight(s, i, weight);
+        }
+    }
+}
+
+/* Reads that saw another thread's write, and accesses of what the finding is about. */
+static void weigh_accesses(struct schedule *s) {
+    const struct hd_model *model = s->model;
+    struct hd_map about = {0};
+    for (uint32_t i = 0; i < s->finding->events; i++) {
+        uint32_t event = s->finding->event[i].event;
+        if (!hd_model_is_access(model, event)) continue;
+        const uint32_t *location;
+        uint32_t locations = hd_model_locations(model, event, &location);
+        for (uint32_t k = 0; k < locations && k < 64; k++) hd_map_slot(&about, location[k], 1);
+    }
+    for (uint32_t i = 0; i < s->done; i++) {
+        uint32_t event = s->witness[i];
+        if (!hd_model_is_access(model, event)) continue;
+        const uint32_t *list;
+        uint32_t locations = hd_model_locations(model, event, &list);
+        for (uint32_t k = 0; k < locations && k < 64; k++)
+            if (hd_map_get(&about, list[k], 0) != 0) {
+                raise_weight(s, i, s->involved[model->thread[event]] ? USEFUL : CONTEXT);
+                break;
+            }
+        uint32_t writes = hd_model_reads_from(model, event, &list);
+        for (uint32_t k = 0; k < writes; k++) {
+            if (list[k] == HD_NONE || model->thread[list[k]] == model->thread[event]) continue;
+            if (!s->involved[model->thread[event]]) continue;
+            raise_weight(s, i, CONTEXT);
+            raise_event(s, list[k], CONTEXT);
+        }
+    }
+    hd_map_free(&about);
+}
+
+/* Of the steps that matter, as many as a page takes: the weightiest, and of these the last. */
+static void choose(struct schedule *s) {
+    if (s->done <= SHORT_WITNESS && s->earlier == 0) {
+        memset(s->weight, ESSENTIAL, s->done);
+        return;
+    }
+    uint32_t left = SHOWN_STEPS;
+    for (enum weight weight = ESSENTIAL; weight > ROUTINE; weight--)
+        for (uint32_t i = s->done; i-- > 0;) {
+            if (s->weight[i] != weight) continue;
+            if (left > 0)
+                left--;
+            else
+                s->weight[i] = ROUTINE;
+        }
+}
+
+/* ---- lines ---------------------------------------------------------------------------------- */
+
+static struct hd_finding_step *new_step(struct schedule *s, uint32_t *room) {
+    struct hd_finding *finding = s->finding;
+    if (finding->steps == *room) {
+        s->findings->out_of_memory = true;
+        return NULL;
+    }
+    return &finding->step[finding->steps++];
+}
+
+static uint32_t lane(struct schedule *s, uint32_t thread) {
+    if (s->lane_of[thread] == HD_NONE) s->lane_of[thread] = 0; /* numbered later */
+    return thread;
+}
+
+static void add_step(struct schedule *s, uint32_t index, uint32_t *room) {
+    struct hd_finding_step *step = new_step(s, room);
+    if (step == NULL) return;
+    uint32_t event = s->witness[index];
+    const char *object = hd_describe_event(s->describe, event, HD_SHORT);
+    const char *op = hd_kind_text(s->model->kind[event]);
+    if (*op == '\0') op = hd_kind_name(s->model->kind[event]);
+    step->event = event;
+    step->lane = lane(s, s->model->thread[event]);
+    step->next = index >= s->done;
+    step->text = *object != '\0' ? hd_finding_text(s->findings, "%s(%s)", op, object)
+                                 : hd_finding_text(s->findings, "%s", op);
+    step->site = hd_finding_text(s->findings, "%s", hd_describe_site(s->describe, event));
+}
+
+static void add_fold(struct schedule *s, uint32_t from, uint32_t to, uint32_t *room) {
+    if (from == to) return;
+    if (to - from == 1) {
+        add_step(s, from, room);
+        return;
+    }
+    struct hd_finding_step *step = new_step(s, room);
+    if (step == NULL) return;
+    uint32_t threads = 0, seen[4] = {0};
+    for (uint32_t i = from; i < to && threads <= 3; i++) {
+        uint32_t thread = s->model->thread[s->witness[i]], known = 0;
+        while (known < threads && seen[known] != thread) known++;
+        if (known == threads) seen[threads++] = thread;
+    }
+    step->event = s->witness[from];
+    step->folded = to - from;
+    step->site = "";
+    step->lane = threads == 1 ? lane(s, seen[0]) : HD_NONE;
+    if (threads == 1)
+        step->text = hd_finding_text(s->findings, "... %u steps of %s ...", to - from,
+                                     hd_describe_thread(s->describe, seen[0]));
+    else if (threads <= 3) {
+        char names[256] = "";
+        for (uint32_t i = 0; i < threads; i++)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s",
+                     i == 0             ? ""
+                     : i + 1 == threads ? " and "
+                                        : ", ",
+                     hd_describe_thread(s->describe, seen[i]));
+        step->text = hd_finding_text(s->findings, "... %u steps of %s ...", to - from, names);
+    } else
+        step->text = hd_finding_text(s->findings, "... %u steps of several threads ...", to - from);
+}
+
+static void add_earlier(struct schedule *s, uint32_t *room) {
+    struct hd_finding_step *step = s->earlier > 0 ? new_step(s, room) : NULL;
+    if (step == NULL) return;
+    step->event = HD_NONE;
+    step->folded = s->earlier;
+    step->lane = HD_NONE;
+    step->site = "";
+    step->text = hd_finding_text(s->findings, "... %u earlier steps ...", s->earlier);
+}
+
+static void name_lanes(struct schedule *s) {
+    struct hd_finding *finding = s->finding;
+    uint32_t lanes = 0;
+    for (uint32_t t = 0; t < s->model->threads; t++)
+        if (s->lane_of[t] != HD_NONE) s->lane_of[t] = lanes++;
+    finding->lane = hd_arena_zalloc(&s->findings->arena, lanes + (size_t)1, sizeof *finding->lane);
+    if (finding->lane == NULL) {
+        s->findings->out_of_memory = true;
+        finding->steps = 0;
+        return;
+    }
+    finding->lanes = lanes;
+    for (uint32_t t = 0; t < s->model->threads; t++)
+        if (s->lane_of[t] != HD_NONE)
+            finding->lane[s->lane_of[t]] =
+                hd_finding_text(s->findings, "%s", hd_describe_thread(s->describe, t));
+    for (uint32_t i = 0; i < finding->steps; i++)
+        if (finding->step[i].lane != HD_NONE)
+            finding->step[i].lane = s->lane_of[finding->step[i].lane];
+}
+
+static bool prepare(struct schedule *s) {
+    uint32_t threads = s->model->threads;
+    s->weight = calloc(s->count + (size_t)1, 1);
+    s->involved = calloc(threads + (size_t)1, sizeof *s->involved);
+    s->lane_of = malloc((threads + (size_t)1) * sizeof *s->lane_of);
+    if (s->weight == NULL || s->involved == NULL || s->lane_of == NULL) return false;
+    memset(s->lane_of, 0xff, threads * sizeof *s->lane_of);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (hd_map_slot(&s->place, s->witness[i], i) == NULL) return false;
+    for (uint32_t i = 0; i < s->finding->events; i++)
+        s->involved[s->finding->event[i].thread_number] = true;
+    return true;
+}
+
+static void make_steps(struct schedule *s) {
+    uint32_t room = 2 * (SHOWN_STEPS + SHORT_WITNESS) + (s->count - s->done) + 2;
+    s->finding->step = hd_arena_zalloc(&s->findings->arena, room, sizeof *s->finding->step);
+    if (s->finding->step == NULL) {
+        s->findings->out_of_memory = true;
+        return;
+    }
+    add_earlier(s, &room);
+    uint32_t folded_from = 0;
+    for (uint32_t i = 0; i < s->done; i++) {
+        if (s->weight[i] == ROUTINE) continue;
+        add_fold(s, folded_from, i, &room);
+        add_step(s, i, &room);
+        folded_from = i + 1;
+    }
+    add_fold(s, folded_from, s->done, &room);
+    for (uint32_t i = s->done; i < s->count; i++) add_step(s, i, &room);
+    name_lanes(s);
+}
+
+/* The end of the witness; what comes long before it is only counted. */
+static uint32_t take_end(const struct hd_finding *finding, uint32_t *event, uint32_t room) {
+    uint32_t at = room;
+    for (uint32_t r = finding->witness_runs; r-- > 0 && at > 0;)
+        for (uint32_t i = finding->witness[r].count; i-- > 0 && at > 0;)
+            event[--at] = finding->witness[r].first + i;
+    memmove(event, event + at, (room - at) * sizeof *event);
+    return room - at;
+}
+
+void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *finding,
+                            struct hd_describe *describe, const struct hd_model *model,
+                            const struct hd_run *run, uint32_t runs, uint32_t next) {
+    finding->witness = hd_arena_alloc(&findings->arena, (runs + (size_t)1) * sizeof *run);
+    uint32_t *end = malloc((LONGEST_LOOK + (size_t)1) * sizeof *end);
+    if (finding->witness == NULL || end == NULL) {
+        findings->out_of_memory = true;
+        free(end);
+        return;
+    }
+    if (runs > 0) memcpy(finding->witness, run, runs * sizeof *run);
+    finding->witness_runs = runs;
+    finding->witness_next = next;
+    finding->witness_count = 0;
+    for (uint32_t i = 0; i < runs; i++) finding->witness_count += run[i].count;
+    struct schedule s = {.findings = findings,
+                         .finding = finding,
+                         .describe = describe,
+                         .model = model,
+                         .witness = end,
+                         .count = take_end(finding, end, LONGEST_LOOK)};
+    s.done = s.count - next;
+    s.earlier = finding->witness_count - s.count;
+    if (prepare(&s)) {
+        weigh_sections(&s);
+        weigh_order(&s);
+        weigh_accesses(&s);
+        choose(&s);
+        make_steps(&s);
+    } else
+        findings->out_of_memory = true;
+    hd_map_free(&s.place);
+    free(s.weight);
+    free(s.involved);
+    free(s.lane_of);
+    free(end);
+}

@@ -1,0 +1,45 @@
+/* The tables of kinds and methods. */
+#include "predict/predict.h"
+
+#include <time.h>
+
+static const struct {
+    const char *word;
+    bool model_matters;
+} methods[] = {
+#define X(name, word, about, model) {word, model},
+    HD_METHODS(X)
+#undef X
+};
+
+const struct hd_predict_kind hd_predict_kinds[] = {
+#define X(word, function, about) {word, about, hd_predict_##function},
+    HD_PREDICT_KINDS(X)
+#undef X
+};
+const unsigned hd_predict_kind_count = sizeof hd_predict_kinds / sizeof *hd_predict_kinds;
+
+const char *hd_method_name(enum hd_method method) { return methods[method].word; }
+
+const char *hd_engine_name(enum hd_method method, enum hd_reading reading) {
+    if (!methods[method].model_matters) return methods[method].word;
+    return reading == HD_CSR ? "poly/csr" : reading == HD_CDSR ? "poly/cdsr" : "poly/ua";
+}
+
+void hd_engine_stats_add(struct hd_engine_stats *total, const struct hd_engine_stats *part) {
+    total->queries += part->queries;
+    total->undecided += part->undecided;
+    total->choices += part->choices;
+    total->backtracks += part->backtracks;
+    total->nanoseconds += part->nanoseconds;
+    for (unsigned rung = 0; rung < HD_RUNG_COUNT; rung++) {
+        total->feasible[rung] += part->feasible[rung];
+        total->infeasible[rung] += part->infeasible[rung];
+    }
+}
+
+double hd_seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}

@@ -1,0 +1,76 @@
+/* Prediction as a command asks for it: kinds of bugs, methods that judge, findings out. A kind is
+ * one line in HD_PREDICT_KINDS and a function that makes queries; a method is one line in
+ * HD_METHODS. */
+#ifndef HEDDLE_PREDICT_PREDICT_H
+#define HEDDLE_PREDICT_PREDICT_H
+
+#include "finding/finding.h"
+#include "predict/engine.h"
+
+/* name, what it does, does --model matter */
+#define HD_METHODS(X)                                                             \
+    X(LOCKSET, "lockset", "conflicting, no common lock, not must-ordered", false) \
+    X(HB, "hb", "unordered by happens-before in this trace", false)               \
+    X(CP, "cp", "unordered by causally-precedes", false)                          \
+    X(UCG, "ucg", "no cycle by Rule 1 alone; reads may read anything", false)     \
+    X(POLY, "poly", "exact: a checked witness, or a proof that there is none", true)
+enum hd_method {
+#define X(name, word, about, model) HD_METHOD_##name,
+    HD_METHODS(X)
+#undef X
+        HD_METHOD_COUNT
+};
+const char *hd_method_name(enum hd_method method);
+/* "poly/cdsr", "lockset" */
+const char *hd_engine_name(enum hd_method method, enum hd_reading reading);
+
+struct hd_predict_options {
+    enum hd_method method;
+    enum hd_reading reading;
+    struct hd_budget budget;
+    unsigned jobs;                /* threads to work with; 0: one for each core */
+    bool instances;               /* decide every pair of events instead of one of each group */
+    bool all;                     /* findings of every verdict */
+    struct hd_progress *progress; /* may be NULL */
+};
+
+/* Where the work went. */
+struct hd_predict_stats {
+    struct hd_engine_stats engine;
+    uint64_t groups, instances; /* site pairs, and the event pairs in them if they were counted */
+    uint64_t checks;            /* questions to the method */
+    uint64_t dominated;         /* event pairs that another's answer settled */
+    uint64_t witnesses, witness_events; /* checked */
+    unsigned jobs;
+    double candidate_seconds, prepare_seconds, decide_seconds, report_seconds;
+};
+
+struct hd_predict {
+    const struct hd_model *model;
+    struct hd_describe *describe;
+    struct hd_predict_options options;
+    struct hd_predict_stats stats;
+};
+
+/* word on the command line, function suffix, what it finds */
+#define HD_PREDICT_KINDS(X) X("race", races, "two accesses at the same time")
+
+struct hd_predict_kind {
+    const char *word, *about;
+    /* Adds its findings and counts. */
+    bool (*run)(struct hd_predict *predict, struct hd_findings *findings, struct hd_error *error);
+};
+extern const struct hd_predict_kind hd_predict_kinds[];
+extern const unsigned hd_predict_kind_count;
+
+#define X(word, function, about)                                                         \
+    bool hd_predict_##function(struct hd_predict *predict, struct hd_findings *findings, \
+                               struct hd_error *error);
+HD_PREDICT_KINDS(X)
+#undef X
+
+/* Adds what one engine counted to a total. */
+void hd_engine_stats_add(struct hd_engine_stats *total, const struct hd_engine_stats *part);
+double hd_seconds_now(void);
+
+#endif

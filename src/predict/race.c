@@ -1,0 +1,115 @@
+/* Data races: two accesses that can be next at the same time (DESIGN section 5). */
+#include "predict/race.h"
+
+#include <stdio.h>
+
+bool hd_race_is_shown(enum hd_method method, enum hd_verdict verdict) {
+    return verdict == HD_FEASIBLE || (method != HD_METHOD_POLY && verdict == HD_POSSIBLE);
+}
+
+static void list_locks(const struct hd_finding_event *event, char *text, size_t room) {
+    size_t used = (size_t)snprintf(text, room, "%s holds ", event->thread);
+    if (event->locks == 0 && used < room) snprintf(text + used, room - used, "no lock");
+    for (uint32_t i = 0; i < event->locks && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s%s", i > 0 ? " and " : "",
+                                 event->lock[i].name, event->lock[i].reading ? " for reading" : "");
+}
+
+static const char *at(struct hd_findings *findings, const struct hd_finding_event *event) {
+    return *event->site != '\0' ? hd_finding_text(findings, " at %s", event->site) : "";
+}
+
+static const char *conclusion(struct hd_findings *findings, const struct hd_finding *finding) {
+    const struct hd_finding_event *a = &finding->event[0], *b = &finding->event[1];
+    char first[512], second[512];
+    list_locks(a, first, sizeof first);
+    list_locks(b, second, sizeof second);
+    switch (finding->verdict) {
+    case HD_VERDICT_FEASIBLE:
+        return hd_finding_text(
+            findings,
+            "Next, %s %s %s%s and %s %s it%s. Nothing makes either wait for the other (%s; %s), so "
+            "they happen at the same time: a race.",
+            a->thread, a->verb, finding->variable, at(findings, a), b->thread, b->verb,
+            at(findings, b), first, second);
+    case HD_VERDICT_POSSIBLE:
+        return hd_finding_text(findings,
+                               "%s; %s. Engine %s finds nothing that keeps the two apart, but has "
+                               "no schedule to show.",
+                               first, second, finding->engine);
+    case HD_VERDICT_UNDECIDED:
+        return hd_finding_text(findings, "The budget ran out before this was decided.");
+    default:
+        return hd_finding_text(findings,
+                               "No correct reordering of this trace brings both accesses up at the "
+                               "same time.");
+    }
+}
+
+static bool add_finding(struct hd_predict *predict, const struct hd_candidates *candidates,
+                        const struct hd_decision *decision, struct hd_findings *findings) {
+    struct hd_finding *finding = hd_finding_add(findings);
+    if (finding == NULL) return false;
+    const struct hd_predict_options *options = &predict->options;
+    uint32_t a = decision->pair.event[0], b = decision->pair.event[1];
+    uint32_t event[2] = {a < b ? a : b, a < b ? b : a};
+    finding->kind = HD_FINDING_RACE;
+    finding->verdict = (enum hd_finding_verdict)decision->verdict;
+    finding->engine = hd_engine_name(options->method, options->reading);
+    finding->instances =
+        options->instances ? 1 : hd_candidates_instances(candidates, decision->group);
+    finding->threads_involved = finding->accesses_involved = 2;
+    finding->variables_involved = 1;
+    hd_finding_set_events(findings, finding, predict->describe, predict->model, event, 2);
+    finding->variable = hd_finding_text(
+        findings, "%s", hd_describe_location(predict->describe, decision->pair.location, HD_SHORT));
+    if (finding->events == 2) finding->conclusion = conclusion(findings, finding);
+    if (decision->verdict == HD_FEASIBLE)
+        hd_finding_set_witness(findings, finding, predict->describe, predict->model, decision->run,
+                               decision->runs, decision->witness_next);
+    return !findings->out_of_memory;
+}
+
+static bool report(struct hd_predict *predict, const struct hd_candidates *candidates,
+                   const struct hd_decisions *decisions, struct hd_findings *findings) {
+    for (size_t i = 0; i < decisions->list.size; i++) {
+        const struct hd_decision *decision = &decisions->list.data[i];
+        findings->summary.candidates++;
+        findings->summary.verdict[decision->verdict]++;
+        if (!predict->options.all && !hd_race_is_shown(predict->options.method, decision->verdict))
+            continue;
+        if (!add_finding(predict, candidates, decision, findings)) return false;
+    }
+    return true;
+}
+
+bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
+                      struct hd_error *error) {
+    const struct hd_predict_options *options = &predict->options;
+    struct hd_predict_stats *stats = &predict->stats;
+    struct hd_candidates candidates;
+    struct hd_court court = {0};
+    struct hd_decisions decisions = {0};
+    double start = hd_seconds_now();
+    if (!hd_candidates_build(predict->model, options->reading, options->progress, &candidates,
+                             error))
+        return false;
+    double listed = hd_seconds_now();
+    stats->groups += candidates.group.size;
+    bool done = hd_court_open(&court, &candidates, options->method, options->reading,
+                              options->budget, error);
+    double opened = hd_seconds_now();
+    done = done && hd_decide(&court, options->jobs, options->instances, options->progress,
+                             &decisions, stats, error);
+    double decided = hd_seconds_now();
+    if (done && !report(predict, &candidates, &decisions, findings))
+        done = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    stats->candidate_seconds += listed - start;
+    stats->prepare_seconds += opened - listed;
+    stats->decide_seconds += decided - opened;
+    stats->report_seconds += hd_seconds_now() - decided;
+    hd_decisions_free(&decisions);
+    hd_court_close(&court);
+    hd_candidates_free(&candidates);
+    return done;
+}

@@ -1,0 +1,171 @@
+/* The report for programs: schema heddle-findings/1. */
+#include "report/report.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
+
+static json_t *text(const char *word) {
+    json_t *string = json_string(word);
+    return string != NULL ? string : json_string("(not UTF-8)");
+}
+
+static json_t *text_or_null(const char *word) {
+    return word == NULL || *word == '\0' ? json_null() : text(word);
+}
+
+static json_t *json_frames(const struct hd_finding_event *event) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < event->frames; i++) {
+        const struct hd_frame *frame = &event->frame[i];
+        json_t *object = json_object();
+        json_object_set_new(object, "function", text(frame->function));
+        json_object_set_new(object, "file", text_or_null(frame->file));
+        json_object_set_new(object, "line", frame->line > 0 ? number(frame->line) : json_null());
+        json_object_set_new(object, "column",
+                            frame->column > 0 ? number(frame->column) : json_null());
+        json_object_set_new(object, "module", text_or_null(frame->module));
+        json_object_set_new(object, "inlined", json_boolean(frame->inlined));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *json_locks(const struct hd_finding_event *event, bool reading_only) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < event->locks; i++)
+        if (!reading_only || event->lock[i].reading)
+            json_array_append_new(list, text(event->lock[i].name));
+    return list;
+}
+
+static json_t *json_event(const struct hd_finding_event *event) {
+    json_t *object = json_object();
+    json_object_set_new(object, "event", number(event->event));
+    json_object_set_new(object, "thread", text(event->thread));
+    json_object_set_new(object, "op", text(event->op));
+    json_object_set_new(object, "variable", text(event->variable));
+    json_object_set_new(object, "site", text(event->site));
+    json_object_set_new(object, "file", text_or_null(event->file));
+    json_object_set_new(object, "line", event->line > 0 ? number(event->line) : json_null());
+    json_object_set_new(object, "function", text_or_null(event->function));
+    json_object_set_new(object, "locks", json_locks(event, false));
+    json_t *reading = json_locks(event, true);
+    if (json_array_size(reading) > 0)
+        json_object_set_new(object, "locks_for_reading", reading);
+    else
+        json_decref(reading);
+    json_object_set_new(object, "stack", json_frames(event));
+    return object;
+}
+
+static json_t *json_finding(const struct hd_finding *finding) {
+    json_t *object = json_object();
+    json_object_set_new(object, "kind", text(hd_finding_kind_name(finding->kind)));
+    json_object_set_new(object, "verdict", text(hd_finding_verdict_name(finding->verdict)));
+    json_object_set_new(object, "engine", text(finding->engine));
+    json_object_set_new(object, "fingerprint", text(finding->fingerprint));
+    json_object_set_new(object, "instances", number(finding->instances));
+    json_object_set_new(object, "variable", text(finding->variable));
+    json_object_set_new(object, "pattern", text_or_null(finding->pattern));
+    json_t *events = json_array();
+    for (uint32_t i = 0; i < finding->events; i++)
+        json_array_append_new(events, json_event(&finding->event[i]));
+    json_object_set_new(object, "events", events);
+    json_object_set_new(object, "explanation", text_or_null(finding->conclusion));
+    json_t *manifestation = json_object();
+    json_object_set_new(manifestation, "threads", number(finding->threads_involved));
+    json_object_set_new(manifestation, "variables", number(finding->variables_involved));
+    json_object_set_new(manifestation, "accesses", number(finding->accesses_involved));
+    json_object_set_new(object, "manifestation", manifestation);
+    json_object_set_new(object, "repair", text_or_null(hd_finding_repair(finding->kind)));
+    return object;
+}
+
+static json_t *json_input(const struct hd_report_input *input) {
+    json_t *object = json_object();
+    json_object_set_new(object, "path", text(input->path));
+    json_object_set_new(object, "format", text(input->format));
+    json_object_set_new(object, "command", text_or_null(input->command));
+    json_object_set_new(object, "events", number(input->events));
+    json_object_set_new(object, "threads", number(input->threads));
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < input->warnings; i++)
+        json_array_append_new(list, text(input->warning[i]));
+    json_object_set_new(object, "warnings", list);
+    return object;
+}
+
+static json_t *json_summary(const struct hd_finding_summary *summary) {
+    json_t *object = json_object();
+    json_object_set_new(object, "candidates", number(summary->candidates));
+    for (unsigned verdict = HD_VERDICT_INFEASIBLE; verdict < HD_VERDICT_COUNT; verdict++)
+        json_object_set_new(object, hd_finding_verdict_name(verdict),
+                            number(summary->verdict[verdict]));
+    json_object_set_new(object, "hidden", number(summary->hidden));
+    return object;
+}
+
+/* ---- writing ----------------------------------------------------------------------------------
+ */
+
+/* Writes an object, every line but the first indented, without its closing brace. */
+static bool write_open(FILE *out, json_t *object, const char *indent) {
+    char *dumped = object != NULL ? json_dumps(object, JSON_INDENT(2)) : NULL;
+    json_decref(object);
+    if (dumped == NULL) return false;
+    size_t length = strlen(dumped);
+    while (length > 0 && (dumped[length - 1] == '}' || dumped[length - 1] == '\n')) {
+        length--;
+        if (dumped[length] == '}') break;
+    }
+    while (length > 0 && dumped[length - 1] == '\n') length--;
+    for (size_t i = 0; i < length; i++) {
+        fputc(dumped[i], out);
+        if (dumped[i] == '\n') fputs(indent, out);
+    }
+    free(dumped);
+    return true;
+}
+
+/* A witness may have millions of events, and a report thousands of witnesses: they are written
+ * number by number, never held as JSON. */
+static void write_witness(FILE *out, const struct hd_finding *finding) {
+    if (finding->witness == NULL) {
+        fputs("null", out);
+        return;
+    }
+    const char *separator = "";
+    fputc('[', out);
+    for (uint32_t r = 0; r < finding->witness_runs; r++)
+        for (uint32_t i = 0; i < finding->witness[r].count; i++) {
+            fprintf(out, "%s%u", separator, finding->witness[r].first + i);
+            separator = ", ";
+        }
+    fputc(']', out);
+}
+
+bool hd_report_json(FILE *out, const struct hd_findings *findings,
+                    const struct hd_report_input *input, const char *version) {
+    json_t *root = json_object(), *tool = json_object();
+    if (root == NULL || tool == NULL) return false;
+    json_object_set_new(root, "schema", json_string("heddle-findings/1"));
+    json_object_set_new(tool, "name", json_string("heddle"));
+    json_object_set_new(tool, "version", json_string(version));
+    json_object_set_new(root, "tool", tool);
+    json_object_set_new(root, "input", json_input(input));
+    json_object_set_new(root, "summary", json_summary(&findings->summary));
+    if (!write_open(out, root, "")) return false;
+    fputs(",\n  \"findings\": [", out);
+    for (size_t i = 0; i < findings->list.size; i++) {
+        fputs(i == 0 ? "\n    " : ",\n    ", out);
+        if (!write_open(out, json_finding(&findings->list.data[i]), "    ")) return false;
+        fputs(",\n      \"witness\": ", out);
+        write_witness(out, &findings->list.data[i]);
+        fputs("\n    }", out);
+    }
+    fputs(findings->list.size > 0 ? "\n  ]\n}\n" : "]\n}\n", out);
+    return !ferror(out);
+}

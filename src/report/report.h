@@ -1,0 +1,35 @@
+/* Findings to read and findings to parse: the same struct as text for a person and as JSON
+ * (`heddle-findings/1`). Writes to a stream that the caller opened. */
+#ifndef HEDDLE_REPORT_REPORT_H
+#define HEDDLE_REPORT_REPORT_H
+
+#include "finding/finding.h"
+
+#include <stdio.h>
+
+/* What the findings are findings of. */
+struct hd_report_input {
+    const char *path;
+    const char *format;  /* "text", "binary", "RapidBin" */
+    const char *command; /* that was recorded; NULL if unknown */
+    uint32_t events, threads;
+    const char *const *warning; /* what a reader should know about the input */
+    uint32_t warnings;
+};
+
+struct hd_report_style {
+    bool color;
+    unsigned width; /* columns of a line; 0: 100 */
+};
+
+/* All findings of the list, a page each. */
+void hd_report_text(FILE *out, const struct hd_findings *findings,
+                    const struct hd_report_style *style);
+/* The line at the end of a text report: "2 races: ...". `what` names a candidate in the plural. */
+void hd_report_text_summary(FILE *out, const struct hd_findings *findings, const char *what,
+                            const struct hd_report_style *style);
+/* False when memory is out or the stream takes no more. */
+bool hd_report_json(FILE *out, const struct hd_findings *findings,
+                    const struct hd_report_input *input, const char *version);
+
+#endif

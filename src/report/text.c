@@ -1,0 +1,252 @@
+/* The report for a person: what happens, where, under which locks, and the schedule that leads
+ * there. */
+#include "report/report.h"
+
+#include <string.h>
+
+struct page {
+    FILE *out;
+    const char *bold, *dim, *red, *off;
+    unsigned width;
+};
+
+static struct page page_for(FILE *out, const struct hd_report_style *style) {
+    struct page page = {.out = out, .bold = "", .dim = "", .red = "", .off = ""};
+    if (style->color) {
+        page.bold = "\033[1m";
+        page.dim = "\033[2m";
+        page.red = "\033[31m";
+        page.off = "\033[0m";
+    }
+    page.width = style->width > 0 ? style->width : 100;
+    return page;
+}
+
+static void spaces(const struct page *page, unsigned count) {
+    fprintf(page->out, "%*s", (int)count, "");
+}
+
+/* Columns a UTF-8 text takes, as far as one character is one column. */
+static unsigned columns(const char *text) {
+    unsigned count = 0;
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text & 0xc0) != 0x80) count++;
+    return count;
+}
+
+/* Words, broken into lines that start in column `indent`. */
+static void paragraph(const struct page *page, unsigned indent, const char *text) {
+    unsigned column = indent;
+    spaces(page, indent);
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        char word[256];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        unsigned wide = columns(word);
+        if (column > indent && column + 1 + wide > page->width) {
+            fprintf(page->out, "\n");
+            spaces(page, indent);
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', page->out);
+            column++;
+        }
+        fprintf(page->out, "%.*s", (int)length, text);
+        column += wide;
+        text += length;
+        while (*text == ' ') text++;
+    }
+    fputc('\n', page->out);
+}
+
+/* ---- the events ------------------------------------------------------------------------------ */
+
+static void print_locks(const struct page *page, const struct hd_finding_event *event) {
+    fprintf(page->out, "      holding ");
+    if (event->locks == 0) fprintf(page->out, "no lock");
+    for (uint32_t i = 0; i < event->locks; i++)
+        fprintf(page->out, "%s%s%s", i > 0 ? ", " : "", event->lock[i].name,
+                event->lock[i].reading ? " (for reading)" : "");
+    fputc('\n', page->out);
+}
+
+static void print_stack(const struct page *page, const struct hd_finding_event *event) {
+    unsigned widest = 0;
+    for (uint32_t i = 0; i < event->frames; i++) {
+        unsigned wide = columns(event->frame[i].function);
+        if (wide > widest && wide <= 40) widest = wide;
+    }
+    for (uint32_t i = 0; i < event->frames; i++) {
+        const struct hd_frame *frame = &event->frame[i];
+        fprintf(page->out, "      #%-2u %s", i, frame->function);
+        unsigned wide = columns(frame->function);
+        if (frame->file != NULL) {
+            if (wide < widest) spaces(page, widest - wide);
+            fprintf(page->out, "  %s%s", page->dim, frame->file);
+            if (frame->line > 0) fprintf(page->out, ":%u", frame->line);
+            if (frame->inlined) fprintf(page->out, " (inlined)");
+            fprintf(page->out, "%s", page->off);
+        }
+        fputc('\n', page->out);
+    }
+}
+
+static void print_event(const struct page *page, const struct hd_finding_event *event) {
+    fprintf(page->out, "\n  %s%s %s %s%s", page->bold, event->thread, event->verb, event->variable,
+            page->off);
+    if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
+    if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
+    fprintf(page->out, " %s(event %u)%s\n", page->dim, event->event, page->off);
+    if (strcmp(event->about, event->variable) != 0)
+        fprintf(page->out, "      %s: %s\n", event->variable, event->about);
+    print_locks(page, event);
+    print_stack(page, event);
+}
+
+/* ---- the schedule ---------------------------------------------------------------------------- */
+
+#define MARGIN 8u
+#define NARROW 16u /* columns a lane must have; with less, threads are named line by line */
+#define WIDE 36u
+
+static void print_step_text(const struct page *page, const struct hd_finding_step *step,
+                            unsigned room) {
+    bool plain = step->folded > 0;
+    unsigned used = columns(step->text);
+    fprintf(page->out, "%s%s%s",
+            plain        ? page->dim
+            : step->next ? page->red
+                         : "",
+            step->text, page->off);
+    if (*step->site != '\0' && used + 2 + columns(step->site) <= room)
+        fprintf(page->out, "  %s%s%s", page->dim, step->site, page->off);
+}
+
+static unsigned lane_width(const struct page *page, const struct hd_finding *finding) {
+    unsigned widest = NARROW;
+    for (uint32_t i = 0; i < finding->steps; i++) {
+        const struct hd_finding_step *step = &finding->step[i];
+        unsigned wide = columns(step->text) + 2;
+        if (*step->site != '\0') wide += 2 + columns(step->site);
+        if (step->lane != HD_NONE && wide > widest) widest = wide;
+    }
+    if (widest > WIDE) widest = WIDE;
+    unsigned room = (page->width - MARGIN) / (finding->lanes > 0 ? finding->lanes : 1);
+    return room < widest ? room : widest;
+}
+
+/* Columns of a step's text, with its site if there is room for it. */
+static unsigned step_columns(const struct hd_finding_step *step, unsigned room) {
+    unsigned used = columns(step->text), site = columns(step->site);
+    return site > 0 && used + 2 + site <= room ? used + 2 + site : used;
+}
+
+static void print_lane_step(const struct page *page, const struct hd_finding *finding,
+                            const struct hd_finding_step *step, unsigned width) {
+    uint32_t lane = step->lane == HD_NONE ? 0 : step->lane;
+    bool last = lane + 1 == finding->lanes;
+    print_step_text(page, step, last ? page->width - MARGIN - lane * width : width - 1);
+}
+
+static void print_lanes(const struct page *page, const struct hd_finding *finding, unsigned width) {
+    spaces(page, MARGIN);
+    for (uint32_t i = 0; i < finding->lanes; i++) {
+        fprintf(page->out, "%s%s%s", page->bold, finding->lane[i], page->off);
+        unsigned wide = columns(finding->lane[i]);
+        if (i + 1 < finding->lanes) spaces(page, wide < width ? width - wide : 1);
+    }
+    fputc('\n', page->out);
+    for (uint32_t i = 0; i < finding->steps; i++) {
+        const struct hd_finding_step *step = &finding->step[i];
+        uint32_t lane = step->lane == HD_NONE ? 0 : step->lane;
+        fprintf(page->out, "%s%-*s%s", step->next ? page->red : "", (int)MARGIN,
+                step->next ? "  next" : "", step->next ? page->off : "");
+        spaces(page, lane * width);
+        print_lane_step(page, finding, step, width);
+        /* what is next is next at the same time: on one line, as far as the lanes go right */
+        while (step->next && i + 1 < finding->steps && step[1].lane != HD_NONE &&
+               step[1].lane > lane) {
+            unsigned used = step_columns(step, width - 1);
+            unsigned gap = (step[1].lane - lane) * width;
+            spaces(page, gap > used ? gap - used : 1);
+            step = &finding->step[++i];
+            lane = step->lane;
+            print_lane_step(page, finding, step, width);
+        }
+        fputc('\n', page->out);
+    }
+}
+
+static void print_list(const struct page *page, const struct hd_finding *finding) {
+    unsigned widest = 0;
+    for (uint32_t i = 0; i < finding->lanes; i++)
+        if (columns(finding->lane[i]) > widest) widest = columns(finding->lane[i]);
+    for (uint32_t i = 0; i < finding->steps; i++) {
+        const struct hd_finding_step *step = &finding->step[i];
+        const char *thread = step->lane == HD_NONE ? "" : finding->lane[step->lane];
+        fprintf(page->out, "%s%-*s%s%s", step->next ? page->red : "", (int)MARGIN,
+                step->next ? "  next" : "", page->off, thread);
+        spaces(page, widest - columns(thread) + 2);
+        print_step_text(page, step, page->width);
+        fputc('\n', page->out);
+    }
+}
+
+static void print_schedule(const struct page *page, const struct hd_finding *finding) {
+    if (finding->steps == 0) return;
+    unsigned width = lane_width(page, finding);
+    fprintf(page->out, "\n  %sSchedule%s %s(%u steps)%s\n", page->bold, page->off, page->dim,
+            finding->witness_count - finding->witness_next, page->off);
+    if (width >= NARROW)
+        print_lanes(page, finding, width);
+    else
+        print_list(page, finding);
+}
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static void print_finding(const struct page *page, const struct hd_finding *finding) {
+    fprintf(page->out, "%s%s on %s%s: %s by %s", page->bold, hd_finding_kind_name(finding->kind),
+            finding->variable, page->off, hd_finding_verdict_name(finding->verdict),
+            finding->engine);
+    if (finding->pattern != NULL) fprintf(page->out, ", %s", finding->pattern);
+    if (finding->instances > 1)
+        fprintf(page->out, ", %llu instances", (unsigned long long)finding->instances);
+    fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
+    for (uint32_t i = 0; i < finding->events; i++) print_event(page, &finding->event[i]);
+    print_schedule(page, finding);
+    fputc('\n', page->out);
+    if (*finding->conclusion != '\0') {
+        paragraph(page, 2, finding->conclusion);
+        fputc('\n', page->out);
+    }
+}
+
+void hd_report_text(FILE *out, const struct hd_findings *findings,
+                    const struct hd_report_style *style) {
+    struct page page = page_for(out, style);
+    for (size_t i = 0; i < findings->list.size; i++) print_finding(&page, &findings->list.data[i]);
+}
+
+void hd_report_text_summary(FILE *out, const struct hd_findings *findings, const char *what,
+                            const struct hd_report_style *style) {
+    struct page page = page_for(out, style);
+    const struct hd_finding_summary *summary = &findings->summary;
+    fprintf(page.out, "%llu %s", (unsigned long long)summary->candidates, what);
+    const char *separator = ": ";
+    static const enum hd_finding_verdict order[] = {HD_VERDICT_CONFIRMED, HD_VERDICT_FEASIBLE,
+                                                    HD_VERDICT_POSSIBLE, HD_VERDICT_INFEASIBLE,
+                                                    HD_VERDICT_UNDECIDED};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        uint64_t count = summary->verdict[order[i]];
+        if (count == 0) continue;
+        bool grave = order[i] == HD_VERDICT_CONFIRMED || order[i] == HD_VERDICT_FEASIBLE;
+        fprintf(page.out, "%s%s%llu %s%s", separator, grave ? page.bold : "",
+                (unsigned long long)count, hd_finding_verdict_name(order[i]),
+                grave ? page.off : "");
+        separator = ", ";
+    }
+    if (summary->hidden > 0)
+        fprintf(page.out, "%s%llu hidden", separator, (unsigned long long)summary->hidden);
+    fputc('\n', page.out);
+}
