@@ -1,6 +1,7 @@
 /* heddle record: run a program, write its trace, pass its status on. */
 #define _GNU_SOURCE
 #include "cli/commands.h"
+#include "cli/compiler.h"
 #include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -127,6 +128,8 @@ int hd_cmd_record(int argc, char **argv) {
                  .watchdog_ms = (uint32_t)watchdog}};
     static struct hd_record_result result;
     struct hd_error error;
+    char *library_directory = hd_runtime_directory(&error);
+    record.library_directory = library_directory;
     bool ok = hd_record(&record, &result, &error);
     int wait_status = result.wait_status;
     status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
@@ -145,6 +148,7 @@ int hd_cmd_record(int argc, char **argv) {
         if (status == 128 + SIGKILL) status = HD_EXIT_FINDINGS;
     }
     hd_record_result_free(&result);
+    free(library_directory);
     free(text);
     free(path);
     free(storage);

@@ -94,6 +94,18 @@ static bool open_channel(struct recorder *r) {
     return true;
 }
 
+/* For programs whose run path was stripped at their installation. */
+static void add_library_directory(const char *directory) {
+    const char *before = getenv("LD_LIBRARY_PATH");
+    char *list = NULL;
+    if (directory == NULL) return;
+    if (before == NULL || *before == '\0')
+        setenv("LD_LIBRARY_PATH", directory, 1);
+    else if (asprintf(&list, "%s:%s", before, directory) >= 0)
+        setenv("LD_LIBRARY_PATH", list, 1);
+    free(list);
+}
+
 static bool start_child(struct recorder *r, const struct sigaction *old) {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -106,6 +118,7 @@ static bool start_child(struct recorder *r, const struct sigaction *old) {
     if (r->child == 0) {
         restore_signals(old);
         setenv(HD_CHANNEL_ENV, path, 1);
+        add_library_directory(r->options->library_directory);
         /* The same addresses in every run, where the system allows it. */
         if (!r->options->keep_aslr) {
             int persona = personality(0xffffffff);

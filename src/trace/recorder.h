@@ -17,6 +17,8 @@ struct hd_record_options {
     char **argv;         /* NULL-terminated */
     struct hd_wire_options wire;
     bool keep_aslr; /* leave address space randomisation on */
+    const char
+        *library_directory; /* where the loader may look for the runtime last of all, or NULL */
 };
 
 #define HD_RECORD_MAX 256u
