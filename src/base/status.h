@@ -7,12 +7,12 @@
 
 enum hd_code {
     HD_OK = 0,
-    HD_ERR_USAGE,      /* the command line is wrong */
-    HD_ERR_IO,         /* the system refused: message has strerror */
-    HD_ERR_FORMAT,     /* the input is not what it should be */
-    HD_ERR_DAMAGED,    /* the input is damaged or cut short */
+    HD_ERR_USAGE,       /* the command line is wrong */
+    HD_ERR_IO,          /* the system refused: message has strerror */
+    HD_ERR_FORMAT,      /* the input is not what it should be */
+    HD_ERR_DAMAGED,     /* the input is damaged or cut short */
     HD_ERR_UNSUPPORTED, /* a version or feature this build does not know */
-    HD_ERR_LIMIT,      /* too large */
+    HD_ERR_LIMIT,       /* too large */
     HD_ERR_MEMORY
 };
 

@@ -9,8 +9,9 @@
 #include <string.h>
 
 #define LARGEST_LOCATION ((uint64_t)1 << 30)
-#define SCATTERED_LIMIT ((size_t)1 << 28) /* entries of the lists of accesses over several lives \
-                                           */
+#define SCATTERED_LIMIT                                                      \
+    ((size_t)1 << 28) /* entries of the lists of accesses over several lives \
+                       */
 
 /* Bytes of one cell in one life; life is the block plus one, 0 for memory without a block. */
 struct piece {

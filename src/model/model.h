@@ -149,9 +149,9 @@ uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const
 uint32_t hd_model_position(const struct hd_model *model, uint32_t event);
 /* Hook calls of its thread since the thread's previous event, elided ones included. */
 uint32_t hd_model_calls(const struct hd_model *model, uint32_t event);
-/* The call stack an event ran in, as a node of the call tree. Use this rather than the column: an access
- * without a call of its own was recorded later than it ran (see the filter in docs/runtime.md), and
- * has the stack of the earlier access that it repeats. */
+/* The call stack an event ran in, as a node of the call tree. Use this rather than the column: an
+ * access without a call of its own was recorded later than it ran (see the filter in
+ * docs/runtime.md), and has the stack of the earlier access that it repeats. */
 uint32_t hd_model_stack(const struct hd_model *model, uint32_t event);
 /* Sections of its thread that are open when an event runs, innermost first; an acquire and a
  * release are inside their own. Writes at most `room` of them; returns how many there are. */

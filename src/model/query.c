@@ -195,10 +195,11 @@ bool hd_model_is_atomic(const struct hd_model *model, uint32_t event) {
     return kind == HD_EV_ATOMIC_READ || kind == HD_EV_ATOMIC_WRITE || kind == HD_EV_ATOMIC_UPDATE;
 }
 
-/* ---- call stacks -------------------------------------------------------------------------------- */
+/* ---- call stacks --------------------------------------------------------------------------------
+ */
 
-/* The access that a late one repeats: the latest before it from the same place, by the same thread; no
- * other thread touched the location since. HD_NONE if there is none. */
+/* The access that a late one repeats: the latest before it from the same place, by the same thread;
+ * no other thread touched the location since. HD_NONE if there is none. */
 static uint32_t repeated(const struct hd_model *model, uint32_t event) {
     uint32_t location = model->object[event];
     if (location == HD_NONE) return HD_NONE;

@@ -89,7 +89,9 @@ static inline void made_random(struct made_run *run, bool is_free, unsigned thre
         if (e->kind == HD_EV_WAIT) e->kind = HD_EV_READ; /* has tests of its own */
         e->flags = (unsigned)below(256);
         e->operand = below(4) == 0 ? below(1ull << 48) : 0x7f0000000000ull + below(1000) * 8;
-        if (e->kind >= HD_EV_FORK && e->kind <= HD_EV_END) e->operand = below(threads);
+        bool names_thread = (e->kind >= HD_EV_FORK && e->kind <= HD_EV_END) ||
+                            (e->kind == HD_EV_BLOCKED && e->flags == HD_WAIT_JOIN);
+        if (names_thread) e->operand = below(threads);
         e->site = (uint32_t)below(1000);
         e->calls = below(50) == 0 ? (uint32_t)random_word() : (uint32_t)below(4);
         e->branches = (unsigned)below(3);
