@@ -30,10 +30,11 @@ struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading 
     engine->reading = reading;
     engine->budget = budget;
     engine->threads = (uint32_t)threads;
-    uint32_t **arrays[] = {
-        &engine->bound,         &engine->exempt,    &engine->cut,     &engine->past, &engine->at,
-        &engine->newest_growth, &engine->cursor,    &engine->gate_at, &engine->heap, &engine->key,
-        &engine->waiters,       &engine->next_wait, &engine->soonest};
+    uint32_t **arrays[] = {&engine->bound,         &engine->exempt, &engine->cut,
+                           &engine->past,          &engine->spread, &engine->at,
+                           &engine->newest_growth, &engine->cursor, &engine->gate_at,
+                           &engine->heap,          &engine->key,    &engine->waiters,
+                           &engine->next_wait,     &engine->soonest};
     bool done = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         done = (*arrays[i] = numbers(threads)) != NULL && done;
@@ -55,10 +56,11 @@ struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading 
 
 void hd_engine_free(struct hd_engine *engine) {
     if (engine == NULL) return;
-    uint32_t *arrays[] = {engine->bound,   engine->exempt,   engine->cut,          engine->past,
-                          engine->at,      engine->cursor,   engine->gate_at,      engine->heap,
-                          engine->key,     engine->waiters,  engine->next_wait,    engine->soonest,
-                          engine->of_pair, engine->of_start, engine->newest_growth};
+    uint32_t *arrays[] = {
+        engine->bound,   engine->exempt,  engine->cut,      engine->past,
+        engine->spread,  engine->at,      engine->cursor,   engine->gate_at,
+        engine->heap,    engine->key,     engine->waiters,  engine->next_wait,
+        engine->soonest, engine->of_pair, engine->of_start, engine->newest_growth};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(engine->wait);
     free(engine->blocked);
@@ -67,6 +69,10 @@ void hd_engine_free(struct hd_engine *engine) {
     hd_vector_free(&engine->demands);
     hd_vector_free(&engine->gates);
     hd_vector_free(&engine->held);
+    hd_vector_free(&engine->todo);
+    hd_vector_free(&engine->stack);
+    hd_vector_free(&engine->triggers);
+    hd_vector_free(&engine->left_open);
     hd_vector_free(&engine->growths);
     hd_vector_free(&engine->orders);
     hd_vector_free(&engine->levels);
@@ -110,13 +116,18 @@ static void set_stops(struct hd_engine *engine) {
     const struct hd_query *query = engine->query;
     memset(engine->bound, 0xff, engine->threads * sizeof *engine->bound);
     memset(engine->exempt, 0xff, engine->threads * sizeof *engine->exempt);
+    engine->tainted = false;
     for (uint32_t i = 0; i < query->stops; i++) {
         uint32_t event = query->stop[i].event, thread = engine->model->thread[event];
         uint32_t position = position_of(engine, event);
         engine->bound[thread] = position + query->stop[i].executed;
-        if (query->stop[i].executed && engine->reading != HD_UA &&
-            hd_model_is_read(engine->model, event))
-            engine->exempt[thread] = position;
+        if (!query->stop[i].executed || engine->reading != HD_CDSR ||
+            !hd_model_is_read(engine->model, event))
+            continue;
+        const uint32_t *edges;
+        engine->exempt[thread] = position;
+        engine->tainted |= hd_model_is_write(engine->model, event) ||
+                           hd_model_edges_from(engine->model, event, &edges) > 0;
     }
 }
 
@@ -162,23 +173,16 @@ static bool collect_held(struct hd_engine *engine) {
         if (engine->bound[thread] == 0) continue;
         uint32_t last =
             model->thread_event[model->thread_start[thread] + engine->bound[thread] - 1];
-        uint32_t count = hd_model_held(model, last, NULL, 0);
         size_t start = engine->held.size;
-        if (!hd_vector_reserve(&engine->held, count)) {
-            engine->failed = true;
-            return false;
-        }
-        uint32_t *list = engine->held.data + start;
-        hd_model_held(model, last, list, count);
-        for (uint32_t h = 0; h < count; h++) {
-            const struct hd_section *section = &model->section[list[h]];
-            if (section->release == last || !engine->ground->contended[section->lock]) continue;
+        hd_open_after(engine, last);
+        for (size_t h = 0; h < engine->stack.size; h++) {
+            const struct hd_section *section = &model->section[engine->stack.data[h]];
             for (size_t other = 0; other < start; other++) {
                 const struct hd_section *earlier = &model->section[engine->held.data[other]];
                 if (earlier->lock == section->lock && hd_conflicting_modes(earlier, section))
                     return false;
             }
-            engine->held.data[engine->held.size++] = list[h];
+            if (!hd_vector_push(&engine->held, engine->stack.data[h])) engine->failed = true;
         }
     }
     return true;
@@ -299,6 +303,31 @@ static bool set_demands(struct hd_engine *engine) {
 
 /* ---- the witness ----------------------------------------------------------------------------- */
 
+/* Writes what is left of the cut before an event of the trace, in trace order. */
+static uint32_t write_stretch(struct hd_engine *engine, uint32_t upto, uint32_t *out,
+                              uint32_t fill) {
+    const struct hd_model *model = engine->model;
+    uint32_t *done = engine->past, *next = engine->key, from = HD_NONE, last = 0;
+    for (uint32_t t = 0; t < engine->threads; t++) {
+        const uint32_t *list = model->thread_event + model->thread_start[t];
+        next[t] = HD_NONE;
+        if (done[t] == engine->cut[t]) continue;
+        next[t] = list[done[t]];
+        if (next[t] < from) from = next[t];
+        if (list[engine->cut[t] - 1] >= last) last = list[engine->cut[t] - 1] + 1;
+    }
+    if (last < upto) upto = last;
+    for (uint32_t event = from; event < upto; event++) {
+        uint32_t t = model->thread[event];
+        if (next[t] != event) continue;
+        out[fill++] = event;
+        done[t]++;
+        next[t] = done[t] < engine->cut[t] ? model->thread_event[model->thread_start[t] + done[t]]
+                                           : HD_NONE;
+    }
+    return fill;
+}
+
 static bool write_witness(struct hd_engine *engine, struct hd_witness *witness) {
     const struct hd_model *model = engine->model;
     const struct hd_query *query = engine->query;
@@ -314,13 +343,14 @@ static bool write_witness(struct hd_engine *engine, struct hd_witness *witness) 
     memset(done, 0, engine->threads * sizeof *done);
     for (size_t i = 0; i < engine->runs.size; i++) {
         uint32_t thread = engine->runs.data[i].thread, upto = engine->runs.data[i].upto;
+        if (thread == HD_NONE) {
+            fill = write_stretch(engine, upto, witness->event, fill);
+            continue;
+        }
         const uint32_t *list = model->thread_event + model->thread_start[thread];
         while (done[thread] < upto) witness->event[fill++] = list[done[thread]++];
     }
-    for (uint32_t t = 0; t < engine->threads; t++) {
-        const uint32_t *list = model->thread_event + model->thread_start[t];
-        while (done[t] < engine->cut[t]) witness->event[fill++] = list[done[t]++];
-    }
+    fill = write_stretch(engine, HD_NONE, witness->event, fill);
     witness->next = 0;
     for (uint32_t i = 0; i < query->stops; i++) {
         if (query->stop[i].executed) continue;

@@ -102,6 +102,17 @@ static inline uint32_t hd_step_at(const struct hd_view *view, uint32_t thread, u
     return low;
 }
 
+/* The entries of a step that is an access. */
+static inline const uint32_t *hd_entries_of(const struct hd_view *view, uint32_t step,
+                                            uint32_t *count) {
+    if ((view->role[step] & HD_STEP_SPAN) == 0) {
+        *count = 1;
+        return &view->about[step];
+    }
+    *count = view->span[view->about[step]];
+    return view->span + view->about[step] + 1;
+}
+
 /* The clock of the event at a position; NULL if it knows of no other thread. */
 static inline const uint32_t *hd_reach_clock(const struct hd_reach *reach, uint32_t thread,
                                              uint32_t position) {

@@ -85,6 +85,11 @@ bool hd_cut_raise(struct hd_engine *engine, uint32_t thread, uint32_t count, hd_
 bool hd_cut_pull(struct hd_engine *engine, uint32_t thread, uint32_t position, hd_levels why) {
     if (position < engine->cut[thread]) return true;
     const uint32_t *clock = hd_reach_clock(engine->reach, thread, position);
+    if (!hd_closure_clean(engine, thread, position, clock)) {
+        memcpy(engine->spread, engine->cut, engine->threads * sizeof *engine->spread);
+        hd_closure_add(engine, engine->spread, thread, position);
+        clock = engine->spread;
+    }
     for (uint32_t t = 0; clock != NULL && t < engine->threads; t++)
         if (!hd_cut_raise(engine, t, clock[t], why)) return false;
     return hd_cut_raise(engine, thread, position + 1, why);
@@ -103,34 +108,8 @@ static hd_levels why_step(const struct hd_engine *engine, uint32_t step) {
 
 /* ---- the past of an event ------------------------------------------------------------------ */
 
-static void past_add(struct hd_engine *engine, uint32_t thread, uint32_t position) {
-    uint32_t *past = engine->past;
-    if (position < past[thread]) return;
-    past[thread] = position + 1;
-    if (position == engine->exempt[thread]) {
-        /* what its thread had before it, and its must-order; its write is not needed */
-        if (position > 0) {
-            const uint32_t *clock = hd_reach_clock(engine->reach, thread, position - 1);
-            for (uint32_t t = 0; clock != NULL && t < engine->threads; t++)
-                if (clock[t] > past[t]) past[t] = clock[t];
-        }
-        uint32_t event =
-            engine->model->thread_event[engine->model->thread_start[thread] + position];
-        const uint32_t *edges;
-        uint32_t count = hd_model_edges_into(engine->model, event, &edges);
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t from = engine->model->edge[edges[i]].from;
-            past_add(engine, engine->model->thread[from], hd_model_position(engine->model, from));
-        }
-        return;
-    }
-    const uint32_t *clock = hd_reach_clock(engine->reach, thread, position);
-    for (uint32_t t = 0; clock != NULL && t < engine->threads; t++)
-        if (clock[t] > past[t]) past[t] = clock[t];
-}
-
 static void past_add_step(struct hd_engine *engine, uint32_t step) {
-    past_add(engine, engine->view->thread[step], engine->view->position[step]);
+    hd_closure_add(engine, engine->past, engine->view->thread[step], engine->view->position[step]);
 }
 
 /* Adds the ends of a block but for the step that comes after them (an atomic update that reads what
@@ -182,8 +161,8 @@ static hd_levels past_of_block(struct hd_engine *engine, uint32_t block, uint32_
             if (!event_in_past(engine, engine->query->order[i].after) ||
                 event_in_past(engine, before))
                 continue;
-            past_add(engine, engine->model->thread[before],
-                     hd_model_position(engine->model, before));
+            hd_closure_add(engine, engine->past, engine->model->thread[before],
+                           hd_model_position(engine->model, before));
             grown = true;
         }
     }

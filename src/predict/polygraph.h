@@ -56,8 +56,10 @@ struct hd_lock_state {
 struct hd_open_section {
     uint32_t section, next;
 };
+/* A part of a schedule: a thread runs until it has executed so many events; or (thread HD_NONE) all
+ * events of the cut before event `upto` that are not executed yet, in trace order. */
 struct hd_run {
-    uint32_t thread, upto; /* the thread runs until it has executed so many events */
+    uint32_t thread, upto;
 };
 
 struct hd_mark {
@@ -88,10 +90,13 @@ struct hd_engine {
     bool keeps;       /* reads keep their writes */
     uint32_t *bound;  /* per thread: where it stops, HD_NONE if anywhere */
     uint32_t *exempt; /* per thread: position of a read that may read anything, HD_NONE */
-    uint32_t reader;  /* step of the read that is told its write, HD_NONE */
+    bool tainted; /* other threads may depend on such a read: it is a write as well, or the end of a
+                     thread that is joined */
+    uint32_t reader; /* step of the read that is told its write, HD_NONE */
     HD_VECTOR(struct hd_demand) demands;
     HD_VECTOR(uint64_t) gates; /* events of the query's orders: thread << 32 | position, sorted */
     HD_VECTOR(uint32_t) held;  /* sections that the stops leave open */
+    HD_VECTOR(uint32_t) stack; /* sections open at a point, scratch */
 
     /* cut and orders, with their trail */
     uint32_t *cut;
@@ -100,8 +105,10 @@ struct hd_engine {
     HD_VECTOR(struct hd_choice) orders;
     uint32_t *of_pair, *of_start; /* hash tables of chains, HD_CHOICE_SLOTS each */
     HD_VECTOR(struct hd_level) levels;
-    hd_levels conflict; /* after a failed assertion: what it rests on */
-    uint32_t *past;     /* per thread, scratch */
+    hd_levels conflict;       /* after a failed assertion: what it rests on */
+    uint32_t *past;           /* per thread, scratch */
+    uint32_t *spread;         /* per thread, scratch of hd_cut_pull */
+    HD_VECTOR(uint64_t) todo; /* scratch of hd_closure_add: thread << 32 | position */
     uint32_t past_stamp;
 
     /* the schedule */
@@ -117,9 +124,14 @@ struct hd_engine {
     struct hd_lock_state *lock;
     HD_VECTOR(struct hd_open_section) open;
     HD_VECTOR(struct hd_run) runs;
+    HD_VECTOR(uint32_t) triggers; /* events that decided orders want later than the trace, sorted */
+    HD_VECTOR(uint32_t) left_open; /* sections */
     uint32_t stamp;
-    bool deviates; /* some thread had to wait: the schedule is not the trace's order */
-    bool failed;   /* memory is out */
+    uint32_t window; /* the present stretch began with all events of the cut before this one done */
+    uint32_t latest; /* the latest event executed */
+    uint32_t waiting; /* threads that are blocked */
+    bool deviates;    /* some thread had to wait: the schedule is not the trace's order */
+    bool failed;      /* memory is out */
     HD_VECTOR(uint32_t) undecided; /* blocks of a knot, in pairs */
 };
 
@@ -150,6 +162,27 @@ uint32_t hd_choice_find(const struct hd_engine *engine, uint32_t a, uint32_t b);
 uint32_t hd_choices_into(const struct hd_engine *engine, uint32_t step);
 /* Orders that the sections left open by the stops force. */
 bool hd_choices_around_held(struct hd_engine *engine);
+
+/* ---- closures (polygraph_closure.c) ---- */
+
+/* Can the clock of an event be taken as it is? Not if it is, or rests on, a read that may read
+ * anything: what that needed in the trace is not needed now. */
+bool hd_closure_clean(const struct hd_engine *engine, uint32_t thread, uint32_t position,
+                      const uint32_t *clock);
+/* Adds an event and all it needs to a closed set of events (a count for each thread). */
+void hd_closure_add(struct hd_engine *engine, uint32_t *set, uint32_t thread, uint32_t position);
+
+/* ---- sections that the cut leaves open (polygraph_open.c) ---- */
+
+/* The sections of contended locks that are open after an event of their thread, into `stack`. */
+void hd_open_after(struct hd_engine *engine, uint32_t event);
+/* The sections that the cut leaves open, into `left_open`. */
+void hd_open_list(struct hd_engine *engine);
+/* The first acquire from an event of the trace on that meets one of them that the trace has before
+ * it: its event, HD_NONE. */
+uint32_t hd_open_trigger(const struct hd_engine *engine, uint32_t from);
+/* Closes the sections that others follow in the trace, where the stops allow it. */
+void hd_open_close(struct hd_engine *engine);
 
 /* ---- schedules (polygraph_schedule.c) ---- */
 

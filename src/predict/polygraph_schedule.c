@@ -1,9 +1,17 @@
 /* Schedule reconstruction: executes the cut in trace order; a thread whose next event may not come
  * yet waits, and catches up as soon as what it waits for is done. Whatever comes out in full is a
  * correct reordering. If every thread waits, the waits form a circle, which is the proof that not
- * all the orders taken on the way can hold together. */
+ * all the orders taken on the way can hold together.
+ *
+ * Stretches in which the trace's own order is good are not executed but skipped: they end at the
+ * next trigger, an event that a decided order or a section left open wants elsewhere. Nobody waits
+ * before the first trigger; and whenever nobody waits and exactly the events of the cut before some
+ * point of the trace are done, the state is the one that trace order leads to, as far as it
+ * matters: the same sections are open, and the last write of a place, if reads of it are to come,
+ * is the trace's (no other may come between). So the same can be said up to the next trigger. */
 #include "predict/polygraph.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- threads that can go on, by their next event -------------------------------------------- */
@@ -96,6 +104,7 @@ static void block_thread(struct hd_engine *engine, uint32_t thread) {
     const struct hd_wait *wait = &engine->wait[thread];
     engine->deviates = true;
     engine->blocked[thread] = 1;
+    engine->waiting++;
     engine->next_wait[thread] = engine->waiters[wait->thread];
     engine->waiters[wait->thread] = thread;
     if (wait->position < engine->soonest[wait->thread])
@@ -112,6 +121,7 @@ static void wake(struct hd_engine *engine, uint32_t thread) {
         list = engine->next_wait[each];
         if (engine->wait[each].position < engine->at[thread]) {
             engine->blocked[each] = 0;
+            engine->waiting--;
             heap_push(engine, each);
         } else {
             engine->next_wait[each] = engine->waiters[thread];
@@ -207,9 +217,25 @@ static bool may_by_lock(struct hd_engine *engine, uint32_t thread, uint32_t step
 static struct hd_place_state *place_state(struct hd_engine *engine, uint32_t place) {
     struct hd_place_state *state = &engine->place[place];
     if (state->stamp == engine->stamp) return state;
-    struct hd_readers readers = hd_readers_of(engine, place, HD_NONE);
-    *state = (struct hd_place_state){engine->stamp, HD_NONE, 0};
-    while (hd_readers_next(engine, &readers) != HD_NONE) state->pending++;
+    /* Nothing of this place was touched in this stretch: it is as trace order left it. */
+    const struct hd_view *view = engine->view;
+    uint32_t first = view->place_first[place], low = first, high = view->place_first[place + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (view->event[view->access_step[middle]] < engine->window)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t last = HD_NONE, reader;
+    while (last == HD_NONE && low-- > first) {
+        uint32_t step = view->access_step[low];
+        if ((view->role[step] & HD_STEP_WRITE) != 0 && hd_in_cut(engine, step)) last = low;
+    }
+    *state = (struct hd_place_state){engine->stamp, last, 0};
+    struct hd_readers readers = hd_readers_of(engine, place, last);
+    while ((reader = hd_readers_next(engine, &readers)) != HD_NONE)
+        state->pending += view->event[reader] >= engine->window;
     return state;
 }
 
@@ -248,20 +274,11 @@ static bool may_read_as_told(struct hd_engine *engine, uint32_t thread) {
     return true;
 }
 
-static const uint32_t *entries_of(const struct hd_view *view, uint32_t step, uint32_t *count) {
-    if ((view->role[step] & HD_STEP_SPAN) == 0) {
-        *count = 1;
-        return &view->about[step];
-    }
-    *count = view->span[view->about[step]];
-    return view->span + view->about[step] + 1;
-}
-
 static bool may_access(struct hd_engine *engine, uint32_t thread, uint32_t step) {
     const struct hd_view *view = engine->view;
     uint8_t role = view->role[step];
     uint32_t count;
-    const uint32_t *entry = entries_of(view, step, &count);
+    const uint32_t *entry = hd_entries_of(view, step, &count);
     if (step == engine->reader && !may_read_as_told(engine, thread)) return false;
     for (uint32_t i = 0; i < count; i++) {
         if ((role & HD_STEP_READ) != 0 && !may_read(engine, thread, step, entry[i])) return false;
@@ -299,7 +316,7 @@ static void do_access(struct hd_engine *engine, uint32_t step) {
     const struct hd_view *view = engine->view;
     uint8_t role = view->role[step];
     uint32_t count;
-    const uint32_t *entry = entries_of(view, step, &count);
+    const uint32_t *entry = hd_entries_of(view, step, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct hd_place_state *state = place_state(engine, view->access_place[entry[i]]);
         if ((role & HD_STEP_READ) != 0 && hd_keeps_write(engine, step, entry[i])) state->pending--;
@@ -330,8 +347,14 @@ static void record(struct hd_engine *engine, uint32_t thread, uint32_t upto) {
     if (!hd_vector_push(&engine->runs, run)) engine->failed = true;
 }
 
-/* Runs a thread until another one's next event is due, it has to wait, or it is through. The thread
- * is out of the heap. */
+/* Exactly the events before the next one are done. */
+static bool in_step(const struct hd_engine *engine, uint32_t next) {
+    return engine->waiting == 0 && next > engine->latest &&
+           (engine->reader == HD_NONE || hd_is_done(engine, engine->reader));
+}
+
+/* Runs a thread until another one's next event is due, it has to wait, it is through, or trace
+ * order will do again. The thread is out of the heap. */
 static void run_thread(struct hd_engine *engine, uint32_t thread) {
     const struct hd_view *view = engine->view;
     uint32_t due = engine->heaped > 0 ? engine->key[engine->heap[0]] : HD_NONE;
@@ -350,6 +373,7 @@ static void run_thread(struct hd_engine *engine, uint32_t thread) {
             engine->cursor[thread]++;
         }
         if (gate) engine->gate_at[thread]++;
+        if (engine->key[thread] > engine->latest) engine->latest = engine->key[thread];
         record(engine, thread, position + 1);
         engine->at[thread] = next_stand(engine, thread);
         if (engine->soonest[thread] < engine->at[thread]) {
@@ -358,38 +382,139 @@ static void run_thread(struct hd_engine *engine, uint32_t thread) {
         }
         if (engine->at[thread] == engine->cut[thread]) return;
         engine->key[thread] = event_at(engine, thread, engine->at[thread]);
-        if (engine->key[thread] > due) {
+        if (engine->key[thread] > due || in_step(engine, engine->key[thread])) {
             heap_push(engine, thread);
             return;
         }
     }
 }
 
+/* ---- stretches of trace order ---------------------------------------------------------------- */
+
+static void add_trigger(struct hd_engine *engine, uint32_t event) {
+    if (!hd_vector_push(&engine->triggers, event)) engine->failed = true;
+}
+
+/* Does a decided order want its second block later than the trace has it? */
+static bool against_trace(const struct hd_engine *engine, const struct hd_choice *order) {
+    const struct hd_view *view = engine->view;
+    uint32_t start = view->event[hd_block_start(engine, order->second)];
+    if (hd_is_section(engine, order->first))
+        return view->event[view->section_release[order->first]] > start;
+    uint32_t entry = hd_entry_of_block(engine, order->first), step;
+    if (view->event[view->access_step[entry]] > start) return true;
+    struct hd_readers readers = hd_readers_of(engine, view->access_place[entry], entry);
+    while ((step = hd_readers_next(engine, &readers)) != HD_NONE)
+        if (view->event[step] > start) return true;
+    return false;
+}
+
+static int by_event(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void find_triggers(struct hd_engine *engine) {
+    const struct hd_view *view = engine->view;
+    engine->triggers.size = 0;
+    engine->left_open.size = 0;
+    if (engine->reading == HD_UA) { /* reads beyond the cut matter too: nothing is skipped */
+        add_trigger(engine, 0);
+        return;
+    }
+    hd_open_list(engine);
+    for (size_t i = 0; i < engine->orders.size; i++)
+        if (against_trace(engine, &engine->orders.data[i]))
+            add_trigger(engine, view->event[hd_block_start(engine, engine->orders.data[i].second)]);
+    for (uint32_t i = 0; i < engine->query->orders; i++)
+        if (engine->query->order[i].before > engine->query->order[i].after)
+            add_trigger(engine, engine->query->order[i].after);
+    for (size_t i = 0; i < engine->demands.size; i++) {
+        /* from the first write after the one that is to be seen */
+        const struct hd_demand *demand = &engine->demands.data[i];
+        uint32_t entry =
+            demand->entry == HD_NONE ? view->place_first[demand->place] : demand->entry + 1;
+        while (entry < view->place_first[demand->place + 1] &&
+               (view->role[view->access_step[entry]] & HD_STEP_WRITE) == 0)
+            entry++;
+        if (entry < view->place_first[demand->place + 1])
+            add_trigger(engine, view->event[view->access_step[entry]]);
+        add_trigger(engine, view->event[engine->reader]);
+    }
+    if (engine->triggers.size > 1)
+        qsort(engine->triggers.data, engine->triggers.size, sizeof *engine->triggers.data,
+              by_event);
+}
+
+/* How many events of a thread come before an event of the trace. */
+static uint32_t events_before(const struct hd_engine *engine, uint32_t thread, uint32_t event) {
+    const uint32_t *list = engine->model->thread_event + engine->model->thread_start[thread];
+    uint32_t low = 0, high = engine->cut[thread];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* All events of the cut before this one are done, in trace order. */
+static void skip_to(struct hd_engine *engine, uint32_t event) {
+    const struct hd_model *model = engine->model;
+    size_t gate = 0;
+    engine->stamp++;
+    engine->window = event;
+    engine->latest = event > 0 ? event - 1 : 0;
+    engine->open.size = 0;
+    engine->heaped = 0;
+    for (uint32_t t = 0; t < engine->threads; t++) {
+        uint32_t done = events_before(engine, t, event);
+        while (gate < engine->gates.size && engine->gates.data[gate] < ((uint64_t)t << 32 | done))
+            gate++;
+        engine->gate_at[t] = (uint32_t)gate;
+        engine->cursor[t] = hd_step_at(engine->view, t, done);
+        line_up(engine, t);
+        if (done == 0) continue;
+        hd_open_after(engine, model->thread_event[model->thread_start[t] + done - 1]);
+        for (size_t i = 0; i < engine->stack.size; i++) take_lock(engine, engine->stack.data[i]);
+    }
+    struct hd_run run = {HD_NONE, event};
+    if (!hd_vector_push(&engine->runs, run)) engine->failed = true;
+}
+
+/* The next event from one on at which trace order may not do, HD_NONE. */
+static uint32_t next_trigger(const struct hd_engine *engine, uint32_t from) {
+    uint32_t least = hd_open_trigger(engine, from);
+    for (size_t i = 0; i < engine->triggers.size && engine->triggers.data[i] < least; i++)
+        if (engine->triggers.data[i] >= from) return engine->triggers.data[i];
+    return least;
+}
+
 enum hd_scheduled hd_schedule(struct hd_engine *engine) {
     uint32_t threads = engine->threads;
-    engine->stamp++;
-    engine->runs.size = engine->open.size = 0;
-    engine->heaped = 0;
+    engine->runs.size = 0;
     engine->deviates = false;
-    size_t gate = 0;
+    engine->waiting = 0;
     memset(engine->blocked, 0, threads * sizeof *engine->blocked);
     memset(engine->waiters, 0xff, threads * sizeof *engine->waiters);
     memset(engine->soonest, 0xff, threads * sizeof *engine->soonest);
-    for (uint32_t t = 0; t < threads; t++) {
-        while (gate < engine->gates.size && engine->gates.data[gate] >> 32 < t) gate++;
-        engine->gate_at[t] = (uint32_t)gate;
-        engine->cursor[t] = engine->view->first[t];
-        engine->at[t] = 0;
-        line_up(engine, t);
-    }
+    find_triggers(engine);
+    skip_to(engine, next_trigger(engine, 0));
     while (engine->heaped > 0) {
         uint32_t thread = engine->heap[0];
+        if (in_step(engine, engine->key[thread]) && engine->reading != HD_UA) {
+            uint32_t next = next_trigger(engine, engine->key[thread]);
+            if (next > engine->key[thread]) {
+                skip_to(engine, next);
+                continue;
+            }
+        }
         heap_pop(engine);
         run_thread(engine, thread);
     }
-    for (uint32_t t = 0; t < threads; t++)
-        if (engine->blocked[t]) return HD_STUCK;
-    return HD_SCHEDULED;
+    return engine->waiting > 0 ? HD_STUCK : HD_SCHEDULED;
 }
 
 /* ---- knots ----------------------------------------------------------------------------------- */
