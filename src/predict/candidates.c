@@ -214,8 +214,8 @@ static bool pair_classes(struct generator *g) {
             struct lock_class *b = &g->class.data[k];
             if (a->thread == b->thread || !hd_modes_race(a->mode, b->mode) ||
                 hd_locksets_exclude(&result->stands.locksets, a->lockset, b->lockset) ||
-                hd_clocks_before(result->clocks, a->last, b->first) ||
-                hd_clocks_before(result->clocks, b->last, a->first))
+                hd_clocks_before(result->fork_clocks, a->last, b->first) ||
+                hd_clocks_before(result->fork_clocks, b->last, a->first))
                 continue;
             a->live = b->live = true;
             if (!hd_vector_push(&g->partners, (uint64_t)i << 32 | k)) return false;
@@ -277,15 +277,16 @@ static bool make_lists(struct generator *g, const uint32_t *event, uint32_t coun
 /* ---- bundles ----------------------------------------------------------------------------------
  */
 
-/* For each event of one list, the events of the other that are not must-ordered with it are a run,
+/* For each event of one list, the events of the other that are not ordered with it are a run,
  * and the runs only move forward. */
 static bool find_unordered(const struct hd_candidates *result, const struct hd_access_list *a,
                            const struct hd_access_list *b, uint32_t found[2]) {
     const uint32_t *left = result->event.data + a->start, *right = result->event.data + b->start;
     for (uint32_t i = 0, from = 0; i < a->count; i++) {
-        while (from < b->count && hd_clocks_before(result->clocks, right[from], left[i])) from++;
+        while (from < b->count && hd_clocks_before(result->fork_clocks, right[from], left[i]))
+            from++;
         if (from == b->count) return false;
-        if (hd_clocks_before(result->clocks, left[i], right[from])) continue;
+        if (hd_clocks_before(result->fork_clocks, left[i], right[from])) continue;
         found[0] = left[i];
         found[1] = right[from];
         return true;
@@ -351,6 +352,20 @@ static void sort_bundles(struct hd_candidates *result) {
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
+static bool build_fork_clocks(struct hd_candidates *candidates) {
+    const struct hd_model *model = candidates->model;
+    candidates->fork_edge = malloc((model->edges + (size_t)1) * sizeof *candidates->fork_edge);
+    if (candidates->fork_edge == NULL) return false;
+    candidates->forks = *model;
+    candidates->forks.edge = candidates->fork_edge;
+    candidates->forks.edges = 0;
+    for (uint32_t i = 0; i < model->edges; i++)
+        if (model->edge[i].type == HD_EDGE_FORK || model->edge[i].type == HD_EDGE_JOIN)
+            candidates->fork_edge[candidates->forks.edges++] = model->edge[i];
+    candidates->fork_clocks = hd_clocks_build(&candidates->forks);
+    return candidates->fork_clocks != NULL;
+}
+
 static bool generate(struct generator *g, struct hd_progress *progress) {
     const struct hd_model *model = g->model;
     hd_progress_start(progress, "looking for candidates", model->locations);
@@ -378,7 +393,8 @@ bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
     if (!hd_stands_build(model, reading, &candidates->stands, error)) return false;
     struct generator g = {.result = candidates, .model = model};
     candidates->clocks = hd_clocks_build(model);
-    bool done = candidates->clocks != NULL && generate(&g, progress);
+    bool done =
+        candidates->clocks != NULL && build_fork_clocks(candidates) && generate(&g, progress);
     candidates->sites = candidates->site_number.count;
     hd_vector_free(&g.class);
     hd_vector_free(&g.class_of);
@@ -398,13 +414,16 @@ bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
 void hd_candidates_free(struct hd_candidates *candidates) {
     hd_stands_free(&candidates->stands);
     hd_clocks_free(candidates->clocks);
+    hd_clocks_free(candidates->fork_clocks);
+    free(candidates->fork_edge);
     hd_vector_free(&candidates->event);
     hd_vector_free(&candidates->list);
     hd_vector_free(&candidates->bundle);
     hd_vector_free(&candidates->group);
     hd_map_free(&candidates->site_number);
     hd_map_free(&candidates->group_number);
-    candidates->clocks = NULL;
+    candidates->clocks = candidates->fork_clocks = NULL;
+    candidates->fork_edge = NULL;
 }
 
 uint64_t hd_candidates_instances(const struct hd_candidates *candidates, uint32_t group) {
@@ -417,10 +436,12 @@ uint64_t hd_candidates_instances(const struct hd_candidates *candidates, uint32_
         const uint32_t *left = candidates->event.data + a->start;
         const uint32_t *right = candidates->event.data + b->start;
         for (uint32_t i = 0, from = 0, to = 0; i < a->count; i++) {
-            while (from < b->count && hd_clocks_before(candidates->clocks, right[from], left[i]))
+            while (from < b->count &&
+                   hd_clocks_before(candidates->fork_clocks, right[from], left[i]))
                 from++;
             if (to < from) to = from;
-            while (to < b->count && !hd_clocks_before(candidates->clocks, left[i], right[to])) to++;
+            while (to < b->count && !hd_clocks_before(candidates->fork_clocks, left[i], right[to]))
+                to++;
             count += to - from;
         }
     }

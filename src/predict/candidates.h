@@ -1,5 +1,6 @@
 /* Pairs of accesses that might race: conflicting (one location, at least one write, not both
- * atomic), of different threads, under locks that do not exclude each other, not must-ordered.
+ * atomic), of different threads, under locks that do not exclude each other, not ordered by forks
+ * and joins. That is what the paper takes from a lockset analysis and decides (its column r-p).
  * Grouped by pair of sites. Pairs of events are never listed: accesses of one location by one
  * thread at one site under the same locks are one list, a group has pairs of lists ("bundles"), and
  * whoever needs event pairs walks over two lists. */
@@ -37,12 +38,12 @@ static inline bool hd_modes_race(enum hd_access_mode a, enum hd_access_mode b) {
     return ((a | b) & 1) != 0 && ((a & b) & 2) == 0;
 }
 
-/* Two lists with at least one pair that is not must-ordered. */
+/* Two lists with at least one pair that forks and joins do not order. */
 struct hd_bundle {
     uint32_t location;
     uint32_t list[2]; /* of the group's first and second site */
     uint32_t group;
-    uint32_t event[2]; /* one pair that is not must-ordered, the earliest */
+    uint32_t event[2]; /* such a pair, the earliest */
 };
 
 struct hd_pair_group {
@@ -53,7 +54,11 @@ struct hd_pair_group {
 struct hd_candidates {
     const struct hd_model *model;
     struct hd_stands stands;
-    struct hd_clocks *clocks;
+    struct hd_clocks *clocks; /* of must-order */
+    /* of forks and joins alone: the model with these edges only, and its clocks */
+    struct hd_model forks;
+    struct hd_edge *fork_edge;
+    struct hd_clocks *fork_clocks;
     HD_VECTOR(uint32_t) event;
     HD_VECTOR(struct hd_access_list) list;
     HD_VECTOR(struct hd_bundle) bundle; /* by group */
@@ -74,7 +79,7 @@ bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
                          struct hd_error *error);
 void hd_candidates_free(struct hd_candidates *candidates);
 
-/* Event pairs of a group that are not must-ordered. */
+/* Event pairs of a group that forks and joins do not order. */
 uint64_t hd_candidates_instances(const struct hd_candidates *candidates, uint32_t group);
 
 #endif

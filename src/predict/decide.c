@@ -59,10 +59,10 @@ static bool add(struct worker *worker, struct hd_decision decision) {
     return hd_fail(&worker->error, HD_ERR_MEMORY, "out of memory");
 }
 
-/* Is x before y by must-order alone? */
-static bool must_before(const void *context, uint32_t x, uint32_t y) {
+/* What makes a pair no candidate at all. */
+static bool fork_before(const void *context, uint32_t x, uint32_t y) {
     const struct hd_court *court = context;
-    return hd_clocks_before(court->candidates->clocks, x, y);
+    return hd_clocks_before(court->candidates->fork_clocks, x, y);
 }
 
 /* A group is what its best instance is; it is infeasible only if every instance is. */
@@ -99,7 +99,7 @@ static bool decide_instances(struct worker *worker, uint32_t group) {
     const struct hd_court *court = worker->work->court;
     struct hd_pairs pairs;
     struct hd_pair pair;
-    hd_pairs_begin(&pairs, court->candidates, group, must_before, court, true);
+    hd_pairs_begin(&pairs, court->candidates, group, fork_before, court, true);
     while (hd_pairs_next(&pairs, &pair)) {
         struct hd_decision decision = {.group = group, .pair = pair};
         if (!hd_judge_pair(worker->judge, pair.event[0], pair.event[1], &decision.verdict,

@@ -92,6 +92,8 @@ static bool is_needed(const struct hd_court *court, uint32_t x, uint32_t y) {
 
 bool hd_court_before(const void *context, uint32_t x, uint32_t y) {
     const struct hd_court *court = context;
+    if (court->method == HD_METHOD_LOCKSET)
+        return hd_clocks_before(court->candidates->fork_clocks, x, y);
     if (hd_clocks_before(court->candidates->clocks, x, y)) return true;
     if (court->order != NULL) return hd_order_before(court->order, x, y);
     return court->ground != NULL && is_needed(court, x, y);

@@ -76,22 +76,29 @@ static uint64_t front_key(uint32_t source, uint32_t target) {
 /* ---- what is computed once --------------------------------------------------------------------
  */
 
+static bool add_edge(struct hd_ucg_base *base, uint32_t from, uint32_t to) {
+    const struct hd_model *model = base->model;
+    uint32_t source = model->thread[from], target = model->thread[to];
+    uint32_t fresh = (uint32_t)base->front.size;
+    uint32_t *slot = hd_map_slot(&base->at, front_key(source, target), fresh);
+    if (slot == NULL) return false;
+    if (*slot == fresh) {
+        struct front front = {.source = source, .target = target};
+        if (!hd_vector_push(&base->front, front)) return false;
+    }
+    return add_arrow(&base->front.data[*slot], hd_model_position(model, from),
+                     hd_model_position(model, to)) >= 0;
+}
+
+/* Must-order, and the sections that made tries fail. */
 static bool add_edges(struct hd_ucg_base *base) {
     const struct hd_model *model = base->model;
-    /* backwards: then an edge is implied by what is there already, or comes first */
-    for (uint32_t i = model->edges; i-- > 0;) {
-        const struct hd_edge *edge = &model->edge[i];
-        uint32_t source = model->thread[edge->from], target = model->thread[edge->to];
-        uint32_t fresh = (uint32_t)base->front.size;
-        uint32_t *slot = hd_map_slot(&base->at, front_key(source, target), fresh);
-        if (slot == NULL) return false;
-        if (*slot == fresh) {
-            struct front front = {.source = source, .target = target};
-            if (!hd_vector_push(&base->front, front)) return false;
-        }
-        if (add_arrow(&base->front.data[*slot], hd_model_position(model, edge->from),
-                      hd_model_position(model, edge->to)) < 0)
-            return false;
+    for (uint32_t i = 0; i < model->edges; i++)
+        if (!add_edge(base, model->edge[i].from, model->edge[i].to)) return false;
+    for (uint32_t e = 0; e < model->events; e++) {
+        uint32_t section = HD_NONE;
+        if (model->kind[e] == HD_EV_TRY_FAILED) section = hd_model_failed_by(model, e);
+        if (section != HD_NONE && !add_edge(base, model->section[section].acquire, e)) return false;
     }
     return true;
 }
@@ -252,7 +259,8 @@ static enum step resolve(struct hd_ucg *ucg, const struct hd_lock_use *a,
     return FINE;
 }
 
-/* Sections in which a thread stands at the end come last: all others of the lock end before. */
+/* Sections that never end, or in which a thread stands at the end, come last: all others of the
+ * lock end before. */
 static enum step order_last(struct hd_ucg *ucg, uint32_t lock, const struct hd_lock_use *own,
                             uint32_t last) {
     const struct hd_ground *ground = ucg->base->ground;
@@ -281,10 +289,13 @@ static enum step pass(struct hd_ucg *ucg) {
             if (use->count == 0 ||
                 base->acquire[ground->use_section[use->first]] >= ucg->cut[use->thread])
                 continue;
-            for (uint32_t i = 0; ucg->stopped[use->thread] && i < use->count; i++) {
+            for (uint32_t i = 0; i < use->count; i++) {
                 uint32_t section = ground->use_section[use->first + i];
-                if (base->acquire[section] >= ucg->limit[use->thread]) break;
-                if (base->release[section] < ucg->limit[use->thread]) continue;
+                if (base->acquire[section] >= ucg->cut[use->thread]) break;
+                bool stays = ucg->stopped[use->thread]
+                                 ? base->release[section] >= ucg->limit[use->thread]
+                                 : base->release[section] == HD_NONE;
+                if (!stays) continue;
                 enum step step = order_last(ucg, l, use, section);
                 if (step != FINE) return step;
             }
