@@ -71,7 +71,8 @@ struct rt_thread {
     uint32_t go; /* futex: RT_GO_RUN = you have the baton, RT_GO_LOOK = a signal came */
     uint8_t wait_type;
     bool timed_out;
-    bool woken; /* by the object it waited for */
+    bool woken;   /* by the object it waited for */
+    bool starved; /* was woken before, but another thread was quicker */
     bool registered;
     bool handler;            /* runs a signal handler */
     bool timed;              /* blocked with a deadline */
@@ -374,6 +375,9 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
                     const struct timespec *deadline, clockid_t clock, uintptr_t pc);
 /* Serial: make threads that wait for the object ready: all of them, or the first. */
 unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all);
+/* The same, with the baton: a thread that was woken in vain before has it now, so that one that
+ * takes and gives back the object again and again can't keep the others out for ever. */
+void rt_sched_hand_over(struct rt_thread *t, unsigned wait_type, uintptr_t object, bool all);
 /* Serial: takes the longest-waiting thread off the object and makes it ready; NULL if none. */
 struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object);
 /* Around a call that may block outside our view. Both work in both modes and outside recording. */
@@ -398,6 +402,7 @@ void rt_threads_start(struct rt_thread *t);         /* recording begins with thi
 void rt_thread_attach_foreign(struct rt_thread *t); /* one that pthread_create did not make */
 /* At a cancellation point, with the runtime left behind if the thread is to end here. */
 void rt_cancel_point(struct rt_thread *t);
+bool rt_cancel_pending(const struct rt_thread *t); /* the next such point ends the thread */
 bool rt_parent_alive(void);
 void rt_process_ends(int status);
 void rt_signals_start(void);

@@ -313,10 +313,10 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
     return !t->timed_out;
 }
 
-unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all) {
-    if (__atomic_load_n(&blocked_count, __ATOMIC_RELAXED) == 0) return 0;
+/* Makes threads that wait for the object ready; the first starved one of them in *starved. */
+static unsigned wake_waiters(unsigned wait_type, uintptr_t object, bool all,
+                             struct rt_thread **starved) {
     unsigned woken = 0;
-    rt_spin_lock(&lock);
     struct queue *q = bucket(wait_type, object);
     struct rt_thread *before = NULL, *t = q->first;
     while (t != NULL) {
@@ -331,12 +331,44 @@ unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all) {
         if (t->timed) timed_count--;
         t->timed = false;
         make_ready(t);
+        if (t->starved && *starved == NULL) *starved = t;
         woken++;
         if (!all) break;
         t = next;
     }
+    return woken;
+}
+
+unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all) {
+    if (__atomic_load_n(&blocked_count, __ATOMIC_RELAXED) == 0) return 0;
+    struct rt_thread *starved = NULL;
+    rt_spin_lock(&lock);
+    unsigned woken = wake_waiters(wait_type, object, all, &starved);
     rt_spin_unlock(&lock);
     return woken;
+}
+
+void rt_sched_hand_over(struct rt_thread *t, unsigned wait_type, uintptr_t object, bool all) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    if (__atomic_load_n(&blocked_count, __ATOMIC_RELAXED) == 0) return;
+    struct rt_thread *starved = NULL;
+    rt_spin_lock(&lock);
+    wake_waiters(wait_type, object, all, &starved);
+    if (starved == NULL) {
+        rt_spin_unlock(&lock);
+        return;
+    }
+    struct rt_thread *before = NULL;
+    for (struct rt_thread *u = ready.first; u != starved; u = u->next) before = u;
+    unlink_after(&ready, before, starved);
+    ready_count--;
+    put_stream(t);
+    make_ready(t);
+    holder = starved;
+    starved->state = RT_RUNNING;
+    rt_spin_unlock(&lock);
+    wake(starved);
+    wait_go(t);
 }
 
 struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object) {

@@ -37,7 +37,8 @@ static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
         bool in_time = rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)m, deadline, clock, pc);
         t->wait_mutex = false;
         result = REAL(pthread_mutex_trylock)(m);
-        if (result == EBUSY && !in_time) return ETIMEDOUT;
+        if (result == EBUSY && !in_time) result = ETIMEDOUT;
+        t->starved = result == EBUSY;
     }
     return result;
 }
@@ -58,7 +59,10 @@ static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags,
     if (checked && m->__data.__owner != t->tid) return REAL(pthread_mutex_unlock)(m); /* EPERM */
     rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
     int result = REAL(pthread_mutex_unlock)(m);
-    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)m, false);
+    if (flags & HD_LOCK_BY_WAIT) /* to release and to wait is one step */
+        rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)m, false);
+    else
+        rt_sched_hand_over(t, HD_WAIT_LOCK, (uintptr_t)m, false);
     return result;
 }
 
@@ -163,7 +167,8 @@ static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
     while (result == EBUSY) {
         bool in_time = rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)l, deadline, clock, pc);
         result = rwlock_try(l, write);
-        if (result == EBUSY && !in_time) return ETIMEDOUT;
+        if (result == EBUSY && !in_time) result = ETIMEDOUT;
+        t->starved = result == EBUSY;
     }
     return result;
 }
@@ -193,7 +198,7 @@ static int rwlock_unlock(struct rt_thread *t, pthread_rwlock_t *l, uintptr_t pc)
     bool write = l->__data.__cur_writer == t->tid;
     rt_emit_sync(t, write ? HD_EV_RELEASE : HD_EV_READ_RELEASE, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
     int result = REAL(pthread_rwlock_unlock)(l);
-    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)l, true);
+    rt_sched_hand_over(t, HD_WAIT_LOCK, (uintptr_t)l, true);
     return result;
 }
 
@@ -238,8 +243,11 @@ RT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
 static int spin_lock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
     int result = 0;
     if (rt.mode == HD_SCHED_SERIAL) {
-        while ((result = REAL(pthread_spin_trylock)(l)) == EBUSY)
+        while ((result = REAL(pthread_spin_trylock)(l)) == EBUSY) {
             rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)l, NULL, 0, pc);
+            t->starved = true;
+        }
+        t->starved = false;
     } else {
         rt_block_enter(t);
         result = REAL(pthread_spin_lock)(l);
@@ -259,7 +267,7 @@ static int spin_trylock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc
 static int spin_unlock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
     rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_SPIN, (uintptr_t)l, pc);
     int result = REAL(pthread_spin_unlock)(l);
-    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)l, false);
+    rt_sched_hand_over(t, HD_WAIT_LOCK, (uintptr_t)l, false);
     return result;
 }
 

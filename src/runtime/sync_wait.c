@@ -70,6 +70,22 @@ static uint64_t last_signal(const pthread_cond_t *c) {
     return number;
 }
 
+/* Around a wait in the C library: a thread that is cancelled there has its mutex back, and leaves
+ * the runtime without returning. */
+struct library_wait {
+    struct rt_thread *thread;
+    pthread_mutex_t *mutex;
+    uintptr_t pc;
+    bool over;
+};
+static void end_library_wait(struct library_wait *w) {
+    if (w->over) return;
+    rt_block_leave(w->thread);
+    rt_emit_sync(w->thread, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)w->mutex,
+                 w->pc);
+    rt_leave(w->thread);
+}
+
 static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                      const struct timespec *deadline, uintptr_t pc) {
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
@@ -82,7 +98,7 @@ static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
         /* The signal that ends the wait writes the WAIT event itself, right after its own. */
         /* A signal handler ends it too, as POSIX allows: the thread is off the list while that
          * runs. */
-        if (!t->cancelled)
+        if (!rt_cancel_pending(t))
             in_time = rt_sched_block(t, HD_WAIT_COND, (uintptr_t)c, deadline, clock, pc);
         bool late = !t->woken && !in_time;
         if (late)
@@ -95,9 +111,11 @@ static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
     }
     rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)m, pc);
     uint64_t before = last_signal(c);
+    struct library_wait wait __attribute__((cleanup(end_library_wait))) = {t, m, pc, false};
     rt_block_enter(t);
     int result = deadline == NULL ? REAL(pthread_cond_wait)(c, m)
                                   : REAL(pthread_cond_clockwait)(c, m, clock, deadline);
+    wait.over = true;
     rt_block_leave(t);
     uint64_t after = last_signal(c);
     if (result == 0 && after != before)
@@ -285,9 +303,11 @@ static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock, const struct
     uint32_t handlers = t->handlers_run;
     for (;;) {
         bool in_time = rt_sched_block(t, HD_WAIT_SEM, (uintptr_t)s, deadline, clock, pc);
-        if (REAL(sem_trywait)(s) == 0) return 0;
+        t->starved = REAL(sem_trywait)(s) != 0;
+        if (!t->starved) return 0;
         rt_cancel_point(t);
         if (!in_time || t->handlers_run != handlers) {
+            t->starved = false;
             errno = in_time ? EINTR : ETIMEDOUT;
             return -1;
         }
@@ -324,7 +344,7 @@ RT_EXPORT int sem_trywait(sem_t *s) { RT_INTERCEPT((sem_trywait)(s), sem_try(t, 
 static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
     rt_emit_sync(t, HD_EV_POST, 0, (uintptr_t)s, pc);
     int result = REAL(sem_post)(s);
-    if (rt.mode == HD_SCHED_SERIAL) rt_sched_wake(HD_WAIT_SEM, (uintptr_t)s, false);
+    rt_sched_hand_over(t, HD_WAIT_SEM, (uintptr_t)s, false);
     return result;
 }
 RT_EXPORT int sem_post(sem_t *s) { RT_INTERCEPT((sem_post)(s), sem_up(t, s, RT_CALLER)); }

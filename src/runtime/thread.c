@@ -226,6 +226,14 @@ RT_EXPORT int pthread_create(pthread_t *restrict handle, const pthread_attr_t *r
 
 /* ---- joining, detaching, cancelling ------------------------------------------------------- */
 
+bool rt_cancel_pending(const struct rt_thread *t) {
+    if (!t->cancelled) return false;
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_setcancelstate(state, NULL);
+    return state == PTHREAD_CANCEL_ENABLE;
+}
+
 void rt_cancel_point(struct rt_thread *t) {
     if (!t->cancelled) return;
     uint32_t busy = t->busy, inside = t->inside;
