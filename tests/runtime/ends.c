@@ -1,4 +1,5 @@
-/* Every way in which a program can end, each after a write that nothing else of the run comes after. */
+/* Every way in which a program can end, each after a write that nothing else of the run comes
+ * after. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>

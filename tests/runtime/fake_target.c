@@ -1,5 +1,5 @@
-/* Plays the program under test towards the recorder, without the runtime: shared memory in states that
- * a real program shows only for moments, or never. Compiled by plain gcc. */
+/* Plays the program under test towards the recorder, without the runtime: shared memory in states
+ * that a real program shows only for moments, or never. Compiled by plain gcc. */
 #define _GNU_SOURCE
 #include "trace/wire.h"
 
