@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "figure_trace.h"
 #include "predict/checker.h"
-#include "random_query.h"
 #include "reorder_search.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -202,7 +202,7 @@ static inline void oracle_trace(uint64_t seed, struct oracle_counts *counts) {
     struct hd_error error = {0};
     struct small small;
     oracle_seed = seed;
-    (seed % 4 == 0 ? random_hard_trace : random_trace)(seed, &oracle_text);
+    oracle_make(seed, &oracle_text);
     if (!model_of_text(&oracle_text, &model, &error)) {
         fprintf(stderr, "# seed %llu: %s\n", (unsigned long long)seed, error.message);
         fail();

@@ -49,6 +49,7 @@ struct sim {
     struct sim_mix mix;
     unsigned threads, locks, variables;
     bool ranges, read_locks, recursive;
+    unsigned discipline; /* of 4 accesses without a lock so many do not happen */
     struct sim_thread thread[SIM_THREADS];
     unsigned depth[SIM_LOCKS]; /* holds in write mode */
     unsigned semaphores;
@@ -84,8 +85,15 @@ static inline void sim_place(struct sim *sim, char *text, size_t size, unsigned 
         snprintf(text, size, "%c+%u:%u", variable, offset, length > 2 ? 2 : length);
 }
 
+static inline bool sim_holds(const struct sim *sim, unsigned t) {
+    for (unsigned lock = 0; lock < sim->locks; lock++)
+        if (sim->thread[t].write_depth[lock] + sim->thread[t].read_depth[lock] > 0) return true;
+    return false;
+}
+
 static inline bool sim_access(struct sim *sim, unsigned t) {
     char place[16];
+    if (!sim_holds(sim, t) && roll(&sim->dice, 4) < sim->discipline) return false;
     sim_place(sim, place, sizeof place, 1);
     sim_line(sim, t, "%c(%s)", "rw"[roll(&sim->dice, 2)], place);
     return true;
@@ -132,17 +140,15 @@ static inline bool sim_release(struct sim *sim, unsigned t, unsigned lock) {
 
 static inline bool sim_lock(struct sim *sim, unsigned t) {
     struct sim_thread *me = &sim->thread[t];
-    unsigned lock = roll(&sim->dice, sim->locks), what = roll(&sim->dice, 8);
-    if (what < 4) {
+    unsigned lock = roll(&sim->dice, sim->locks);
+    if (roll(&sim->dice, 5) < 3)
         for (unsigned i = 0; i < sim->locks; i++)
             if (sim_release(sim, t, (lock + i) % sim->locks)) return true;
-        return false;
-    }
     bool read = sim->read_locks && lock == 0 && roll(&sim->dice, 2);
     bool again = me->write_depth[lock] > 0 || me->read_depth[lock] > 0;
     if (again && (!sim->recursive || roll(&sim->dice, 2))) return false;
     if (sim_taken(sim, t, lock, !read)) {
-        if (again || roll(&sim->dice, 3)) return false;
+        if (again || roll(&sim->dice, 10)) return false;
         sim_line(sim, t, "tryfail(l%u)", lock);
         return true;
     }
@@ -293,15 +299,15 @@ static inline bool sim_step(struct sim *sim) {
 
 /* accesses, atomics, locks, conditions, barriers, semaphores, threads, blocks, marks */
 static const struct sim_mix sim_mixes[] = {
-    {8, 0, 8, 0, 0, 0, 0, 0, 0}, /* locks and data */
+    {4, 0, 9, 0, 0, 0, 0, 0, 0}, /* locks and data */
     {9, 0, 3, 0, 0, 0, 0, 0, 0}, /* mostly data */
-    {4, 0, 9, 0, 0, 0, 0, 0, 0}, /* mostly locks */
-    {6, 0, 7, 5, 0, 0, 0, 0, 0}, /* condition variables */
-    {6, 4, 4, 0, 0, 0, 0, 0, 0}, /* atomics */
-    {6, 0, 4, 0, 2, 0, 4, 0, 0}, /* threads and barriers */
-    {6, 0, 4, 0, 0, 5, 0, 0, 0}, /* semaphores */
-    {6, 1, 4, 0, 0, 0, 1, 4, 0}, /* blocks */
-    {6, 2, 6, 2, 1, 2, 2, 1, 1}, /* all */
+    {2, 0, 9, 0, 0, 0, 0, 0, 0}, /* mostly locks */
+    {3, 0, 8, 5, 0, 0, 0, 0, 0}, /* condition variables */
+    {4, 4, 6, 0, 0, 0, 0, 0, 0}, /* atomics */
+    {4, 0, 6, 0, 2, 0, 4, 0, 0}, /* threads and barriers */
+    {3, 0, 6, 0, 0, 5, 0, 0, 0}, /* semaphores */
+    {4, 1, 6, 0, 0, 0, 1, 4, 0}, /* blocks */
+    {5, 2, 8, 2, 1, 2, 2, 1, 1}, /* all */
 };
 /* Many sections whose order is open, tied together from thread to thread. */
 static const struct sim_mix sim_hard_mixes[] = {
@@ -331,6 +337,7 @@ static inline void random_trace(uint64_t seed, struct text_trace *out) {
     sim.ranges = roll(&sim.dice, 4) == 0;
     sim.read_locks = roll(&sim.dice, 3) == 0;
     sim.recursive = roll(&sim.dice, 3) == 0;
+    sim.discipline = sim.mix.lock > 3 ? roll(&sim.dice, 4) : 0;
     sim_run(&sim, 4 + roll(&sim.dice, 11));
 }
 
@@ -344,6 +351,7 @@ static inline void random_hard_trace(uint64_t seed, struct text_trace *out) {
     sim.variables = 1 + roll(&sim.dice, 3);
     sim.semaphores = SIM_SEMAPHORES;
     sim.read_locks = roll(&sim.dice, 4) == 0;
+    sim.discipline = sim.mix.lock > 0 ? roll(&sim.dice, 4) : 0;
     sim_run(&sim, 15 + roll(&sim.dice, 16));
 }
 

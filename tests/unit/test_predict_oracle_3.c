@@ -3,7 +3,7 @@
 
 static void random_traces(void **state) {
     (void)state;
-    oracle_run(2, 4, 160000, 1000000);
+    oracle_run(2, 4, 80000, 1000000);
 }
 
 int main(void) {
