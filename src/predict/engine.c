@@ -79,6 +79,7 @@ void hd_engine_free(struct hd_engine *engine) {
     hd_vector_free(&engine->open);
     hd_vector_free(&engine->runs);
     hd_vector_free(&engine->undecided);
+    hd_vector_free(&engine->knots);
     free(engine);
 }
 

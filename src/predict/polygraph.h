@@ -62,6 +62,13 @@ struct hd_run {
     uint32_t thread, upto;
 };
 
+/* A circle of waits, or a wait for the end of a block beyond the cut. */
+struct hd_knot {
+    hd_levels why;         /* what its decided part rests on */
+    uint32_t first, pairs; /* of `undecided`: the orders in it that are not decided */
+    bool circle;
+};
+
 struct hd_mark {
     size_t orders, growths;
 };
@@ -132,7 +139,8 @@ struct hd_engine {
     uint32_t waiting; /* threads that are blocked */
     bool deviates;    /* some thread had to wait: the schedule is not the trace's order */
     bool failed;      /* memory is out */
-    HD_VECTOR(uint32_t) undecided; /* blocks of a knot, in pairs */
+    HD_VECTOR(struct hd_knot) knots;
+    HD_VECTOR(uint32_t) undecided; /* blocks of the knots, in pairs: as the schedule had them */
 };
 
 #define HD_CHOICE_SLOTS 1024u
@@ -189,9 +197,8 @@ void hd_open_close(struct hd_engine *engine);
 enum hd_scheduled { HD_SCHEDULED, HD_STUCK };
 /* Runs the cut in trace order as far as the decided orders allow. */
 enum hd_scheduled hd_schedule(struct hd_engine *engine);
-/* Why a schedule is stuck: a circle of waits, or a wait for what is beyond the cut. The undecided
- * orders in it are in `undecided`; the returned levels are what the rest of it rests on. */
-hd_levels hd_schedule_knot(struct hd_engine *engine);
+/* Why a schedule is stuck, into `knots`. */
+void hd_schedule_knots(struct hd_engine *engine);
 
 /* ---- search (search.c) ---- */
 

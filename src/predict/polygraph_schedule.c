@@ -532,21 +532,35 @@ static hd_levels tie(struct hd_engine *engine, uint32_t thread) {
     return why;
 }
 
-hd_levels hd_schedule_knot(struct hd_engine *engine) {
-    uint32_t thread = 0, steps = 0;
-    engine->undecided.size = 0;
-    while (!engine->blocked[thread]) thread++;
-    /* Follow the waits; after as many steps as there are threads one is on the circle. */
-    for (; steps <= engine->threads; steps++) {
-        const struct hd_wait *wait = &engine->wait[thread];
-        if (wait->position >= engine->cut[wait->thread]) return tie(engine, thread);
-        thread = wait->thread;
-    }
-    hd_levels why = 0;
+/* Adds the knot that a thread is part of. */
+static void add_knot(struct hd_engine *engine, uint32_t thread, bool circle) {
+    struct hd_knot knot = {0, (uint32_t)engine->undecided.size, 0, circle};
     uint32_t first = thread;
     do {
-        why |= tie(engine, thread);
+        knot.why |= tie(engine, thread);
         thread = engine->wait[thread].thread;
-    } while (thread != first);
-    return why;
+    } while (circle && thread != first);
+    knot.pairs = ((uint32_t)engine->undecided.size - knot.first) / 2;
+    if (!hd_vector_push(&engine->knots, knot)) engine->failed = true;
+}
+
+void hd_schedule_knots(struct hd_engine *engine) {
+    engine->undecided.size = engine->knots.size = 0;
+    uint32_t *seen = engine->heap; /* empty now: who was come by from which thread, plus one */
+    memset(seen, 0, engine->threads * sizeof *seen);
+    for (uint32_t t = 0; t < engine->threads; t++) {
+        uint32_t thread = t;
+        if (!engine->blocked[t]) continue;
+        while (seen[thread] == 0) {
+            const struct hd_wait *wait = &engine->wait[thread];
+            seen[thread] = t + 1;
+            if (wait->position >= engine->cut[wait->thread]) {
+                add_knot(engine, thread, false);
+                thread = HD_NONE;
+                break;
+            }
+            thread = wait->thread;
+        }
+        if (thread != HD_NONE && seen[thread] == t + 1) add_knot(engine, thread, true);
+    }
 }

@@ -36,49 +36,87 @@ static bool refuted(struct search *search, uint32_t first, uint32_t second) {
     return fails;
 }
 
-/* Deals with a stuck schedule. False: a conflict. */
-static bool untie(struct search *search) {
+/* Where a block begins in the trace. */
+static uint32_t begins(const struct hd_engine *engine, uint32_t block) {
+    return engine->view->event[hd_block_start(engine, block)];
+}
+
+static bool decide(struct search *search, uint32_t first, uint32_t second) {
     struct hd_engine *engine = search->engine;
-    hd_levels why = hd_schedule_knot(engine);
-    size_t count = engine->undecided.size / 2;
-    const uint32_t *pair = engine->undecided.data;
-    if (engine->failed) return false;
-    search->forced = true;
-    if (count == 0) {
-        engine->conflict = why;
-        return false;
-    }
-    bool closed = true; /* the knot is a circle, not a wait for something beyond the cut */
-    if (count == 1) {
-        uint32_t first = pair[0], second = pair[1];
-        uint32_t thread = engine->view->thread[hd_block_start(engine, second)];
-        const struct hd_wait *wait = &engine->wait[thread];
-        closed = wait->position < engine->cut[wait->thread];
-        if (closed) return assert_order(search, second, first, why);
-    }
-    /* One of the undecided orders has to be turned, or, if the first block is open at the end of
-     * the cut, it may be closed instead. Those that cannot be turned stay as they are. */
-    bool fixed = false;
-    size_t best = count;
-    search->probed |= closed;
-    for (size_t i = 0; i < count; i++) {
-        if (!refuted(search, pair[2 * i + 1], pair[2 * i])) {
-            if (best == count) best = i;
-            continue;
-        }
-        fixed = true;
-        if (!assert_order(search, pair[2 * i], pair[2 * i + 1], engine->conflict)) return false;
-    }
-    if (fixed) return true;
-    struct hd_level level = {hd_polygraph_mark(engine), pair[2 * best + 1], pair[2 * best]};
-    if (!closed && refuted(search, pair[0], pair[1]))
-        return assert_order(search, pair[1], pair[0], engine->conflict);
+    struct hd_level level = {hd_polygraph_mark(engine), first, second};
     search->decided = true;
     if (!hd_vector_push(&engine->levels, level)) {
         engine->failed = true;
         return false;
     }
-    return assert_order(search, level.first, level.second, hd_level_bit(engine->levels.size));
+    return assert_order(search, first, second, hd_level_bit(engine->levels.size));
+}
+
+enum outcome { CONFLICT, FORCED, OPEN };
+
+/* What a knot forces. A circle without undecided orders cannot be; with one, that one is turned;
+ * with more, those that cannot be turned stay as they are. A block that is open at the end of the
+ * cut is closed, or comes after the one that waits for it; both may be possible. */
+static enum outcome force(struct search *search, const struct hd_knot *knot) {
+    struct hd_engine *engine = search->engine;
+    const uint32_t *pair = engine->undecided.data + knot->first;
+    if (knot->pairs == 0) {
+        engine->conflict = knot->why;
+        return CONFLICT;
+    }
+    if (knot->pairs == 1 && knot->circle)
+        return assert_order(search, pair[1], pair[0], knot->why) ? FORCED : CONFLICT;
+    enum outcome outcome = OPEN;
+    search->probed |= knot->circle;
+    for (uint32_t i = 0; i < knot->pairs; i++) {
+        uint32_t first = pair[2 * i], second = pair[2 * i + 1];
+        if (!refuted(search, second, first)) continue;
+        if (!assert_order(search, first, second, engine->conflict)) return CONFLICT;
+        outcome = FORCED;
+    }
+    if (outcome == OPEN && !knot->circle && refuted(search, pair[0], pair[1])) {
+        if (!assert_order(search, pair[1], pair[0], engine->conflict)) return CONFLICT;
+        outcome = FORCED;
+    }
+    return outcome;
+}
+
+/* Decides one order of a knot that forces nothing. The trace's own order comes first: a block that
+ * it has first is closed, an order taken against it is turned. If there is none, the latest is
+ * turned, since what comes late has the least to follow. */
+static bool decide_knot(struct search *search, const struct hd_knot *knot) {
+    const struct hd_engine *engine = search->engine;
+    const uint32_t *pair = engine->undecided.data + knot->first;
+    if (!knot->circle)
+        return begins(engine, pair[0]) < begins(engine, pair[1]) ? decide(search, pair[0], pair[1])
+                                                                 : decide(search, pair[1], pair[0]);
+    uint32_t best = 0, best_at = 0;
+    bool best_against = false;
+    for (uint32_t i = 0; i < knot->pairs; i++) {
+        uint32_t first = begins(engine, pair[2 * i]), second = begins(engine, pair[2 * i + 1]);
+        bool against = first > second;
+        if (against < best_against) continue;
+        if (against == best_against && second < best_at) continue;
+        best = i;
+        best_at = second;
+        best_against = against;
+    }
+    return decide(search, pair[2 * best + 1], pair[2 * best]);
+}
+
+/* Deals with a stuck schedule. False: a conflict. */
+static bool untie(struct search *search) {
+    struct hd_engine *engine = search->engine;
+    hd_schedule_knots(engine);
+    if (engine->failed) return false;
+    search->forced = true;
+    bool forced = false;
+    for (size_t i = 0; i < engine->knots.size; i++) {
+        enum outcome outcome = force(search, &engine->knots.data[i]);
+        if (outcome == CONFLICT) return false;
+        forced |= outcome == FORCED;
+    }
+    return forced || decide_knot(search, &engine->knots.data[0]);
 }
 
 /* Turns the latest decision that a conflict rests on. False: it rests on none. */
