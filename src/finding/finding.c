@@ -60,6 +60,11 @@ const char *hd_finding_text(struct hd_findings *findings, const char *format, ..
     return text != NULL ? text : "";
 }
 
+const char *hd_finding_short_site(const char *site) {
+    const char *slash = strrchr(site, '/');
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : site;
+}
+
 /* ---- order -------------------------------------------------------------------------------- */
 
 static int verdict_rank(enum hd_finding_verdict verdict) {

@@ -147,6 +147,9 @@ void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model
 /* In the order of a report: by verdict (confirmed and feasible first), kind, place. */
 void hd_findings_sort(struct hd_findings *findings);
 
+/* "dir/file.c:12" without its directories, for where there is little room. */
+const char *hd_finding_short_site(const char *site);
+
 /* Text from the list's arena; "" when memory is out. */
 const char *hd_finding_text(struct hd_findings *findings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

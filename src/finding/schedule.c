@@ -115,10 +115,26 @@ static void weigh_accesses(struct schedule *s) {
     hd_map_free(&about);
 }
 
+/* Steps that every thread has and that order nothing by themselves. */
+static bool is_noise(const struct hd_model *model, uint32_t event) {
+    switch (model->kind[event]) {
+    case HD_EV_BEGIN:
+    case HD_EV_END:
+    case HD_EV_BRANCH:
+        return true;
+    case HD_EV_ALLOC:
+        return model->object[event] < model->blocks &&
+               model->block[model->object[event]].type == HD_BLOCK_STACK;
+    default:
+        return false;
+    }
+}
+
 /* Of the steps that matter, as many as a page takes: the weightiest, and of these the last. */
 static void choose(struct schedule *s) {
     if (s->done <= SHORT_WITNESS && s->earlier == 0) {
-        memset(s->weight, ESSENTIAL, s->done);
+        for (uint32_t i = 0; i < s->done; i++)
+            if (!is_noise(s->model, s->witness[i])) s->weight[i] = ESSENTIAL;
         return;
     }
     uint32_t left = SHOWN_STEPS;
@@ -160,7 +176,8 @@ static void add_step(struct schedule *s, uint32_t index, uint32_t *room) {
     step->next = index >= s->done;
     step->text = *object != '\0' ? hd_finding_text(s->findings, "%s(%s)", op, object)
                                  : hd_finding_text(s->findings, "%s", op);
-    step->site = hd_finding_text(s->findings, "%s", hd_describe_site(s->describe, event));
+    step->site = hd_finding_text(s->findings, "%s",
+                                 hd_finding_short_site(hd_describe_site(s->describe, event)));
 }
 
 static void add_fold(struct schedule *s, uint32_t from, uint32_t to, uint32_t *room) {
@@ -242,6 +259,12 @@ static bool prepare(struct schedule *s) {
     return true;
 }
 
+static int compare_lanes(const void *left, const void *right) {
+    uint32_t a = ((const struct hd_finding_step *)left)->lane;
+    uint32_t b = ((const struct hd_finding_step *)right)->lane;
+    return a < b ? -1 : a > b;
+}
+
 static void make_steps(struct schedule *s) {
     uint32_t room = 2 * (SHOWN_STEPS + SHORT_WITNESS) + (s->count - s->done) + 2;
     s->finding->step = hd_arena_zalloc(&s->findings->arena, room, sizeof *s->finding->step);
@@ -258,7 +281,12 @@ static void make_steps(struct schedule *s) {
         folded_from = i + 1;
     }
     add_fold(s, folded_from, s->done, &room);
+    uint32_t next = s->finding->steps;
     for (uint32_t i = s->done; i < s->count; i++) add_step(s, i, &room);
+    /* they are next at the same time: from left to right */
+    if (s->finding->steps > next + 1)
+        qsort(s->finding->step + next, s->finding->steps - next, sizeof *s->finding->step,
+              compare_lanes);
     name_lanes(s);
 }
 

@@ -16,27 +16,36 @@ static void list_locks(const struct hd_finding_event *event, char *text, size_t 
 }
 
 static const char *at(struct hd_findings *findings, const struct hd_finding_event *event) {
-    return *event->site != '\0' ? hd_finding_text(findings, " at %s", event->site) : "";
+    if (*event->site == '\0') return "";
+    return hd_finding_text(findings, " at %s", hd_finding_short_site(event->site));
+}
+
+/* "neither holds a lock"; "T1 holds no lock; T2 holds m" */
+static const char *protection(struct hd_findings *findings, const struct hd_finding *finding) {
+    const struct hd_finding_event *a = &finding->event[0], *b = &finding->event[1];
+    char first[512], second[512];
+    if (a->locks == 0 && b->locks == 0) return "neither holds a lock";
+    list_locks(a, first, sizeof first);
+    list_locks(b, second, sizeof second);
+    return hd_finding_text(findings, "%s, %s", first, second);
 }
 
 static const char *conclusion(struct hd_findings *findings, const struct hd_finding *finding) {
     const struct hd_finding_event *a = &finding->event[0], *b = &finding->event[1];
-    char first[512], second[512];
-    list_locks(a, first, sizeof first);
-    list_locks(b, second, sizeof second);
+    const char *locks = protection(findings, finding);
     switch (finding->verdict) {
     case HD_VERDICT_FEASIBLE:
-        return hd_finding_text(
-            findings,
-            "Next, %s %s %s%s and %s %s it%s. Nothing makes either wait for the other (%s; %s), so "
-            "they happen at the same time: a race.",
-            a->thread, a->verb, finding->variable, at(findings, a), b->thread, b->verb,
-            at(findings, b), first, second);
+        return hd_finding_text(findings,
+                               "Next, %s %s %s%s and %s %s it%s. Nothing makes either wait for the "
+                               "other (%s), so they "
+                               "can happen at the same time: a race.",
+                               a->thread, a->verb, finding->variable, at(findings, a), b->thread,
+                               b->verb, at(findings, b), locks);
     case HD_VERDICT_POSSIBLE:
         return hd_finding_text(findings,
-                               "%s; %s. Engine %s finds nothing that keeps the two apart, but has "
-                               "no schedule to show.",
-                               first, second, finding->engine);
+                               "Engine %s finds nothing that keeps the two apart (%s), but has no "
+                               "schedule to show.",
+                               finding->engine, locks);
     case HD_VERDICT_UNDECIDED:
         return hd_finding_text(findings, "The budget ran out before this was decided.");
     default:
