@@ -88,9 +88,30 @@ static inline void random_figure_trace(uint64_t seed, struct text_trace *out) {
     }
 }
 
-/* The trace of a seed: half of them small, the others harder. */
+/* A trace with lines lost or in the wrong place, as after a crash: releases without acquires, two
+ * holders, joins before ends. The model is repaired. */
+static inline void random_broken_trace(uint64_t seed, struct text_trace *out) {
+    struct dice dice = {seed};
+    (roll(&dice, 2) ? random_trace : random_hard_trace)(seed, out);
+    out->lenient = true;
+    for (unsigned i = roll(&dice, 5); i-- > 0 && out->lines > 2;) {
+        unsigned line = roll(&dice, out->lines), other = roll(&dice, out->lines);
+        if (roll(&dice, 2)) {
+            figure_drop(out, line);
+            continue;
+        }
+        char kept[TEXT_WIDTH];
+        memcpy(kept, out->line[line], TEXT_WIDTH);
+        memmove(out->line[line], out->line[other], TEXT_WIDTH);
+        memcpy(out->line[other], kept, TEXT_WIDTH);
+    }
+}
+
+/* The trace of a seed: half of them small, the others harder or broken. */
 static inline void oracle_make(uint64_t seed, struct text_trace *out) {
-    if (seed % 2 == 0)
+    if (seed % 8 == 0)
+        random_broken_trace(seed, out);
+    else if (seed % 2 == 0)
         random_trace(seed, out);
     else if (seed % 4 == 1)
         random_hard_trace(seed, out);

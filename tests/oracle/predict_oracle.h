@@ -103,6 +103,7 @@ static inline bool shrink_lines(const struct text_trace *from, const struct ques
         kept =
             shrink_event(&q->order[i].before, dropped) && shrink_event(&q->order[i].after, dropped);
     if (!kept) return false;
+    text->lenient = from->lenient;
     text->lines = 0;
     for (unsigned i = 0; i < from->lines; i++)
         if ((dropped >> i & 1) == 0) strcpy(text->line[text->lines++], from->line[i]);
@@ -163,7 +164,7 @@ static inline void oracle_print(const struct text_trace *text, enum hd_reading r
                                 const struct question *q) {
     fprintf(stderr, "# seed %llu, %s, ", (unsigned long long)oracle_seed, reading_name(reading));
     question_print(stderr, q);
-    fprintf(stderr, "\n");
+    fprintf(stderr, "%s\n", text->lenient ? ", repaired" : "");
     for (unsigned i = 0; i < text->lines; i++) fprintf(stderr, "%s\n", text->line[i]);
 }
 

@@ -163,15 +163,16 @@ static inline uint32_t make_questions(const struct hd_model *m, uint64_t seed, u
 
 /* ---- models --------------------------------------------------------------------------------- */
 
-/* False if the text is not a well-formed trace. */
+/* False if the text is not a well-formed trace and does not say so. */
 static inline bool model_of_text(const struct text_trace *text, struct hd_model *model,
                                  struct hd_error *error) {
     char joined[TEXT_LINES * TEXT_WIDTH];
     size_t length = text_join(text, joined, sizeof joined);
     struct hd_trace trace;
     struct hd_trace_options options = {.format = HD_FORMAT_TEXT, .format_given = true};
+    struct hd_model_options lenient = {.lenient = text->lenient};
     return hd_trace_read(joined, length, "random", &options, &trace, error) &&
-           hd_model_build(&trace, NULL, model, error);
+           hd_model_build(&trace, &lenient, model, error);
 }
 
 static inline const char *reading_name(enum hd_reading reading) {

@@ -14,6 +14,7 @@
 enum { TEXT_LINES = 64, TEXT_WIDTH = 32, SIM_THREADS = 5, SIM_LOCKS = 4, SIM_SEMAPHORES = 8 };
 
 struct text_trace {
+    bool lenient; /* not well-formed: to be repaired */
     unsigned lines;
     char line[TEXT_LINES][TEXT_WIDTH];
 };
