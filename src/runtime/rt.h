@@ -413,6 +413,7 @@ extern volatile int rt_handlers_installed; /* the program may be woken by a sign
 
 /* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
 
+bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m);
 int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_c11_error(int error); /* an errno value as thrd_success, thrd_busy, ... */

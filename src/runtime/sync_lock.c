@@ -53,10 +53,15 @@ static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
     return result;
 }
 
-static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags, uintptr_t pc) {
+/* A mutex that checks its owner, which is another thread: to release it is an error. */
+bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m) {
     int kind = m->__data.__kind & 3;
     bool checked = kind == PTHREAD_MUTEX_ERRORCHECK_NP || kind == PTHREAD_MUTEX_RECURSIVE_NP;
-    if (checked && m->__data.__owner != t->tid) return REAL(pthread_mutex_unlock)(m); /* EPERM */
+    return checked && m->__data.__owner != t->tid;
+}
+
+static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags, uintptr_t pc) {
+    if (rt_mutex_is_foreign(t, m)) return REAL(pthread_mutex_unlock)(m); /* EPERM */
     rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
     int result = REAL(pthread_mutex_unlock)(m);
     if (flags & HD_LOCK_BY_WAIT) /* to release and to wait is one step */

@@ -109,6 +109,7 @@ static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
         if (!t->woken) rt_cancel_point(t);
         return late && result == 0 ? ETIMEDOUT : result;
     }
+    if (rt_mutex_is_foreign(t, m)) return REAL(pthread_cond_wait)(c, m); /* EPERM */
     rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)m, pc);
     uint64_t before = last_signal(c);
     struct library_wait wait __attribute__((cleanup(end_library_wait))) = {t, m, pc, false};
@@ -274,8 +275,14 @@ RT_EXPORT sem_t *sem_open(const char *name, int flags, ...) {
     mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
     unsigned value = flags & O_CREAT ? va_arg(arguments, unsigned) : 0;
     va_end(arguments);
+    struct rt_thread *t = rt_enter();
     sem_t *s = REAL(sem_open)(name, flags, mode, value);
     if (s != SEM_FAILED) note_shared(s);
+    if (t == NULL) return s;
+    int now = 0;
+    if (s != SEM_FAILED && REAL(sem_getvalue)(s, &now) == 0 && now >= 0)
+        rt_emit_sync_extra(t, HD_EV_SEM_INIT, 0, (uintptr_t)s, (uint64_t)now, RT_CALLER);
+    rt_leave(t);
     return s;
 }
 
