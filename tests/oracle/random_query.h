@@ -133,9 +133,27 @@ static inline bool order_question(const struct hd_model *m, struct dice *dice, s
     return q->stops + q->orders > 0;
 }
 
+/* An update that may read anything, and a read of what it writes. */
+static inline bool update_question(const struct hd_model *m, struct dice *dice,
+                                   struct question *q) {
+    uint32_t u = roll(dice, m->events), r = roll(dice, m->events), e = roll(dice, m->events);
+    if (!hd_model_is_read(m, u) || !hd_model_is_write(m, u)) return false;
+    *q = question_start("update");
+    q->stop[q->stops++] = (struct hd_stop){u, true};
+    for (uint32_t i = 0; i < m->events && m->from[r] != u; i++) r = (r + 1) % m->events;
+    if (m->from[r] == u && r != e) q->order[q->orders++] = (struct hd_precedes){e, r};
+    /* best with the write that it read from not there */
+    e = roll(dice, 2) && m->from[u] != HD_NONE ? m->from[u] : roll(dice, m->events);
+    if (!thread_stops(m, q, m->thread[e]))
+        q->stop[q->stops++] = (struct hd_stop){e, roll(dice, 2) == 0};
+    return true;
+}
+
 static inline bool random_question(const struct hd_model *m, struct dice *dice,
                                    struct question *q) {
-    switch (roll(dice, 5)) {
+    switch (roll(dice, 6)) {
+    case 4:
+        return update_question(m, dice, q);
     case 0:
         return deadlock_question(m, dice, q);
     case 1:
