@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHOWN_STEPS 20     /* at most, beside those that are next */
-#define SHORT_WITNESS 14   /* shown whole */
-#define LONGEST_LOOK 20000 /* steps at the end among which the choice is made */
+#define SHOWN_STEPS 20    /* at most, beside those that are next */
+#define SHORT_WITNESS 14  /* shown whole */
+#define LONGEST_LOOK 2000 /* steps at the end among which the choice is made */
 
 /* How much a step matters; more is more. */
 enum weight { ROUTINE, CONTEXT, USEFUL, ESSENTIAL };

@@ -10,6 +10,13 @@
 struct lock_state {
     uint32_t writer;  /* write section taken last, HD_NONE */
     uint32_t readers; /* read sections taken since, a list through next_reader, HD_NONE */
+    uint32_t age;     /* check that it belongs to; of another one it is void */
+};
+
+/* The last write of a location: event + 1, 0 if it has its initial value. */
+struct write_state {
+    uint32_t last;
+    uint32_t age;
 };
 
 struct run {
@@ -17,12 +24,21 @@ struct run {
     enum hd_reading reading;
     const struct hd_query *query;
     struct hd_error *error;
-    uint32_t *position;   /* per thread: events executed */
-    uint32_t *beyond;     /* per thread: one more than the last event executed, 0 if none was */
-    uint32_t *last_write; /* per location: event + 1, 0 if it has its initial value */
-    uint32_t *expected;   /* the same in the trace, for the read at hand, where it saw several */
-    struct lock_state *lock;
-    uint32_t *next_reader; /* per section */
+    uint32_t *position; /* per thread: events executed */
+    uint32_t *beyond;   /* per thread: one more than the last event executed, 0 if none was */
+    struct write_state *write; /* per location: use last_write */
+    uint32_t
+        *expected; /* the last write in the trace, for the read at hand, where it saw several */
+    struct lock_state *lock; /* per lock: use lock_of */
+    uint32_t *next_reader;   /* per section */
+    uint32_t start;          /* this many events of the trace count as executed at the beginning */
+    uint32_t age;            /* number of the check */
+};
+
+struct hd_checker {
+    struct run run;
+    /* per model of reading: is the trace a correct reordering of itself? */
+    enum { UNKNOWN, YES, NO } itself[HD_UA + 1];
 };
 
 /* ---- complaints ---------------------------------------------------------------------------- */
@@ -59,6 +75,78 @@ static bool executed(const struct run *run, uint32_t event) {
     return event < run->beyond[run->model->thread[event]];
 }
 
+/* How many of an ascending list come before a limit. */
+static uint32_t count_before(const uint32_t *list, uint32_t count, uint32_t limit) {
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle] < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* What a location holds. What it held when the witness leaves the trace's own beginning is looked
+ * up when it is first asked for. */
+static uint32_t *last_write(const struct run *run, uint32_t location) {
+    struct write_state *state = &run->write[location];
+    if (state->age == run->age) return &state->last;
+    *state = (struct write_state){.last = 0, .age = run->age};
+    if (run->start == 0) return &state->last;
+    const struct hd_model *model = run->model;
+    const uint32_t *list = model->location_event + model->location_start[location];
+    uint32_t at = count_before(
+        list, model->location_start[location + 1] - model->location_start[location], run->start);
+    while (at-- > 0) {
+        const uint32_t *touched;
+        if (hd_model_is_write(model, list[at])) {
+            state->last = list[at] + 1;
+            break;
+        }
+        /* a read of this location alone knows whose value was there */
+        if (hd_model_locations(model, list[at], &touched) > 1) continue;
+        if (model->from[list[at]] != HD_NONE) state->last = model->from[list[at]] + 1;
+        break;
+    }
+    return &state->last;
+}
+
+/* Who has a lock, likewise. */
+static struct lock_state *lock_of(const struct run *run, uint32_t lock) {
+    struct lock_state *state = &run->lock[lock];
+    if (state->age == run->age) return state;
+    *state = (struct lock_state){.writer = HD_NONE, .readers = HD_NONE, .age = run->age};
+    if (run->start == 0) return state;
+    const struct hd_model *model = run->model;
+    const uint32_t *list = model->lock_section + model->lock_start[lock];
+    uint32_t low = 0, high = model->lock_start[lock + 1] - model->lock_start[lock];
+    while (low < high) { /* sections whose acquire counts as executed */
+        uint32_t middle = low + (high - low) / 2;
+        if (model->section[list[middle]].acquire < run->start)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low-- > 0) {
+        const struct hd_section *section = &model->section[list[low]];
+        if (!section->read_mode) {
+            state->writer = list[low];
+            /* its thread may have held the lock for reading before, and still does */
+            for (uint32_t o = section->outer; o != HD_NONE; o = model->section[o].outer)
+                if (model->section[o].lock == lock && model->section[o].read_mode) {
+                    run->next_reader[o] = state->readers;
+                    state->readers = o;
+                }
+            break;
+        }
+        run->next_reader[list[low]] = state->readers;
+        state->readers = list[low];
+    }
+    return state;
+}
+
 /* The event that a thread would execute next, HD_NONE at its end. */
 static uint32_t next_of(const struct run *run, uint32_t thread) {
     const uint32_t *start = run->model->thread_start + thread;
@@ -93,7 +181,7 @@ static bool check_lock(struct run *run, uint32_t event) {
     if (section == HD_NONE || model->section[section].acquire != event) return true;
     bool read_mode = model->section[section].read_mode;
     uint16_t thread = model->section[section].thread;
-    struct lock_state *lock = &run->lock[model->section[section].lock];
+    struct lock_state *lock = lock_of(run, model->section[section].lock);
     uint32_t holder = lock->writer;
     if (holder != HD_NONE && model->section[holder].thread != thread && is_open(run, holder))
         return reject(run, event, "lock", "the section of %s is open",
@@ -157,7 +245,7 @@ static bool check_read(struct run *run, uint32_t event, const uint32_t *location
         uint32_t wanted = writes > 1            ? run->expected[location[i]]
                           : write[0] == HD_NONE ? 0
                                                 : write[0] + 1;
-        if (!same_write(run, event, wanted, run->last_write[location[i]])) return false;
+        if (!same_write(run, event, wanted, *last_write(run, location[i]))) return false;
     }
     return true;
 }
@@ -168,9 +256,9 @@ static bool check_reader(const struct run *run, uint32_t event, const uint32_t *
     uint32_t writer = run->query->writer;
     if (writer == HD_NONE) {
         for (uint32_t i = 0; i < locations; i++)
-            if (run->last_write[location[i]] != 0)
+            if (*last_write(run, location[i]) != 0)
                 return reject(run, event, "reader", "it sees %s, not the initial value",
-                              name(run, run->last_write[location[i]] - 1).text);
+                              name(run, *last_write(run, location[i]) - 1).text);
         return true;
     }
     const uint32_t *written;
@@ -179,7 +267,7 @@ static bool check_reader(const struct run *run, uint32_t event, const uint32_t *
         for (uint32_t j = 0; j < count; j++) {
             if (location[i] != written[j]) continue;
             common++;
-            if (run->last_write[location[i]] != writer + 1)
+            if (*last_write(run, location[i]) != writer + 1)
                 return reject(run, event, "reader", "it does not see %s", name(run, writer).text);
         }
     return common > 0 ||
@@ -203,7 +291,7 @@ static bool check_access(struct run *run, uint32_t event) {
         !check_read(run, event, location, locations))
         return false;
     if (hd_model_is_write(run->model, event))
-        for (uint32_t i = 0; i < locations; i++) run->last_write[location[i]] = event + 1;
+        for (uint32_t i = 0; i < locations; i++) *last_write(run, location[i]) = event + 1;
     return true;
 }
 
@@ -248,7 +336,7 @@ static bool check_unread(struct run *run) {
         for (uint32_t i = 0; i < locations; i++) {
             uint32_t wanted = run->expected[location[i]];
             if (wanted != 0 && executed(run, wanted - 1) &&
-                !same_write(run, event, wanted, run->last_write[location[i]]))
+                !same_write(run, event, wanted, *last_write(run, location[i])))
                 return false;
         }
     }
@@ -332,35 +420,124 @@ static bool run_witness(struct run *run, const struct hd_witness *witness) {
         return hd_fail(run->error, HD_ERR_FORMAT,
                        "a witness of %u events, %u of them next, breaks rule form", witness->count,
                        witness->next);
-    for (uint32_t i = 0; i < witness->count - witness->next; i++)
+    for (uint32_t i = run->start; i < witness->count - witness->next; i++)
         if (!execute(run, witness->event[i])) return false;
     return check_end(run, witness);
+}
+
+/* ---- checkers -------------------------------------------------------------------------------- */
+
+static void free_run(struct run *run) {
+    free(run->position);
+    free(run->beyond);
+    free(run->write);
+    free(run->expected);
+    free(run->lock);
+    free(run->next_reader);
+}
+
+static bool make_run(struct run *run, const struct hd_model *model) {
+    size_t threads = model->threads + (size_t)1, locations = model->locations + (size_t)1;
+    *run = (struct run){.model = model};
+    run->position = calloc(threads, sizeof *run->position);
+    run->beyond = calloc(threads, sizeof *run->beyond);
+    run->write = calloc(locations, sizeof *run->write);
+    run->expected = calloc(locations, sizeof *run->expected);
+    run->lock = calloc(model->locks + (size_t)1, sizeof *run->lock);
+    run->next_reader = malloc((model->sections + (size_t)1) * sizeof *run->next_reader);
+    return run->position != NULL && run->beyond != NULL && run->write != NULL &&
+           run->expected != NULL && run->lock != NULL && run->next_reader != NULL;
+}
+
+/* The state after the first `start` events of the trace. */
+static void start_run(struct run *run, uint32_t start) {
+    const struct hd_model *model = run->model;
+    if (++run->age == 0) { /* all ages are used up */
+        memset(run->write, 0, (model->locations + (size_t)1) * sizeof *run->write);
+        memset(run->lock, 0, (model->locks + (size_t)1) * sizeof *run->lock);
+        run->age = 1;
+    }
+    run->start = start;
+    for (uint32_t t = 0; t < model->threads; t++) {
+        const uint32_t *list = model->thread_event + model->thread_start[t];
+        uint32_t count =
+            start == 0
+                ? 0
+                : count_before(list, model->thread_start[t + 1] - model->thread_start[t], start);
+        run->position[t] = count;
+        run->beyond[t] = count == 0 ? 0 : list[count - 1] + 1;
+    }
+}
+
+static bool check_from(struct run *run, uint32_t start, enum hd_reading reading,
+                       const struct hd_query *query, const struct hd_witness *witness,
+                       struct hd_error *error) {
+    run->reading = reading;
+    run->query = query;
+    run->error = error;
+    start_run(run, start);
+    return run_witness(run, witness);
+}
+
+/* Beginnings that are too short are not worth looking things up. */
+#define SHORT_BEGINNING 4
+
+static uint32_t own_beginning(const struct hd_witness *witness) {
+    if (witness->next > witness->count) return 0;
+    uint32_t count = 0, done = witness->count - witness->next;
+    while (count < done && witness->event[count] == count) count++;
+    return count < SHORT_BEGINNING ? 0 : count;
+}
+
+static bool trace_is_correct(struct hd_checker *checker, enum hd_reading reading) {
+    if (checker->itself[reading] == UNKNOWN) {
+        struct hd_query nothing = {.reader = HD_NONE, .writer = HD_NONE};
+        struct hd_error error;
+        struct run *run = &checker->run;
+        run->reading = reading;
+        run->query = &nothing;
+        run->error = &error;
+        start_run(run, 0);
+        bool good = true;
+        for (uint32_t e = 0; good && e < run->model->events; e++) good = execute(run, e);
+        checker->itself[reading] = good ? YES : NO;
+    }
+    return checker->itself[reading] == YES;
+}
+
+struct hd_checker *hd_checker_new(const struct hd_model *model) {
+    struct hd_checker *checker = calloc(1, sizeof *checker);
+    if (checker == NULL) return NULL;
+    if (make_run(&checker->run, model)) return checker;
+    hd_checker_free(checker);
+    return NULL;
+}
+
+void hd_checker_free(struct hd_checker *checker) {
+    if (checker == NULL) return;
+    free_run(&checker->run);
+    free(checker);
+}
+
+bool hd_checker_check(struct hd_checker *checker, enum hd_reading reading,
+                      const struct hd_query *query, const struct hd_witness *witness,
+                      struct hd_error *error) {
+    uint32_t start = own_beginning(witness);
+    if (start > 0 && (start > checker->run.model->events || !trace_is_correct(checker, reading)))
+        start = 0;
+    /* Orders and the reader are looked at as they are executed: not among those left out. */
+    for (uint32_t i = 0; i < query->orders; i++)
+        if (query->order[i].after < start) start = query->order[i].after;
+    if (query->reader < start) start = query->reader;
+    return check_from(&checker->run, start, reading, query, witness, error);
 }
 
 bool hd_witness_check(const struct hd_model *model, enum hd_reading reading,
                       const struct hd_query *query, const struct hd_witness *witness,
                       struct hd_error *error) {
-    struct run run = {.model = model, .reading = reading, .query = query, .error = error};
-    size_t threads = model->threads + (size_t)1, locations = model->locations + (size_t)1;
-    run.position = calloc(threads, sizeof *run.position);
-    run.beyond = calloc(threads, sizeof *run.beyond);
-    run.last_write = calloc(locations, sizeof *run.last_write);
-    run.expected = calloc(locations, sizeof *run.expected);
-    run.lock = malloc((model->locks + (size_t)1) * sizeof *run.lock);
-    run.next_reader = malloc((model->sections + (size_t)1) * sizeof *run.next_reader);
-    bool good = false;
-    if (run.position == NULL || run.beyond == NULL || run.last_write == NULL ||
-        run.expected == NULL || run.lock == NULL || run.next_reader == NULL)
-        hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    else {
-        memset(run.lock, 0xff, (model->locks + (size_t)1) * sizeof *run.lock);
-        good = run_witness(&run, witness);
-    }
-    free(run.position);
-    free(run.beyond);
-    free(run.last_write);
-    free(run.expected);
-    free(run.lock);
-    free(run.next_reader);
+    struct run run;
+    bool good = make_run(&run, model) ? check_from(&run, 0, reading, query, witness, error)
+                                      : hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    free_run(&run);
     return good;
 }

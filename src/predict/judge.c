@@ -15,8 +15,9 @@ enum known { ONE_INFEASIBLE = 1, ALL_INFEASIBLE, MIXED };
 
 struct hd_judge {
     const struct hd_court *court;
-    struct hd_engine *engine; /* POLY */
-    struct hd_ucg *ucg;       /* UCG */
+    struct hd_engine *engine;   /* POLY */
+    struct hd_ucg *ucg;         /* UCG */
+    struct hd_checker *checker; /* POLY */
     struct hd_witness witness;
     struct hd_map known; /* two stands -> enum known */
     uint64_t checks, dominated, witnesses, witness_events;
@@ -113,7 +114,8 @@ struct hd_judge *hd_judge_new(const struct hd_court *court) {
     bool done = true;
     if (court->method == HD_METHOD_POLY) {
         judge->engine = hd_engine_new(court->ground, court->reading, court->budget);
-        done = judge->engine != NULL;
+        judge->checker = hd_checker_new(court->candidates->model);
+        done = judge->engine != NULL && judge->checker != NULL;
     } else if (court->method == HD_METHOD_UCG) {
         judge->ucg = hd_ucg_new(court->ucg_base);
         done = judge->ucg != NULL;
@@ -126,6 +128,7 @@ struct hd_judge *hd_judge_new(const struct hd_court *court) {
 void hd_judge_free(struct hd_judge *judge) {
     if (judge == NULL) return;
     if (judge->engine != NULL) hd_engine_free(judge->engine);
+    hd_checker_free(judge->checker);
     hd_ucg_free(judge->ucg);
     hd_witness_free(&judge->witness);
     hd_map_free(&judge->known);
@@ -164,7 +167,7 @@ static bool ask(struct hd_judge *judge, uint32_t a, uint32_t b, enum hd_verdict 
     judge->witnesses++;
     judge->witness_events += judge->witness.count;
     struct hd_error wrong;
-    if (hd_witness_check(court->candidates->model, court->reading, &query, &judge->witness, &wrong))
+    if (hd_checker_check(judge->checker, court->reading, &query, &judge->witness, &wrong))
         return true;
     return hd_fail(error, HD_ERR_UNSUPPORTED,
                    "internal error: the witness for events %u and %u is wrong (%s); please report "
