@@ -58,6 +58,33 @@ RT_EXPORT void __tsan_mutex_post_unlock(void *address, unsigned flags) {
     (void)flags;
 }
 
+/* Only so that programs with these calls link: parts that a detector is to ignore are recorded all
+ * the same, and signals through a lock, fibers and labels of memory are nothing that a trace knows.
+ */
+#define NOTHING(type, name, parameters, result) \
+    RT_EXPORT type name parameters;             \
+    RT_EXPORT type name parameters { result; }
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+NOTHING(void, __tsan_ignore_thread_begin, (void), )
+NOTHING(void, __tsan_ignore_thread_end, (void), )
+NOTHING(void, __tsan_flush_memory, (void), )
+NOTHING(void, __tsan_mutex_pre_signal, (void *lock, unsigned flags), )
+NOTHING(void, __tsan_mutex_post_signal, (void *lock, unsigned flags), )
+NOTHING(void, __tsan_mutex_pre_divert, (void *lock, unsigned flags), )
+NOTHING(void, __tsan_mutex_post_divert, (void *lock, unsigned flags), )
+NOTHING(void *, __tsan_get_current_fiber, (void), return NULL)
+NOTHING(void *, __tsan_create_fiber, (unsigned flags), return NULL)
+NOTHING(void, __tsan_destroy_fiber, (void *fiber), )
+NOTHING(void, __tsan_switch_to_fiber, (void *fiber, unsigned flags), )
+NOTHING(void, __tsan_set_fiber_name, (void *fiber, const char *name), )
+NOTHING(void *, __tsan_external_register_tag, (const char *type), return NULL)
+NOTHING(void, __tsan_external_register_header, (void *tag, const char *header), )
+NOTHING(void, __tsan_external_assign_tag, (void *address, void *tag), )
+NOTHING(void, __tsan_external_read, (void *address, void *caller, void *tag), )
+NOTHING(void, __tsan_external_write, (void *address, void *caller, void *tag), )
+#pragma GCC diagnostic pop
+
 RT_EXPORT void AnnotateHappensBefore(const char *file, int line, const volatile void *address);
 RT_EXPORT void AnnotateHappensBefore(const char *file, int line, const volatile void *address) {
     (void)file;
