@@ -93,6 +93,30 @@ static void check_trace(uint64_t seed) {
     hd_model_free(&m);
 }
 
+/* A lock that was taken for writing too, and is still held for reading where the witness leaves the
+ * trace's own beginning. */
+static void still_reading(void **state) {
+    (void)state;
+    static const char *const line[] = {"T1|racq(l)", "T1|acq(l)", "T1|rel(l)", "T1|w(x)",
+                                       "T1|rrel(l)", "T2|acq(l)", "T2|w(x)"};
+    struct text_trace text = {.lines = 0};
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++)
+        snprintf(text.line[text.lines++], TEXT_WIDTH, "%s", line[i]);
+    struct hd_model m;
+    struct hd_error error = {0};
+    assert_true(model_of_text(&text, &m, &error));
+    struct hd_stop stop[] = {{4, false}, {6, false}};
+    struct hd_query query = {.stop = stop, .stops = 2, .reader = HD_NONE, .writer = HD_NONE};
+    uint32_t event[] = {0, 1, 2, 3, 5, 4, 6};
+    struct hd_witness witness = {.event = event, .count = 7, .next = 2};
+    struct hd_checker *checker = hd_checker_new(&m);
+    assert_false(hd_checker_check(checker, HD_CDSR, &query, &witness, &error));
+    assert_non_null(strstr(error.message, "rule lock"));
+    compare(checker, &m, HD_CDSR, &query, &witness);
+    hd_checker_free(checker);
+    hd_model_free(&m);
+}
+
 static void random_witnesses(void **state) {
     (void)state;
     const char *full = getenv("HEDDLE_TEST_FULL");
@@ -102,6 +126,7 @@ static void random_witnesses(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_witnesses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(still_reading),
+                                       cmocka_unit_test(random_witnesses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,6 +173,26 @@ static void stored_traces(void **state) {
     assert_true(checked >= 25);
 }
 
+/* Rule (b) of CP: the sections of m have no conflict, but events that are CP-ordered through T2.
+ * Once with T1's write after what orders them, once more through a second such pair. */
+static void ordered_sections(void **state) {
+    (void)state;
+    static const char *const line[] = {
+        "T1|acq(m)", "T1|acq(l)", "T1|w(y)",   "T1|rel(l)", "T1|w(x)",   "T1|acq(k)",
+        "T1|rel(k)", "T1|w(v)",   "T1|rel(m)", "T2|acq(l)", "T2|r(y)",   "T2|rel(l)",
+        "T2|acq(n)", "T2|w(z)",   "T2|rel(n)", "T3|acq(m)", "T3|acq(n)", "T3|r(z)",
+        "T3|rel(n)", "T3|rel(m)", "T3|w(x)",   "T3|acq(k)", "T3|rel(k)", "T3|w(v)"};
+    struct text_trace text = {.lines = 0};
+    for (size_t i = 0; i < sizeof line / sizeof *line; i++)
+        snprintf(text.line[text.lines++], TEXT_WIDTH, "%s", line[i]);
+    struct hd_model m;
+    struct hd_error error;
+    assert_true(model_of_text(&text, &m, &error));
+    assert_false(cp_says(&m, 4, 20));
+    check_model(&m, "ordered sections");
+    hd_model_free(&m);
+}
+
 /* Sites are drawn from few, so that groups have many instances; some lines have none. */
 static void give_sites(struct text_trace *text, uint64_t seed) {
     struct dice dice = {seed};
@@ -208,6 +228,7 @@ static void random_traces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stored_traces),
+                                       cmocka_unit_test(ordered_sections),
                                        cmocka_unit_test(random_traces)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
