@@ -131,6 +131,8 @@ static void start(int forked_from) {
     t->busy--;
 }
 
+static void after_fork(void);
+
 static void at_exit(int status, void *unused) {
     (void)unused;
     rt_process_ends(status);
@@ -150,7 +152,9 @@ __attribute__((constructor(101))) static void initialise(void) {
     if (done) return;
     done = true;
     start(0);
-    if (rt.session != NULL) on_exit(at_exit, NULL);
+    if (rt.session == NULL) return;
+    on_exit(at_exit, NULL);
+    pthread_atfork(NULL, NULL, after_fork);
 }
 
 RT_EXPORT void __tsan_init(void);
@@ -191,14 +195,27 @@ static void in_child(struct rt_thread *t, int parent) {
     start(parent);
 }
 
+/* Also in children of calls that fork inside the C library, like daemon(). */
+static void after_fork(void) {
+    struct hd_wire_session *session = rt.session;
+    if (session != NULL && session->pid != getpid()) in_child(&rt_self, session->pid);
+}
+
 RT_EXPORT pid_t fork(void) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return REAL(fork)();
-    int parent = getpid();
     pid_t pid = REAL(fork)();
     int saved = errno;
-    if (pid == 0) in_child(t, parent);
     rt_leave(t);
+    errno = saved;
+    return pid;
+}
+
+pid_t _Fork(void); /* the C library's fork without handlers */
+RT_EXPORT pid_t _Fork(void) {
+    pid_t pid = REAL(_Fork)();
+    int saved = errno;
+    if (pid == 0) after_fork();
     errno = saved;
     return pid;
 }

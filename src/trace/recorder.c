@@ -44,11 +44,19 @@ struct recorder {
     int channel_fd;
     pid_t child;
     bool child_done;
-    bool forwarded; /* a signal that asks the program to end */
+    int64_t child_done_at; /* milliseconds */
+    bool orphans;          /* processes that the child left behind, ours to wait for now */
+    bool forwarded;        /* a signal that asks the program to end */
     struct session session[HD_RECORD_MAX];
     struct hd_error *error;
     bool failed; /* *error is filled in: the trace is lost, the program may go on */
 };
+
+static int64_t milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 
 /* ---- signals: the parent outlives its child ------------------------------------------------ */
 
@@ -456,10 +464,20 @@ static void flush_sessions(struct recorder *r) {
     }
 }
 
-static int64_t milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+/* A program that puts itself into the background ends before its child has asked to be recorded:
+ * that one is waited for so long. */
+enum { ORPHAN_MOST = 500 }; /* milliseconds */
+
+static void reap_orphans(struct recorder *r) {
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        for (unsigned i = 0; i < r->result->count; i++) {
+            struct session *s = &r->session[i];
+            if (!s->done && s->pid == pid) finish_session(r, s, &status);
+        }
+    }
+    r->orphans = pid == 0;
 }
 
 static void serve(struct recorder *r) {
@@ -476,10 +494,13 @@ static void serve(struct recorder *r) {
             pid_t pid = waitpid(r->child, &status, WNOHANG);
             if (pid == r->child) {
                 r->child_done = true;
+                r->child_done_at = milliseconds();
                 r->result->wait_status = status;
             }
         }
-        bool alive = !r->child_done;
+        if (r->child_done && r->options->wire.children) reap_orphans(r);
+        bool alive =
+            !r->child_done || (r->orphans && milliseconds() - r->child_done_at < ORPHAN_MOST);
         for (unsigned i = 0; i < r->result->count; i++) {
             struct session *s = &r->session[i];
             if (s->done) continue;
@@ -512,8 +533,10 @@ bool hd_record(const struct hd_record_options *options, struct hd_record_result 
     r->channel_fd = -1;
     struct sigaction old[CAUGHT];
     catch_signals(old);
+    if (options->wire.children) prctl(PR_SET_CHILD_SUBREAPER, 1);
     bool ok = open_channel(r) && start_child(r, old);
     if (ok) serve(r);
+    if (options->wire.children) prctl(PR_SET_CHILD_SUBREAPER, 0);
     restore_signals(old);
     if (r->channel != NULL) munmap(r->channel, sizeof *r->channel);
     if (r->channel_fd >= 0) close(r->channel_fd);
