@@ -1,6 +1,8 @@
 /* Data races: two accesses that can be next at the same time (DESIGN section 5). */
 #include "predict/race.h"
 
+#include "predict/hb.h"
+
 #include <stdio.h>
 
 bool hd_race_is_shown(enum hd_method method, enum hd_verdict verdict) {
@@ -55,8 +57,8 @@ static const char *conclusion(struct hd_findings *findings, const struct hd_find
     }
 }
 
-static bool add_finding(struct hd_predict *predict, const struct hd_candidates *candidates,
-                        const struct hd_decision *decision, struct hd_findings *findings) {
+static bool add_finding(struct hd_predict *predict, const struct hd_decision *decision,
+                        uint64_t instances, struct hd_findings *findings) {
     struct hd_finding *finding = hd_finding_add(findings);
     if (finding == NULL) return false;
     const struct hd_predict_options *options = &predict->options;
@@ -65,8 +67,7 @@ static bool add_finding(struct hd_predict *predict, const struct hd_candidates *
     finding->kind = HD_FINDING_RACE;
     finding->verdict = (enum hd_finding_verdict)decision->verdict;
     finding->engine = hd_engine_name(options->method, options->reading);
-    finding->instances =
-        options->instances ? 1 : hd_candidates_instances(candidates, decision->group);
+    finding->instances = instances;
     finding->threads_involved = finding->accesses_involved = 2;
     finding->variables_involved = 1;
     hd_finding_set_events(findings, finding, predict->describe, predict->model, event, 2);
@@ -87,9 +88,37 @@ static bool report(struct hd_predict *predict, const struct hd_candidates *candi
         findings->summary.verdict[decision->verdict]++;
         if (!predict->options.all && !hd_race_is_shown(predict->options.method, decision->verdict))
             continue;
-        if (!add_finding(predict, candidates, decision, findings)) return false;
+        uint64_t instances =
+            predict->options.instances ? 1 : hd_candidates_instances(candidates, decision->group);
+        if (!add_finding(predict, decision, instances, findings)) return false;
     }
     return true;
+}
+
+/* Happens-before needs no candidates: one pass finds what it reports, and nothing else is said. */
+static bool stream(struct hd_predict *predict, struct hd_findings *findings,
+                   struct hd_error *error) {
+    struct hd_predict_stats *stats = &predict->stats;
+    struct hd_hb_races races;
+    double start = hd_seconds_now();
+    if (!hd_hb_stream(predict->model, predict->options.progress, &races, error)) return false;
+    double found = hd_seconds_now();
+    bool done = true;
+    for (size_t i = 0; done && i < races.list.size; i++) {
+        const struct hd_hb_race *race = &races.list.data[i];
+        struct hd_decision decision = {.pair = {{race->event[0], race->event[1]}, race->location},
+                                       .verdict = HD_POSSIBLE};
+        findings->summary.candidates++;
+        findings->summary.verdict[HD_VERDICT_POSSIBLE]++;
+        done = add_finding(predict, &decision, race->instances, findings);
+    }
+    stats->groups += races.list.size;
+    stats->checks += predict->model->events;
+    stats->jobs = 1;
+    stats->decide_seconds += found - start;
+    stats->report_seconds += hd_seconds_now() - found;
+    hd_hb_races_free(&races);
+    return done || hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }
 
 bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
@@ -99,6 +128,8 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
     struct hd_candidates candidates;
     struct hd_court court = {0};
     struct hd_decisions decisions = {0};
+    if (options->method == HD_METHOD_HB && !options->instances && !options->all)
+        return stream(predict, findings, error);
     double start = hd_seconds_now();
     if (!hd_candidates_build(predict->model, options->reading, options->progress, &candidates,
                              error))
