@@ -27,6 +27,7 @@ enum { TRACES = 8000, TINY_TRACES = 1500, QUESTIONS = 200, ROOM = 2 * SMALL_EVEN
 
 static struct text_trace text;
 static uint64_t seed;
+static struct hd_checker *many; /* the checker for many witnesses must say the same */
 
 static void print_case(const struct question *q, enum hd_reading reading, const uint32_t *event,
                        uint32_t length) {
@@ -66,6 +67,13 @@ static bool judge(const struct hd_model *m, enum hd_reading reading, const struc
     struct hd_witness witness = {.event = event, .count = executed + next, .next = next};
     struct hd_error error = {0};
     bool accepted = hd_witness_check(m, reading, &query, &witness, &error);
+    struct hd_error other = {0};
+    if (hd_checker_check(many, reading, &query, &witness, &other) != accepted ||
+        strcmp(error.message, other.message) != 0) {
+        fprintf(stderr, "# one witness: %s\n# many: %s\n", error.message, other.message);
+        print_case(q, reading, event, executed + next);
+        fail();
+    }
     uint32_t at = executed;
     bool form = true;
     for (uint32_t i = 0; i < q->stops; i++)
@@ -169,6 +177,8 @@ static void check_random(void) {
     }
     struct small small;
     small_build(&small, &m);
+    many = hd_checker_new(&m);
+    assert_non_null(many);
     uint32_t count = make_questions(&m, seed, 30, list, QUESTIONS);
     for (uint32_t i = 0; i < count; i++)
         for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
@@ -187,6 +197,7 @@ static void check_random(void) {
             }
             if (i % 4 == 0) mutate(&m, reading, &list[i], event, executed);
         }
+    hd_checker_free(many);
     hd_model_free(&m);
 }
 
@@ -242,6 +253,8 @@ static void all_sequences(void **state) {
         assert_true(model_of_text(&text, &m, &error));
         struct small small;
         small_build(&small, &m);
+        many = hd_checker_new(&m);
+        assert_non_null(many);
         uint32_t count = make_questions(&m, seed, 8, list, QUESTIONS);
         for (uint32_t i = 0; i < count; i++)
             for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
@@ -254,6 +267,7 @@ static void all_sequences(void **state) {
                 print_case(&list[i], reading, NULL, 0);
                 fail();
             }
+        hd_checker_free(many);
         hd_model_free(&m);
         traces++;
     }
