@@ -180,6 +180,7 @@ static void in_child(struct rt_thread *t, int parent) {
     rt.session = NULL;
     rt_locks_reset();
     rt_sched_forked();
+    rt_signals_forked(t);
     uint32_t busy = t->busy, inside = t->inside;
     struct rt_pending *pending = t->pending;
     memset(t, 0, sizeof *t);

@@ -121,7 +121,8 @@ struct rt_slot {
     pthread_t handle;
     void *(*function)(void *);
     void *argument;
-    uint32_t started, permit; /* futexes: the child has its record; the child may go on */
+    struct rt_thread *creator; /* until it has started */
+    uint32_t started, permit;  /* futexes: the child has its record; the child may go on */
     bool ended, detached, c11;
     /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
      * last stamp. Here, not in the thread's own storage, because others look when that may be gone.
@@ -406,6 +407,9 @@ bool rt_cancel_pending(const struct rt_thread *t); /* the next such point ends t
 bool rt_parent_alive(void);
 void rt_process_ends(int status);
 void rt_signals_start(void);
+void rt_signals_end(struct rt_thread *t);
+void rt_signals_inherited(const struct rt_thread *from); /* by a new thread, from its creator */
+void rt_signals_forked(struct rt_thread *t);
 void rt_locks_reset(void);                 /* in a forked child: nobody holds the runtime's locks */
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
 /* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */

@@ -9,8 +9,11 @@
 #include <string.h>
 #include <ucontext.h>
 
+/* A signal that is kept is blocked in its thread until its handler has run, so that the kernel
+ * queues what comes meanwhile, as it would during the handler itself. */
 struct rt_pending {
-    uint64_t mask;
+    uint64_t mask; /* kept signals */
+    uint64_t held; /* blocked by us, not by the program */
     siginfo_t info[65];
 };
 
@@ -92,6 +95,8 @@ static void wrapper(int number, siginfo_t *info, void *context) {
     }
     if (t->pending == NULL) t->pending = rt_map(sizeof *t->pending);
     t->pending->info[number] = *info;
+    sigaddset(&((ucontext_t *)context)->uc_sigmask, number);
+    __atomic_fetch_or(&t->pending->held, 1ull << (number - 1), __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&t->pending->mask, 1ull << (number - 1), __ATOMIC_SEQ_CST);
     t->signals_pending = 1;
     /* A thread that waits in the scheduler must see it, though the kernel restarts its wait. */
@@ -103,18 +108,73 @@ static void wrapper(int number, siginfo_t *info, void *context) {
     if (!t->busy) rt_set_left(t, -1);
 }
 
+/* Lets a kept signal come again, with the thread's signals blocked as before. */
+static void let_go(struct rt_pending *pending, int number, sigset_t *mask) {
+    sigdelset(mask, number);
+    __atomic_fetch_and(&pending->held, ~(1ull << (number - 1)), __ATOMIC_SEQ_CST);
+    REAL(pthread_sigmask)(SIG_SETMASK, mask, NULL);
+}
+
+/* Takes the next kept signal, and blocks what its handler is not to be interrupted by. */
+static int take_kept(struct rt_pending *pending, siginfo_t *info, sigset_t *mask) {
+    if (pending == NULL || pending->mask == 0) return 0;
+    int number = __builtin_ctzll(pending->mask) + 1;
+    *info = pending->info[number];
+    __atomic_fetch_and(&pending->mask, ~(1ull << (number - 1)), __ATOMIC_SEQ_CST);
+    sigset_t during = user[number].sa_mask;
+    sigdelset(&during, RT_SIGNAL);
+    REAL(pthread_sigmask)(SIG_BLOCK, &during, mask);
+    if (user[number].sa_flags & SA_NODEFER) let_go(pending, number, mask);
+    return number;
+}
+
 /* Handlers whose signals came at a bad moment. */
 void rt_leave_signals(struct rt_thread *t) {
+    int saved = errno, number;
+    siginfo_t info;
+    sigset_t mask;
     t->signals_pending = 0;
-    struct rt_pending *pending = t->pending;
-    while (pending != NULL && pending->mask != 0) {
-        int number = __builtin_ctzll(pending->mask) + 1;
-        siginfo_t info = pending->info[number];
-        __atomic_fetch_and(&pending->mask, ~(1ull << (number - 1)), __ATOMIC_SEQ_CST);
+    while ((number = take_kept(t->pending, &info, &mask)) != 0) {
         ucontext_t context;
         memset(&context, 0, sizeof context);
+        errno = saved;
         run(t, number, &info, &context);
+        saved = errno;
+        let_go(t->pending, number, &mask);
     }
+    errno = saved;
+}
+
+/* The thread has ended as far as the trace goes. */
+void rt_signals_end(struct rt_thread *t) {
+    int number;
+    siginfo_t info;
+    sigset_t mask;
+    while ((number = take_kept(t->pending, &info, &mask)) != 0) {
+        ucontext_t context;
+        memset(&context, 0, sizeof context);
+        call(number, &info, &context);
+        let_go(t->pending, number, &mask);
+    }
+    if (t->pending != NULL) rt_unmap(t->pending, sizeof *t->pending);
+    t->pending = NULL;
+}
+
+/* What the creator's thread, or the parent process, keeps is not kept here: neither is it blocked.
+ */
+void rt_signals_inherited(const struct rt_thread *from) {
+    if (from->pending == NULL || from->pending->held == 0) return;
+    sigset_t held;
+    sigemptyset(&held);
+    for (int number = 1; number <= 64; number++)
+        if (from->pending->held >> (number - 1) & 1) sigaddset(&held, number);
+    REAL(pthread_sigmask)(SIG_UNBLOCK, &held, NULL);
+}
+void rt_signals_forked(struct rt_thread *t) {
+    if (t->pending == NULL) return;
+    rt_signals_inherited(t);
+    t->pending->mask = t->pending->held = 0;
+    t->signals_pending = 0;
 }
 
 /* The watchdog's request to a thread that computes in code without hooks. */
@@ -200,6 +260,12 @@ RT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) {
     return set_handler(number, handler, SA_RESETHAND | SA_NODEFER);
 }
 
+/* The program sees and changes its own mask, without what is blocked by us. */
+static void settle_kept(void) {
+    struct rt_thread *t = &rt_self;
+    if (rt.mode != HD_SCHED_OFF && t->signals_pending && t->busy == 0) rt_leave_signals(t);
+}
+
 /* The watchdog's signal stays deliverable. */
 static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy) {
     if (set == NULL || how == SIG_UNBLOCK || rt.mode != HD_SCHED_SERIAL) return set;
@@ -209,9 +275,11 @@ static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy
 }
 RT_EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
     sigset_t copy;
+    settle_kept();
     return REAL(pthread_sigmask)(how, without_ours(how, set, &copy), old);
 }
 RT_EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
     sigset_t copy;
+    settle_kept();
     return REAL(sigprocmask)(how, without_ours(how, set, &copy), old);
 }

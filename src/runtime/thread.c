@@ -69,6 +69,7 @@ static uint32_t number_of(pthread_t handle) {
 
 static void thread_end(struct rt_thread *t) {
     if (t->state == RT_DEAD || rt.mode == HD_SCHED_OFF) return;
+    if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
     t->busy++;
     t->inside++; /* and so it stays: what runs after this is not recorded */
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
@@ -90,6 +91,7 @@ static void thread_end(struct rt_thread *t) {
     rt_unmap(t->frame_base, FRAMES * sizeof *t->frame_base);
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
     rt_owed_forget(t);
+    rt_signals_end(t);
 }
 
 /* Destructors of other keys may run instrumented code: end in the last round of them. */
@@ -163,6 +165,7 @@ static void *trampoline(void *argument) {
     struct rt_slot *slot = &rt.slot[number];
     struct rt_thread *t = &rt_self;
     t->busy = t->inside = 1;
+    rt_signals_inherited(slot->creator);
     attach(t, number);
     pthread_setspecific(end_key, (void *)1);
     void *(*function)(void *) = slot->function;
@@ -197,6 +200,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
     struct rt_slot *slot = &rt.slot[number];
     slot->function = function;
     slot->argument = argument;
+    slot->creator = t;
     slot->c11 = c11;
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes != NULL) pthread_attr_getdetachstate(attributes, &detached);

@@ -373,8 +373,9 @@ static void c11(void) {
     SAY(mtx_lock(&mutex));
     SAY(mtx_trylock(&mutex));
     SAY(mtx_unlock(&mutex));
-    SAY(thrd_create(&thread, c11_thread, &mutex));
+    int created = thrd_create(&thread, c11_thread, &mutex); /* which says things of its own */
     SAY(thrd_join(thread, &result));
+    SAY(created);
     printf("result %d, destroyed %d\n", result, destroyed);
     SAY(cnd_timedwait(&condition, &mutex, &soon));
     SAY(cnd_signal(&condition));
