@@ -142,6 +142,12 @@ static void at_exit(int status, void *unused) {
 void rt_process_ends(int status) {
     struct hd_wire_session *session = rt.session;
     if (session == NULL || session->pid != getpid()) return;
+    struct rt_thread *t = &rt_self;
+    if (t->state == RT_RUNNING && !t->busy && !t->inside) {
+        t->busy++;
+        rt_settle(t); /* accesses that were left out since the last event */
+        t->busy--;
+    }
     session->exit_status = status & 0xff;
     session->has_branches |= rt_self.branches != 0;
     __atomic_store_n(&session->ended, 1, __ATOMIC_RELEASE);

@@ -1,0 +1,98 @@
+/* Threads take turns in a section that is guarded in one of many ways; in the section each writes
+ * the next element of `turn`. The order of these writes in a trace is then the order in which they
+ * happened. With "counter" they draw numbers from an atomic counter instead, and say which they
+ * got. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 3, TURNS = 200 };
+
+int turn[THREADS * TURNS + 1];
+int next;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_barrier_t barrier;
+static sem_t semaphore, baton[THREADS];
+static atomic_int flag, counter;
+static int whose;
+static const char *how;
+static int got[THREADS][TURNS];
+
+static void section(long me) {
+    int v = next;
+    turn[v] = (int)me;
+    next = v + 1;
+}
+
+static void *work(void *argument) {
+    long me = (long)argument;
+    for (int i = 0; i < TURNS; i++) {
+        if (strcmp(how, "mutex") == 0) {
+            pthread_mutex_lock(&mutex);
+            section(me);
+            pthread_mutex_unlock(&mutex);
+        } else if (strcmp(how, "rwlock") == 0) {
+            pthread_rwlock_rdlock(&rwlock);
+            volatile int seen = next;
+            (void)seen;
+            pthread_rwlock_unlock(&rwlock);
+            pthread_rwlock_wrlock(&rwlock);
+            section(me);
+            pthread_rwlock_unlock(&rwlock);
+        } else if (strcmp(how, "spin") == 0) {
+            pthread_spin_lock(&spin);
+            section(me);
+            pthread_spin_unlock(&spin);
+        } else if (strcmp(how, "sem") == 0) {
+            sem_wait(&semaphore);
+            section(me);
+            sem_post(&semaphore);
+        } else if (strcmp(how, "atomic") == 0) {
+            while (atomic_exchange_explicit(&flag, 1, memory_order_acquire) == 1) {
+            }
+            section(me);
+            atomic_store_explicit(&flag, 0, memory_order_release);
+        } else if (strcmp(how, "cond") == 0) {
+            pthread_mutex_lock(&mutex);
+            while (whose != me) pthread_cond_wait(&changed, &mutex);
+            section(me);
+            whose = (whose + 1) % THREADS;
+            pthread_cond_broadcast(&changed);
+            pthread_mutex_unlock(&mutex);
+        } else if (strcmp(how, "batons") == 0) { /* ordered by nothing but posts and waits */
+            sem_wait(&baton[me]);
+            section(me);
+            sem_post(&baton[(me + 1) % THREADS]);
+        } else if (strcmp(how, "barrier") == 0) {
+            for (int phase = 0; phase < THREADS; phase++) {
+                if (phase == me) section(me);
+                pthread_barrier_wait(&barrier);
+            }
+        } else {
+            got[me][i] = atomic_fetch_add(&counter, 1);
+        }
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    pthread_t thread[THREADS];
+    how = argc > 1 ? argv[1] : "mutex";
+    pthread_spin_init(&spin, 0);
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    sem_init(&semaphore, 0, 1);
+    for (int i = 0; i < THREADS; i++) sem_init(&baton[i], 0, i == 0);
+    for (long i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, work, (void *)i);
+    for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
+    if (strcmp(how, "counter") != 0) return next != THREADS * TURNS;
+    for (int i = 0; i < THREADS; i++)
+        for (int k = 0; k < TURNS; k++) printf("T%d %d\n", i + 1, got[i][k]);
+    return 0;
+}
