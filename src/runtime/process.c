@@ -232,10 +232,29 @@ RT_EXPORT pid_t vfork(void) { return fork(); }
 
 /* ---- unloaded libraries ------------------------------------------------------------------- */
 
+/* What ran or was at these addresses is no longer what will: no thread's accesses from now on are
+ * repetitions of earlier ones. Under free a thread that runs meanwhile can't call into a library
+ * loaded later without some synchronisation, which ends its epoch as well. */
+static void forget_accesses(struct rt_thread *t) {
+    rt_settle(t);
+    for (uint32_t i = 0; rt.mode == HD_SCHED_SERIAL && i < rt.threads; i++) {
+        struct rt_thread *other = rt.slot[i].thread;
+        if (other == NULL || other == t || other->state == RT_NEW) continue;
+        if (other->owed_count != 0) {
+            rt_emit_as(t, other);
+            rt_settle(other);
+            rt_emit_back(t, other);
+        }
+        rt_new_epoch(other);
+    }
+    rt_new_epoch(t);
+}
+
 RT_EXPORT int dlclose(void *handle) {
     int result = REAL(dlclose)(handle);
     struct rt_thread *t = rt_enter();
     if (t == NULL) return result;
+    forget_accesses(t); /* while their sites are known */
     rt_modules_closed();
     rt_leave(t);
     return result;
