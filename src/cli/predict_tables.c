@@ -179,7 +179,8 @@ void hd_print_predict_stats(FILE *out, const struct hd_predict_stats *stats) {
 #undef X
     };
     char text[32];
-    fprintf(out, "\npairs of sites        %llu\n", (unsigned long long)stats->groups);
+    fprintf(out, "\npairs of sites        %llu, %llu of them ordered in every instance\n",
+            (unsigned long long)stats->groups, (unsigned long long)stats->ordered);
     fprintf(out, "pairs of events asked %llu; %llu more settled by another's answer\n",
             (unsigned long long)stats->checks, (unsigned long long)stats->dominated);
     if (stats->engine.queries > 0) {

@@ -24,6 +24,7 @@ struct worker {
     struct work *work;
     struct hd_judge *judge;
     HD_VECTOR(struct hd_decision) list;
+    uint64_t ordered; /* groups without a pair to ask about */
     struct hd_error error;
     bool failed;
     pthread_t thread;
@@ -78,12 +79,15 @@ static bool decide_group(struct worker *worker, uint32_t group) {
         if (hd_pairs_find(candidates, group, hd_court_before, court, &pair)) {
             decision.pair = pair;
             decision.verdict = HD_POSSIBLE;
-        }
+        } else
+            worker->ordered++;
         return add(worker, decision);
     }
     struct hd_pairs pairs;
+    bool any = false;
     hd_pairs_begin(&pairs, candidates, group, hd_court_before, court, false);
     while (hd_pairs_next(&pairs, &pair)) {
+        any = true;
         enum hd_verdict verdict;
         if (!hd_judge_pair(worker->judge, pair.event[0], pair.event[1], &verdict, &worker->error))
             return false;
@@ -92,6 +96,7 @@ static bool decide_group(struct worker *worker, uint32_t group) {
         decision.verdict = verdict;
         if (verdict != HD_UNDECIDED) break;
     }
+    worker->ordered += !any;
     return add(worker, decision);
 }
 
@@ -209,6 +214,7 @@ bool hd_decide(const struct hd_court *court, unsigned jobs, bool instances,
     stats->jobs = done ? started : 0;
     for (unsigned i = 0; i < workers; i++) {
         hd_judge_stats(worker[i].judge, stats);
+        stats->ordered += worker[i].ordered;
         if (!worker[i].failed || !done) continue;
         *error = worker[i].error;
         done = false;

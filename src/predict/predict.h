@@ -37,9 +37,11 @@ struct hd_predict_options {
 /* Where the work went. */
 struct hd_predict_stats {
     struct hd_engine_stats engine;
-    uint64_t groups, instances; /* site pairs, and the event pairs in them if they were counted */
-    uint64_t checks;            /* questions to the method */
-    uint64_t dominated;         /* event pairs that another's answer settled */
+    uint64_t groups; /* site pairs */
+    uint64_t
+        ordered; /* those with no event pair that must-order, or the method's order, leaves open */
+    uint64_t checks;                    /* questions to the method */
+    uint64_t dominated;                 /* event pairs that another's answer settled */
     uint64_t witnesses, witness_events; /* checked */
     unsigned jobs;
     double candidate_seconds, prepare_seconds, decide_seconds, report_seconds;
