@@ -33,6 +33,7 @@ test-full:
 bench: all
 	@scripts/deps bench
 	@scripts/bench record $(ARGS)
+	@scripts/bench predict $(ARGS)
 
 bench-real: all
 	@scripts/deps bench
@@ -79,7 +80,7 @@ help:
 #: make test        install what is missing, run all tests in release and under ASan+UBSan
 #:                  (PATTERN=cli/cc runs those whose name contains it)
 #: make test-full   the same with the slow exhaustive runs
-#: make bench       recording set beside ThreadSanitizer, Helgrind and DRD
+#: make bench       recording set beside ThreadSanitizer, Helgrind and DRD; prediction
 #:                  (ARGS=--quick takes two minutes)
 #: make bench-real  build and record real programs
 #: make install     into PREFIX (default /usr/local), under DESTDIR if set; make uninstall
