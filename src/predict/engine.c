@@ -30,11 +30,11 @@ struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading 
     engine->reading = reading;
     engine->budget = budget;
     engine->threads = (uint32_t)threads;
-    uint32_t **arrays[] = {&engine->bound,         &engine->exempt, &engine->cut,
-                           &engine->past,          &engine->spread, &engine->at,
-                           &engine->newest_growth, &engine->cursor, &engine->gate_at,
-                           &engine->heap,          &engine->key,    &engine->waiters,
-                           &engine->next_wait,     &engine->soonest};
+    uint32_t **arrays[] = {
+        &engine->bound,     &engine->exempt,  &engine->cut,           &engine->past,
+        &engine->spread,    &engine->at,      &engine->newest_growth, &engine->cursor,
+        &engine->gate_at,   &engine->heap,    &engine->key,           &engine->waiters,
+        &engine->next_wait, &engine->soonest, &engine->limit,         &engine->limiter};
     bool done = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         done = (*arrays[i] = numbers(threads)) != NULL && done;
@@ -56,11 +56,11 @@ struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading 
 
 void hd_engine_free(struct hd_engine *engine) {
     if (engine == NULL) return;
-    uint32_t *arrays[] = {
-        engine->bound,   engine->exempt,  engine->cut,      engine->past,
-        engine->spread,  engine->at,      engine->cursor,   engine->gate_at,
-        engine->heap,    engine->key,     engine->waiters,  engine->next_wait,
-        engine->soonest, engine->of_pair, engine->of_start, engine->newest_growth};
+    uint32_t *arrays[] = {engine->bound,   engine->exempt,  engine->cut,      engine->past,
+                          engine->spread,  engine->at,      engine->cursor,   engine->gate_at,
+                          engine->heap,    engine->key,     engine->waiters,  engine->next_wait,
+                          engine->soonest, engine->of_pair, engine->of_start, engine->newest_growth,
+                          engine->limit,   engine->limiter};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
     free(engine->wait);
     free(engine->blocked);
@@ -74,8 +74,14 @@ void hd_engine_free(struct hd_engine *engine) {
     hd_vector_free(&engine->triggers);
     hd_vector_free(&engine->left_open);
     hd_vector_free(&engine->growths);
-    hd_vector_free(&engine->orders);
-    hd_vector_free(&engine->levels);
+    hd_vector_free(&engine->choices);
+    hd_vector_free(&engine->reasons);
+    hd_vector_free(&engine->marks);
+    hd_vector_free(&engine->because);
+    hd_vector_free(&engine->clauses);
+    hd_vector_free(&engine->literals);
+    hd_vector_free(&engine->passed);
+    hd_vector_free(&engine->knot_reasons);
     hd_vector_free(&engine->open);
     hd_vector_free(&engine->runs);
     hd_vector_free(&engine->undecided);
@@ -133,21 +139,21 @@ static void set_stops(struct hd_engine *engine) {
 }
 
 static bool pull_event(struct hd_engine *engine, uint32_t event) {
-    return hd_cut_pull(engine, engine->model->thread[event], position_of(engine, event), 0);
+    return hd_cut_pull(engine, engine->model->thread[event], position_of(engine, event), HD_NONE);
 }
 
 static bool pull_stop(struct hd_engine *engine, const struct hd_stop *stop) {
     const struct hd_model *model = engine->model;
     uint32_t thread = model->thread[stop->event], position = position_of(engine, stop->event);
-    if (position > 0 && !hd_cut_pull(engine, thread, position - 1, 0)) return false;
+    if (position > 0 && !hd_cut_pull(engine, thread, position - 1, HD_NONE)) return false;
     if (stop->executed && engine->exempt[thread] != position)
-        return hd_cut_pull(engine, thread, position, 0);
+        return hd_cut_pull(engine, thread, position, HD_NONE);
     /* Next, or a read that may read anything: it needs what must-order wants, and no write. */
     const uint32_t *edges;
     uint32_t count = hd_model_edges_into(model, stop->event, &edges);
     for (uint32_t i = 0; i < count; i++)
         if (!pull_event(engine, model->edge[edges[i]].from)) return false;
-    return !stop->executed || hd_cut_raise(engine, thread, position + 1, 0);
+    return !stop->executed || hd_cut_raise(engine, thread, position + 1, HD_NONE);
 }
 
 static bool close_cut(struct hd_engine *engine, const struct hd_reach *reach) {

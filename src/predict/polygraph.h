@@ -7,41 +7,50 @@
  * the polyedge of the paper. Nothing is enumerated: a polyedge comes into being when a schedule in
  * trace order gets stuck on it, or when it is forced.
  *
- * Every order and every growth of the cut knows the decisions it rests on, as a set of levels of
- * the search (bit 63 stands for level 64 and all above it). */
+ * Every choice and every growth of the cut knows the choices it follows from; what follows from the
+ * query alone (level 0) follows from none. */
 #ifndef HEDDLE_PREDICT_POLYGRAPH_H
 #define HEDDLE_PREDICT_POLYGRAPH_H
 
 #include "base/vector.h"
 #include "predict/ground.h"
 
-typedef uint64_t hd_levels;
-
-/* A decided order: block `first` is over before block `second` begins. Sections are numbered as in
- * the model; a write is `sections` plus its entry among the accesses. */
-struct hd_choice {
+/* A choice is one of three things. An order: block `first` is over before block `second` begins;
+ * both are in the cut. Or a section that is in the cut is closed in it (second HD_CLOSED), or left
+ * open (HD_LEFT_OPEN). Blocks are numbered: sections as in the model, then writes by their entry
+ * among the accesses. */
+#define HD_CLOSED (HD_NONE - 1)
+#define HD_LEFT_OPEN HD_NONE
+struct hd_literal {
     uint32_t first, second;
-    hd_levels why;
+};
+struct hd_choice {
+    struct hd_literal literal;
+    uint32_t level;
+    uint32_t reason, reasons;             /* of `reasons`: choices it follows from */
     uint32_t next_of_pair, next_of_start; /* chains of the two tables below */
-    uint32_t seen;                        /* stamp of the last past it was used in */
+    uint32_t old_limit, old_limiter;      /* LEFT_OPEN: of its thread */
+    uint32_t marked;                      /* stamp of the last set it was put in */
+    uint32_t passed;                      /* stamp of the last past it was used in */
 };
 
 struct hd_growth {
     uint32_t thread, before; /* the cut it had */
     uint32_t previous;       /* growth of the same thread, HD_NONE */
-    hd_levels why;
+    uint32_t cause;          /* choice, HD_NONE */
 };
 
 /* What a thread waits for. */
 enum hd_wait_cause {
     HD_WAIT_HARD,     /* must-order, its write, an order of the query: no way round */
+    HD_WAIT_IF_IN,    /* the same, but only because both events are in the cut */
     HD_WAIT_DECIDED,  /* a decided order */
     HD_WAIT_UNDECIDED /* the schedule let `first` begin before `second` */
 };
 struct hd_wait {
     uint32_t thread, position; /* the event that has to be executed */
     enum hd_wait_cause cause;
-    uint32_t order;         /* DECIDED */
+    uint32_t choice;        /* DECIDED */
     uint32_t first, second; /* UNDECIDED: blocks */
 };
 
@@ -64,17 +73,18 @@ struct hd_run {
 
 /* A circle of waits, or a wait for the end of a block beyond the cut. */
 struct hd_knot {
-    hd_levels why;         /* what its decided part rests on */
-    uint32_t first, pairs; /* of `undecided`: the orders in it that are not decided */
+    uint32_t reason, reasons; /* of `knot_reasons`: choices in it */
+    uint32_t first, pairs;    /* of `undecided`: the orders in it that are not decided */
     bool circle;
 };
 
 struct hd_mark {
-    size_t orders, growths;
+    size_t choices, growths;
 };
-struct hd_level {
-    struct hd_mark mark;
-    uint32_t first, second;
+
+/* Choices that cannot all be made: `count` literals from `first` on. */
+struct hd_clause {
+    uint32_t first, count;
 };
 
 /* A read that is told its write. */
@@ -102,17 +112,28 @@ struct hd_engine {
     uint32_t reader; /* step of the read that is told its write, HD_NONE */
     HD_VECTOR(struct hd_demand) demands;
     HD_VECTOR(uint64_t) gates; /* events of the query's orders: thread << 32 | position, sorted */
-    HD_VECTOR(uint32_t) held;  /* sections that the stops leave open */
+    HD_VECTOR(uint32_t) held;  /* sections that stay open: the stops' first, then by choice */
     HD_VECTOR(uint32_t) stack; /* sections open at a point, scratch */
 
-    /* cut and orders, with their trail */
+    /* cut and choices, with their trail */
     uint32_t *cut;
+    uint32_t *limit;         /* per thread: its bound, or less where a section is left open */
+    uint32_t *limiter;       /* per thread: the choice that set it, HD_NONE */
     uint32_t *newest_growth; /* per thread, HD_NONE */
     HD_VECTOR(struct hd_growth) growths;
-    HD_VECTOR(struct hd_choice) orders;
-    uint32_t *of_pair, *of_start; /* hash tables of chains, HD_CHOICE_SLOTS each */
-    HD_VECTOR(struct hd_level) levels;
-    hd_levels conflict;       /* after a failed assertion: what it rests on */
+    HD_VECTOR(struct hd_choice) choices;
+    HD_VECTOR(uint32_t) reasons;
+    uint32_t *of_pair, *of_start;    /* hash tables of chains, HD_CHOICE_SLOTS each */
+    HD_VECTOR(struct hd_mark) marks; /* where each level begins */
+    HD_VECTOR(uint32_t)
+    because; /* a set of choices: reasons of what is asserted next; after a
+                failed assertion those that cannot be together */
+    uint32_t because_stamp;
+    HD_VECTOR(struct hd_clause) clauses;
+    HD_VECTOR(struct hd_literal) literals;
+    HD_VECTOR(uint32_t)
+    passed;                   /* choices and orders of the query (above HD_PASSED_ORDER) that led
+                                 into `past`, in sequence */
     uint32_t *past;           /* per thread, scratch */
     uint32_t *spread;         /* per thread, scratch of hd_cut_pull */
     HD_VECTOR(uint64_t) todo; /* scratch of hd_closure_add: thread << 32 | position */
@@ -140,36 +161,46 @@ struct hd_engine {
     bool deviates;    /* some thread had to wait: the schedule is not the trace's order */
     bool failed;      /* memory is out */
     HD_VECTOR(struct hd_knot) knots;
+    HD_VECTOR(uint32_t) knot_reasons;
     HD_VECTOR(uint32_t) undecided; /* blocks of the knots, in pairs: as the schedule had them */
 };
 
 #define HD_CHOICE_SLOTS 1024u
+#define HD_PASSED_ORDER 0x80000000u
 
-static inline hd_levels hd_level_bit(size_t level) {
-    return (hd_levels)1 << (level < 64 ? level - 1 : 63);
-}
-
-/* ---- the cut and the orders (polygraph.c) ---- */
+/* ---- the cut and the choices (polygraph.c) ---- */
 
 void hd_polygraph_reset(struct hd_engine *engine);
 struct hd_mark hd_polygraph_mark(const struct hd_engine *engine);
 void hd_polygraph_undo(struct hd_engine *engine, struct hd_mark mark);
-/* An event of a thread must be executed, with all it needs. False: that is beyond a stop, see
- * conflict. */
-bool hd_cut_pull(struct hd_engine *engine, uint32_t thread, uint32_t position, hd_levels why);
-bool hd_cut_raise(struct hd_engine *engine, uint32_t thread, uint32_t count, hd_levels why);
-/* Why an event that is in the cut is there. */
-hd_levels hd_cut_why(const struct hd_engine *engine, uint32_t thread, uint32_t position);
-/* Puts `first` before `second`. False: that cannot be, see conflict. The state is then to be
- * undone. */
-bool hd_choice_assert(struct hd_engine *engine, uint32_t first, uint32_t second, hd_levels why);
-/* The decided order of two blocks, HD_NONE. */
-uint32_t hd_choice_find(const struct hd_engine *engine, uint32_t a, uint32_t b);
+/* An event of a thread must be executed, with all it needs, because of a choice (HD_NONE: of the
+ * query). False: that is beyond a stop, and `because` says why. */
+bool hd_cut_pull(struct hd_engine *engine, uint32_t thread, uint32_t position, uint32_t cause);
+bool hd_cut_raise(struct hd_engine *engine, uint32_t thread, uint32_t count, uint32_t cause);
+
+/* `because`: nothing, a choice more, what a step's being in the cut follows from. */
+void hd_because_nothing(struct hd_engine *engine);
+void hd_because_choice(struct hd_engine *engine, uint32_t choice);
+void hd_because_in(struct hd_engine *engine, uint32_t thread, uint32_t position);
+
+/* Makes a choice, which follows from `because`. False: it cannot be, and `because` says which
+ * choices are at odds; the state is then to be undone. */
+bool hd_choice_assert(struct hd_engine *engine, struct hd_literal literal);
+/* The choice between two blocks (or about a section: second HD_CLOSED or HD_LEFT_OPEN) that was
+ * made, HD_NONE. */
+uint32_t hd_choice_find(const struct hd_engine *engine, struct hd_literal literal);
 /* First of the chain (next_of_start) that holds the orders whose second block starts at a step;
  * others may be in it. */
 uint32_t hd_choices_into(const struct hd_engine *engine, uint32_t step);
-/* Orders that the sections left open by the stops force. */
+/* Orders that follow from the sections that stay open. */
 bool hd_choices_around_held(struct hd_engine *engine);
+
+static inline bool hd_is_order(struct hd_literal literal) { return literal.second < HD_CLOSED; }
+static inline struct hd_literal hd_literal_not(struct hd_literal literal) {
+    if (hd_is_order(literal)) return (struct hd_literal){literal.second, literal.first};
+    literal.second = literal.second == HD_CLOSED ? HD_LEFT_OPEN : HD_CLOSED;
+    return literal;
+}
 
 /* ---- closures (polygraph_closure.c) ---- */
 
@@ -203,6 +234,14 @@ void hd_schedule_knots(struct hd_engine *engine);
 /* ---- search (search.c) ---- */
 
 enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung);
+
+/* ---- learning (search_learn.c) ---- */
+
+/* Choices in `because` cannot be together: learns a clause, goes back to where it decides something
+ * and lets it. False: they follow from the query, or memory is out. */
+bool hd_learn(struct hd_engine *engine);
+/* Choices that follow from what was learned. False: a conflict, in `because`. */
+bool hd_learned_choices(struct hd_engine *engine);
 
 /* ---- blocks ---- */
 

@@ -29,11 +29,11 @@ static uint32_t last_before(const struct hd_engine *engine, uint32_t section, ui
     const struct hd_section *all = engine->model->section;
     uint32_t last = all[section].acquire;
     uint32_t at = hd_choices_into(engine, engine->view->section_acquire[section]);
-    for (; at != HD_NONE; at = engine->orders.data[at].next_of_start) {
-        const struct hd_choice *order = &engine->orders.data[at];
-        if (order->second == section && all[order->first].thread == thread &&
-            all[order->first].acquire > last)
-            last = all[order->first].acquire;
+    for (; at != HD_NONE; at = engine->choices.data[at].next_of_start) {
+        struct hd_literal order = engine->choices.data[at].literal;
+        if (order.second == section && all[order.first].thread == thread &&
+            all[order.first].acquire > last)
+            last = all[order.first].acquire;
     }
     return last;
 }
@@ -108,7 +108,7 @@ static bool close_one(struct hd_engine *engine, uint32_t thread) {
         uint32_t section = engine->stack.data[i], release = engine->view->section_release[section];
         if (release == HD_NONE || first_met(engine, section, 0) == HD_NONE) continue;
         struct hd_mark mark = hd_polygraph_mark(engine);
-        if (hd_cut_pull(engine, thread, engine->view->position[release], 0)) return true;
+        if (hd_cut_pull(engine, thread, engine->view->position[release], HD_NONE)) return true;
         hd_polygraph_undo(engine, mark);
     }
     return false;

@@ -151,8 +151,9 @@ static bool may_by_needs(struct hd_engine *engine, uint32_t thread, uint32_t ste
     const uint32_t *list = view->need_list + view->need[step];
     for (uint32_t i = 1; i <= list[0]; i++) {
         uint32_t on = list[i] & HD_NEED_STEP;
-        if ((list[i] & HD_NEED_IF_IN) != 0 && !hd_in_cut(engine, on)) continue;
-        if (!hd_is_done(engine, on)) return wait_for_step(engine, thread, on, HD_WAIT_HARD);
+        bool if_in = (list[i] & HD_NEED_IF_IN) != 0;
+        if (hd_is_done(engine, on) || (if_in && !hd_in_cut(engine, on))) continue;
+        return wait_for_step(engine, thread, on, if_in ? HD_WAIT_IF_IN : HD_WAIT_HARD);
     }
     return true;
 }
@@ -174,13 +175,13 @@ static uint32_t unfinished(const struct hd_engine *engine, uint32_t block) {
 
 static bool may_by_decisions(struct hd_engine *engine, uint32_t thread, uint32_t step) {
     uint32_t at = hd_choices_into(engine, step);
-    for (; at != HD_NONE; at = engine->orders.data[at].next_of_start) {
-        const struct hd_choice *order = &engine->orders.data[at];
-        if (hd_block_start(engine, order->second) != step) continue;
-        uint32_t left = unfinished(engine, order->first);
+    for (; at != HD_NONE; at = engine->choices.data[at].next_of_start) {
+        struct hd_literal order = engine->choices.data[at].literal;
+        if (hd_block_start(engine, order.second) != step) continue;
+        uint32_t left = unfinished(engine, order.first);
         if (left == HD_NONE || left == step) continue;
         wait_for_step(engine, thread, left, HD_WAIT_DECIDED);
-        engine->wait[thread].order = at;
+        engine->wait[thread].choice = at;
         return false;
     }
     return true;
@@ -248,7 +249,7 @@ static bool may_write(struct hd_engine *engine, uint32_t thread, uint32_t step, 
     struct hd_readers readers = hd_readers_of(engine, place, state->last);
     while ((reader = hd_readers_next(engine, &readers)) != HD_NONE) {
         if (reader == step || hd_is_done(engine, reader)) continue;
-        if (state->last == HD_NONE) return wait_for_step(engine, thread, reader, HD_WAIT_HARD);
+        if (state->last == HD_NONE) return wait_for_step(engine, thread, reader, HD_WAIT_IF_IN);
         return wait_undecided(engine, thread, reader, hd_block_of_write(engine, state->last),
                               hd_block_of_write(engine, entry));
     }
@@ -396,12 +397,12 @@ static void add_trigger(struct hd_engine *engine, uint32_t event) {
 }
 
 /* Does a decided order want its second block later than the trace has it? */
-static bool against_trace(const struct hd_engine *engine, const struct hd_choice *order) {
+static bool against_trace(const struct hd_engine *engine, struct hd_literal order) {
     const struct hd_view *view = engine->view;
-    uint32_t start = view->event[hd_block_start(engine, order->second)];
-    if (hd_is_section(engine, order->first))
-        return view->event[view->section_release[order->first]] > start;
-    uint32_t entry = hd_entry_of_block(engine, order->first), step;
+    uint32_t start = view->event[hd_block_start(engine, order.second)];
+    if (hd_is_section(engine, order.first))
+        return view->event[view->section_release[order.first]] > start;
+    uint32_t entry = hd_entry_of_block(engine, order.first), step;
     if (view->event[view->access_step[entry]] > start) return true;
     struct hd_readers readers = hd_readers_of(engine, view->access_place[entry], entry);
     while ((step = hd_readers_next(engine, &readers)) != HD_NONE)
@@ -423,9 +424,11 @@ static void find_triggers(struct hd_engine *engine) {
         return;
     }
     hd_open_list(engine);
-    for (size_t i = 0; i < engine->orders.size; i++)
-        if (against_trace(engine, &engine->orders.data[i]))
-            add_trigger(engine, view->event[hd_block_start(engine, engine->orders.data[i].second)]);
+    for (size_t i = 0; i < engine->choices.size; i++) {
+        struct hd_literal order = engine->choices.data[i].literal;
+        if (hd_is_order(order) && against_trace(engine, order))
+            add_trigger(engine, view->event[hd_block_start(engine, order.second)]);
+    }
     for (uint32_t i = 0; i < engine->query->orders; i++)
         if (engine->query->order[i].before > engine->query->order[i].after)
             add_trigger(engine, engine->query->order[i].after);
@@ -519,33 +522,40 @@ enum hd_scheduled hd_schedule(struct hd_engine *engine) {
 
 /* ---- knots ----------------------------------------------------------------------------------- */
 
-/* Notes one wait of the circle; returns what it rests on. */
-static hd_levels tie(struct hd_engine *engine, uint32_t thread) {
+/* Adds one wait to `because` and `undecided`. That the events of a circle are in the cut follows
+ * from any one of them, but for those that wait only if both are. */
+static void tie(struct hd_engine *engine, uint32_t thread) {
     const struct hd_wait *wait = &engine->wait[thread];
-    hd_levels why = hd_cut_why(engine, thread, engine->at[thread]);
+    if (wait->cause == HD_WAIT_HARD) return;
+    if (wait->cause == HD_WAIT_IF_IN) hd_because_in(engine, thread, engine->at[thread]);
     if (wait->position < engine->cut[wait->thread])
-        why |= hd_cut_why(engine, wait->thread, wait->position);
-    if (wait->cause == HD_WAIT_DECIDED) why |= engine->orders.data[wait->order].why;
+        hd_because_in(engine, wait->thread, wait->position);
+    if (wait->cause == HD_WAIT_DECIDED) hd_because_choice(engine, wait->choice);
     if (wait->cause == HD_WAIT_UNDECIDED && (!hd_vector_push(&engine->undecided, wait->first) ||
                                              !hd_vector_push(&engine->undecided, wait->second)))
         engine->failed = true;
-    return why;
 }
 
 /* Adds the knot that a thread is part of. */
 static void add_knot(struct hd_engine *engine, uint32_t thread, bool circle) {
-    struct hd_knot knot = {0, (uint32_t)engine->undecided.size, 0, circle};
+    struct hd_knot knot = {.reason = (uint32_t)engine->knot_reasons.size,
+                           .first = (uint32_t)engine->undecided.size,
+                           .circle = circle};
     uint32_t first = thread;
+    hd_because_nothing(engine);
     do {
-        knot.why |= tie(engine, thread);
+        tie(engine, thread);
         thread = engine->wait[thread].thread;
     } while (circle && thread != first);
+    for (size_t i = 0; i < engine->because.size; i++)
+        if (!hd_vector_push(&engine->knot_reasons, engine->because.data[i])) engine->failed = true;
+    knot.reasons = (uint32_t)engine->knot_reasons.size - knot.reason;
     knot.pairs = ((uint32_t)engine->undecided.size - knot.first) / 2;
     if (!hd_vector_push(&engine->knots, knot)) engine->failed = true;
 }
 
 void hd_schedule_knots(struct hd_engine *engine) {
-    engine->undecided.size = engine->knots.size = 0;
+    engine->undecided.size = engine->knots.size = engine->knot_reasons.size = 0;
     uint32_t *seen = engine->heap; /* empty now: who was come by from which thread, plus one */
     memset(seen, 0, engine->threads * sizeof *seen);
     for (uint32_t t = 0; t < engine->threads; t++) {

@@ -1,6 +1,5 @@
-/* Search over the orders that a schedule in trace order gets stuck on, with back-jumping: a
- * conflict knows the decisions it rests on, the latest of them is turned round, and what that rests
- * on is remembered with it. */
+/* The search: schedules in trace order get stuck on orders that nobody has decided; what is forced
+ * is made so, else one is decided, and conflicts are learned from. */
 #include "predict/polygraph.h"
 
 #include <time.h>
@@ -18,21 +17,42 @@ static uint64_t now(void) {
 }
 
 static bool out_of_budget(const struct search *search) {
-    const struct hd_budget *budget = &search->engine->budget;
-    return search->engine->failed || (budget->choices > 0 && search->choices >= budget->choices) ||
+    const struct hd_engine *engine = search->engine;
+    const struct hd_budget *budget = &engine->budget;
+    return engine->failed ||
+           (budget->choices > 0 && engine->stats.choices - search->choices >= budget->choices) ||
            (budget->nanoseconds > 0 && now() >= search->deadline);
 }
 
-static bool assert_order(struct search *search, uint32_t first, uint32_t second, hd_levels why) {
-    search->choices++;
-    return hd_choice_assert(search->engine, first, second, why);
+/* Begins a level. */
+static bool begin_level(struct hd_engine *engine) {
+    struct hd_mark mark = hd_polygraph_mark(engine);
+    hd_because_nothing(engine);
+    if (hd_vector_push(&engine->marks, mark)) return true;
+    engine->failed = true;
+    return false;
 }
 
-/* Does `first` before `second` fail at once? If so, conflict says why. */
-static bool refuted(struct search *search, uint32_t first, uint32_t second) {
-    struct hd_mark mark = hd_polygraph_mark(search->engine);
-    bool fails = !hd_choice_assert(search->engine, first, second, 0);
-    hd_polygraph_undo(search->engine, mark);
+static bool decide(struct search *search, struct hd_literal literal) {
+    search->decided = true;
+    return begin_level(search->engine) && hd_choice_assert(search->engine, literal);
+}
+
+/* Does a choice fail at once? If so, `because` has what its opposite follows from. */
+static bool refuted(struct search *search, struct hd_literal literal) {
+    struct hd_engine *engine = search->engine;
+    uint64_t choices = engine->stats.choices;
+    if (!begin_level(engine)) return false;
+    uint32_t probe = (uint32_t)engine->choices.size;
+    bool fails = !hd_choice_assert(engine, literal);
+    engine->marks.size--;
+    hd_polygraph_undo(engine,
+                      (struct hd_mark){probe, engine->marks.data[engine->marks.size].growths});
+    engine->stats.choices = choices;
+    size_t kept = 0;
+    for (size_t i = 0; i < engine->because.size; i++)
+        if (engine->because.data[i] < probe) engine->because.data[kept++] = engine->because.data[i];
+    engine->because.size = kept;
     return fails;
 }
 
@@ -41,55 +61,67 @@ static uint32_t begins(const struct hd_engine *engine, uint32_t block) {
     return engine->view->event[hd_block_start(engine, block)];
 }
 
-static bool decide(struct search *search, uint32_t first, uint32_t second) {
-    struct hd_engine *engine = search->engine;
-    struct hd_level level = {hd_polygraph_mark(engine), first, second};
-    search->decided = true;
-    if (!hd_vector_push(&engine->levels, level)) {
-        engine->failed = true;
-        return false;
-    }
-    return assert_order(search, first, second, hd_level_bit(engine->levels.size));
+static void because_block_in(struct hd_engine *engine, uint32_t block) {
+    uint32_t step = hd_block_start(engine, block);
+    hd_because_in(engine, engine->view->thread[step], engine->view->position[step]);
 }
 
 enum outcome { CONFLICT, FORCED, OPEN };
 
-/* What a knot forces. A circle without undecided orders cannot be; with one, that one is turned;
- * with more, those that cannot be turned stay as they are. A block that is open at the end of the
- * cut is closed, or comes after the one that waits for it; both may be possible. */
-static enum outcome force(struct search *search, const struct hd_knot *knot) {
+static enum outcome forced(struct hd_engine *engine, struct hd_literal literal) {
+    return hd_choice_assert(engine, literal) ? FORCED : CONFLICT;
+}
+
+/* A block waits for one that is open at the end of the cut. Either that is closed, or it comes
+ * after (and stays open). */
+static enum outcome force_end(struct search *search, uint32_t first, uint32_t second) {
+    struct hd_engine *engine = search->engine;
+    bool section = hd_is_section(engine, first);
+    struct hd_literal close = {first, section ? HD_CLOSED : second};
+    if (refuted(search, close)) return forced(engine, hd_literal_not(close));
+    if (!refuted(search, (struct hd_literal){second, first})) return OPEN;
+    because_block_in(engine, first);
+    because_block_in(engine, second);
+    return forced(engine, close);
+}
+
+/* A circle: without undecided orders it cannot be; with one, that one is turned; with more, those
+ * that cannot be turned stay as they are. */
+static enum outcome force_circle(struct search *search, const struct hd_knot *knot) {
     struct hd_engine *engine = search->engine;
     const uint32_t *pair = engine->undecided.data + knot->first;
-    if (knot->pairs == 0) {
-        engine->conflict = knot->why;
-        return CONFLICT;
+    if (knot->pairs <= 1) {
+        hd_because_nothing(engine);
+        for (uint32_t i = 0; i < knot->reasons; i++)
+            hd_because_choice(engine, engine->knot_reasons.data[knot->reason + i]);
+        if (knot->pairs == 0) return CONFLICT;
+        return forced(engine, (struct hd_literal){pair[1], pair[0]});
     }
-    if (knot->pairs == 1 && knot->circle)
-        return assert_order(search, pair[1], pair[0], knot->why) ? FORCED : CONFLICT;
     enum outcome outcome = OPEN;
-    search->probed |= knot->circle;
+    search->probed = true;
     for (uint32_t i = 0; i < knot->pairs; i++) {
-        uint32_t first = pair[2 * i], second = pair[2 * i + 1];
-        if (!refuted(search, second, first)) continue;
-        if (!assert_order(search, first, second, engine->conflict)) return CONFLICT;
-        outcome = FORCED;
-    }
-    if (outcome == OPEN && !knot->circle && refuted(search, pair[0], pair[1])) {
-        if (!assert_order(search, pair[1], pair[0], engine->conflict)) return CONFLICT;
-        outcome = FORCED;
+        struct hd_literal taken = {pair[2 * i], pair[2 * i + 1]};
+        if (!refuted(search, hd_literal_not(taken))) continue;
+        outcome = forced(engine, taken);
+        if (outcome == CONFLICT) break;
     }
     return outcome;
 }
 
-/* Decides one order of a knot that forces nothing. The trace's own order comes first: a block that
- * it has first is closed, an order taken against it is turned. If there is none, the latest is
- * turned, since what comes late has the least to follow. */
-static bool decide_knot(struct search *search, const struct hd_knot *knot) {
+/* Decides about a knot that forces nothing. The trace's own order comes first: a block that it has
+ * first is closed, an order taken against it is turned. If there is none, the latest is turned,
+ * since what comes late has the least to follow. */
+static bool decide_end(struct search *search, uint32_t first, uint32_t second) {
+    const struct hd_engine *engine = search->engine;
+    struct hd_literal close = {first, hd_is_section(engine, first) ? HD_CLOSED : second};
+    if (hd_choice_find(engine, close) != HD_NONE) return true; /* it was met by two */
+    return decide(search,
+                  begins(engine, first) < begins(engine, second) ? close : hd_literal_not(close));
+}
+
+static bool decide_circle(struct search *search, const struct hd_knot *knot) {
     const struct hd_engine *engine = search->engine;
     const uint32_t *pair = engine->undecided.data + knot->first;
-    if (!knot->circle)
-        return begins(engine, pair[0]) < begins(engine, pair[1]) ? decide(search, pair[0], pair[1])
-                                                                 : decide(search, pair[1], pair[0]);
     uint32_t best = 0, best_at = 0;
     bool best_against = false;
     for (uint32_t i = 0; i < knot->pairs; i++) {
@@ -101,7 +133,7 @@ static bool decide_knot(struct search *search, const struct hd_knot *knot) {
         best_at = second;
         best_against = against;
     }
-    return decide(search, pair[2 * best + 1], pair[2 * best]);
+    return decide(search, (struct hd_literal){pair[2 * best + 1], pair[2 * best]});
 }
 
 /* Deals with a stuck schedule. False: a conflict. */
@@ -109,32 +141,27 @@ static bool untie(struct search *search) {
     struct hd_engine *engine = search->engine;
     hd_schedule_knots(engine);
     if (engine->failed) return false;
+    bool any = false;
     search->forced = true;
-    bool forced = false;
     for (size_t i = 0; i < engine->knots.size; i++) {
-        enum outcome outcome = force(search, &engine->knots.data[i]);
+        const struct hd_knot *knot = &engine->knots.data[i];
+        const uint32_t *pair = engine->undecided.data + knot->first;
+        enum outcome outcome =
+            knot->circle ? force_circle(search, knot) : force_end(search, pair[0], pair[1]);
         if (outcome == CONFLICT) return false;
-        forced |= outcome == FORCED;
+        any |= outcome == FORCED;
     }
-    return forced || decide_knot(search, &engine->knots.data[0]);
-}
-
-/* Turns the latest decision that a conflict rests on. False: it rests on none. */
-static bool turn_back(struct search *search) {
-    struct hd_engine *engine = search->engine;
-    for (;;) {
-        hd_levels why = engine->conflict;
-        size_t depth = engine->levels.size, level;
-        if (why == 0 || engine->failed) return false;
-        engine->stats.backtracks++;
-        level = 64 - (size_t)__builtin_clzll(why);
-        if (level == 64) level = depth;
-        struct hd_level turned = engine->levels.data[level - 1];
-        engine->levels.size = level - 1;
-        hd_polygraph_undo(engine, turned.mark);
-        if (level <= 64) why &= ~hd_level_bit(level);
-        if (assert_order(search, turned.second, turned.first, why)) return true;
+    if (any) return true;
+    /* Blocks that are open at the end are dealt with together: one has little to do with another.
+     */
+    for (size_t i = 0; i < engine->knots.size; i++) {
+        const struct hd_knot *knot = &engine->knots.data[i];
+        const uint32_t *pair = engine->undecided.data + knot->first;
+        if (knot->circle) continue;
+        any = true;
+        if (!decide_end(search, pair[0], pair[1]) || !hd_learned_choices(engine)) return false;
     }
+    return any || decide_circle(search, &engine->knots.data[0]);
 }
 
 /* Tries the trace's own way: every section that another one of its lock follows in the trace is
@@ -149,29 +176,26 @@ static bool by_trace_order(struct hd_engine *engine) {
 }
 
 enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung) {
-    struct search search = {.engine = engine};
+    struct search search = {.engine = engine, .choices = engine->stats.choices};
     if (engine->budget.nanoseconds > 0) search.deadline = now() + engine->budget.nanoseconds;
-    enum hd_verdict verdict = HD_UNDECIDED;
-    if (hd_choices_around_held(engine) && by_trace_order(engine)) {
-        verdict = engine->failed ? HD_UNDECIDED : HD_FEASIBLE;
-        *rung = engine->deviates ? HD_RUNG_RECONSTRUCTION : HD_RUNG_TRACE_ORDER;
-        return verdict;
+    if (!hd_choices_around_held(engine)) {
+        *rung = HD_RUNG_CLOSURE;
+        return HD_INFEASIBLE;
     }
-    for (;;) {
-        if (out_of_budget(&search)) break;
-        if (!hd_choices_around_held(engine)) {
-            if (!turn_back(&search)) {
-                verdict = engine->failed ? HD_UNDECIDED : HD_INFEASIBLE;
-                break;
-            }
-            continue;
-        }
-        if (hd_schedule(engine) == HD_SCHEDULED) {
-            verdict = engine->failed ? HD_UNDECIDED : HD_FEASIBLE;
+    if (by_trace_order(engine)) {
+        *rung = engine->deviates ? HD_RUNG_RECONSTRUCTION : HD_RUNG_TRACE_ORDER;
+        return HD_FEASIBLE;
+    }
+    enum hd_verdict verdict = HD_UNDECIDED;
+    while (!out_of_budget(&search)) {
+        bool good = hd_choices_around_held(engine) && hd_learned_choices(engine);
+        if (good && hd_schedule(engine) == HD_SCHEDULED) {
+            verdict = HD_FEASIBLE;
             break;
         }
-        if (!untie(&search) && !turn_back(&search)) {
-            verdict = engine->failed ? HD_UNDECIDED : HD_INFEASIBLE;
+        good = good && untie(&search);
+        if (!good && !hd_learn(engine)) {
+            verdict = HD_INFEASIBLE;
             break;
         }
     }
