@@ -86,7 +86,7 @@ int hd_cmd_record(int argc, char **argv) {
         .about = "Runs CMD, which `heddle cc` or `heddle c++` has linked, and writes what its\n"
                  "threads do to a trace. Exits with the status of CMD; 128+N if signal N\n"
                  "killed it; 1 if it deadlocked; 2 if it could not be run or recorded.\n"
-                 "HEDDLE_OPTIONS holds further options.",
+                 "HEDDLE_OPTIONS holds further options.\n",
         .example = "  heddle cc -g -O2 -o app app.c -lpthread\n"
                    "  heddle record -o app.hdt -- ./app 4 input.txt\n"
                    "  heddle record --policy random --seed 7 -- ./app\n",
@@ -135,7 +135,10 @@ int hd_cmd_record(int argc, char **argv) {
     status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     report(&result, quiet);
     if (!ok) {
+        int ended = status;
         status = hd_complain_error(COMMAND, &error);
+        if (result.ran)
+            hd_warn(COMMAND, "%s ran all the same, and ended with status %d", command[0], ended);
     } else if (result.count == 0) {
         status = hd_complain(COMMAND,
                              "nothing was recorded: %s is not linked with `heddle cc` or "

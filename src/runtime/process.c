@@ -46,6 +46,19 @@ static int parent_pid(void) {
     return path != NULL && strncmp(path, "/proc/", 6) == 0 ? atoi(path + 6) : 0;
 }
 
+/* Beyond the limit for files, the kernel would also end the program. */
+static bool make_bytes(int fd, size_t bytes) {
+    sigset_t limit, old;
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    REAL(pthread_sigmask)(SIG_BLOCK, &limit, &old);
+    bool good = syscall(SYS_ftruncate, fd, bytes) == 0;
+    struct timespec now = {0, 0};
+    if (!good && !sigismember(&old, SIGXFSZ)) REAL(sigtimedwait)(&limit, NULL, &now);
+    REAL(pthread_sigmask)(SIG_SETMASK, &old, NULL);
+    return good;
+}
+
 static struct hd_wire_session *make_session(const struct hd_wire_options *options, int *fd) {
     *fd = (int)syscall(SYS_memfd_create, "heddle", 1 /* MFD_CLOEXEC */);
     if (*fd < 0) return NULL;
@@ -54,11 +67,12 @@ static struct hd_wire_session *make_session(const struct hd_wire_options *option
     uint32_t chunks = options->scheduler == HD_SCHED_SERIAL ? 128 : HD_MAX_CHUNKS;
     size_t bytes = hd_wire_session_bytes(chunks);
     void *memory = MAP_FAILED;
-    if (syscall(SYS_ftruncate, *fd, bytes) == 0)
+    if (make_bytes(*fd, bytes))
         memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_NORESERVE, *fd, 0L);
     if (memory == MAP_FAILED) {
         syscall(SYS_close, *fd);
+        rt_message("no shared memory (see ulimit -f, -v): the program runs unrecorded");
         return NULL;
     }
     struct hd_wire_session *session = memory;

@@ -64,11 +64,13 @@ static volatile sig_atomic_t forward;
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
+    if (number == SIGCHLD || number == SIGPIPE || number == SIGXFSZ) return;
     /* From a terminal the child's group has it already. */
-    if (number != SIGCHLD && info->si_code <= 0) forward = number;
+    if (info->si_code <= 0) forward = number;
 }
 
-static const int caught[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+/* The last two come from writing a trace that cannot be written: the write says so itself. */
+static const int caught[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ};
 #define CAUGHT (sizeof caught / sizeof *caught)
 
 static void catch_signals(struct sigaction *old) {
@@ -496,6 +498,7 @@ static void serve(struct recorder *r) {
                 r->child_done = true;
                 r->child_done_at = milliseconds();
                 r->result->wait_status = status;
+                r->result->ran = true;
             }
         }
         if (r->child_done && r->options->wire.children) reap_orphans(r);

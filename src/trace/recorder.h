@@ -32,6 +32,7 @@ struct hd_recorded {
 };
 
 struct hd_record_result {
+    bool ran;        /* the command was started, though perhaps not recorded */
     int wait_status; /* of the command itself, as from waitpid */
     unsigned count;
     struct hd_recorded recorded[HD_RECORD_MAX];

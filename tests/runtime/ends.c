@@ -68,7 +68,7 @@ int main(int argc, char **argv) {
     if (strstr(how, "busy") != NULL) start_workers();
     pthread_t thread;
     if (strcmp(how, "thread-exit") == 0 || strcmp(how, "thread-exits") == 0) {
-        pthread_create(&thread, NULL, finish_later, how[11] ? how : NULL);
+        pthread_create(&thread, NULL, finish_later, how[11] != 0 ? argv : NULL);
         before_end = 1;
         pthread_exit(NULL);
     }
