@@ -1,5 +1,5 @@
-/* Loads libraries one after the other, the next where the last one was if the loader does so, and calls
- * the same function of each; beside one that is linked. */
+/* Loads libraries one after the other, the next where the last one was if the loader does so, and
+ * calls the same function of each; beside one that is linked. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
