@@ -9,7 +9,9 @@ bool hd_locksets_init(struct hd_locksets *sets) {
     memset(sets, 0, sizeof *sets);
     sets->mask = 63;
     sets->slot = calloc(sets->mask + (size_t)1, sizeof *sets->slot);
-    return sets->slot != NULL && hd_locksets_number(sets, NULL, 0) == 0;
+    /* room, so that the empty set has a place too */
+    return sets->slot != NULL && hd_vector_reserve(&sets->held, 16) &&
+           hd_locksets_number(sets, NULL, 0) == 0;
 }
 
 void hd_locksets_free(struct hd_locksets *sets) {
