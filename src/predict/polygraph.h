@@ -99,6 +99,8 @@ struct hd_engine {
     struct hd_budget budget;
     struct hd_engine_stats stats;
     uint32_t threads;
+    bool contrary; /* look at nothing twice and decide against all likelihood: tests want conflicts
+                      to learn from */
 
     /* the query */
     const struct hd_query *query;

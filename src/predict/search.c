@@ -35,6 +35,7 @@ static bool begin_level(struct hd_engine *engine) {
 
 static bool decide(struct search *search, struct hd_literal literal) {
     search->decided = true;
+    if (search->engine->contrary) literal = hd_literal_not(literal);
     return begin_level(search->engine) && hd_choice_assert(search->engine, literal);
 }
 
@@ -42,7 +43,7 @@ static bool decide(struct search *search, struct hd_literal literal) {
 static bool refuted(struct search *search, struct hd_literal literal) {
     struct hd_engine *engine = search->engine;
     uint64_t choices = engine->stats.choices;
-    if (!begin_level(engine)) return false;
+    if (engine->contrary || !begin_level(engine)) return false;
     uint32_t probe = (uint32_t)engine->choices.size;
     bool fails = !hd_choice_assert(engine, literal);
     engine->marks.size--;
@@ -182,7 +183,7 @@ enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung) {
         *rung = HD_RUNG_CLOSURE;
         return HD_INFEASIBLE;
     }
-    if (by_trace_order(engine)) {
+    if (!engine->contrary && by_trace_order(engine)) {
         *rung = engine->deviates ? HD_RUNG_RECONSTRUCTION : HD_RUNG_TRACE_ORDER;
         return HD_FEASIBLE;
     }
