@@ -258,6 +258,7 @@ static inline void oracle_run(unsigned part, unsigned parts, unsigned long in_al
            (unsigned long long)(first + share - 1));
     signal(SIGTERM, oracle_killed);
     signal(SIGABRT, oracle_killed);
+    if (ORACLE_SLOWDOWN == 1) signal(SIGSEGV, oracle_killed); /* sanitizers say more themselves */
     for (uint64_t seed = first; seed < first + share; seed++) oracle_trace(seed, &counts);
     printf("# %lu traces, %lu questions; feasible csr %lu, cdsr %lu, ua %lu; infeasible csr %lu, "
            "cdsr %lu, ua %lu\n",
