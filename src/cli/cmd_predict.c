@@ -38,11 +38,12 @@ static bool choose_kinds(struct request *request, const char *words) {
             char word[64];
             snprintf(word, sizeof word, "%.*s", (int)length, words);
             const char *nearest = hd_nearest_word(word, names, hd_predict_kind_count);
-            hd_complain(COMMAND,
-                        "'%s' is no kind of finding that can be predicted%s%s%s; see "
-                        "'heddle predict --help'",
-                        word, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                        nearest ? "'" : "");
+            if (nearest != NULL)
+                hd_complain(COMMAND, "'%s' is no kind of finding; did you mean '%s'?", word,
+                            nearest);
+            else
+                hd_complain(COMMAND, "'%s' is no kind of finding; 'heddle predict --help' has them",
+                            word);
             return false;
         }
         request->kind[k] = true;

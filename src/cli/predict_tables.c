@@ -40,6 +40,8 @@ static const char *duration(double seconds, char text[32]) {
     return text;
 }
 
+static const char *plural(uint32_t number) { return number == 1 ? "" : "s"; }
+
 /* ---- the comparison ---------------------------------------------------------------------------
  */
 
@@ -94,11 +96,13 @@ void hd_print_comparison(const struct hd_comparison *comparison, const struct hd
                          const char *path) {
     struct figures f = count(predict->model);
     char each[32], total[32];
-    printf("%s: %u threads, %u locks, %u condition variables, %u shared variables\n", path,
-           f.threads, f.locks, f.conditions, f.variables);
-    printf(
-        "%u events: %u of locks, %u of condition variables, %u accesses (%u reads, %u writes)\n\n",
-        f.events, f.lock_events, f.condition_events, f.reads + f.writes, f.reads, f.writes);
+    printf("%s: %u thread%s, %u lock%s, %u condition variable%s, %u shared variable%s\n", path,
+           f.threads, plural(f.threads), f.locks, plural(f.locks), f.conditions,
+           plural(f.conditions), f.variables, plural(f.variables));
+    printf("%u event%s: %u of locks, %u of condition variables, %u access%s (%u reads, %u "
+           "writes)\n\n",
+           f.events, plural(f.events), f.lock_events, f.condition_events, f.reads + f.writes,
+           f.reads + f.writes == 1 ? "" : "es", f.reads, f.writes);
     printf("engine     races  undecided     checks   time/check  total time\n");
     for (unsigned m = 0; m < HD_COMPARED; m++) {
         const struct hd_compared *method = &comparison->method[m];
