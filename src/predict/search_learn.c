@@ -5,6 +5,8 @@
  * are there. */
 #include "predict/polygraph.h"
 
+#include <assert.h>
+
 /* ---- clauses ------------------------------------------------------------------------------- */
 
 enum truth { UNKNOWN, TRUE, FALSE };
@@ -124,9 +126,13 @@ static uint32_t trace_level(struct hd_engine *engine, uint32_t level) {
     while (count > 0) {
         do at--;
         while (choice[at].marked != engine->because_stamp || choice[at].level != level);
-        if (count == 1 && (choice[at].reasons == 0 ||
-                           can_turn_at(engine, choice[at].literal, latest_level(engine, level))))
+        /* A level begins with its decision, which follows from nothing (its reasons only say why
+         * its blocks are in the cut). */
+        bool decision = at == engine->marks.data[level - 1].choices;
+        if (count == 1 &&
+            (decision || can_turn_at(engine, choice[at].literal, latest_level(engine, level))))
             break;
+        assert(!decision);
         count += replace(engine, at);
         count--;
     }
