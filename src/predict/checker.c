@@ -88,13 +88,11 @@ static uint32_t count_before(const uint32_t *list, uint32_t count, uint32_t limi
     return low;
 }
 
-/* What a location holds. What it held when the witness leaves the trace's own beginning is looked
- * up when it is first asked for. */
-static uint32_t *last_write(const struct run *run, uint32_t location) {
+/* What a location held where the witness leaves the trace's own beginning. */
+static void look_up_write(const struct run *run, uint32_t location) {
     struct write_state *state = &run->write[location];
-    if (state->age == run->age) return &state->last;
     *state = (struct write_state){.last = 0, .age = run->age};
-    if (run->start == 0) return &state->last;
+    if (run->start == 0) return;
     const struct hd_model *model = run->model;
     const uint32_t *list = model->location_event + model->location_start[location];
     uint32_t at = count_before(
@@ -103,14 +101,19 @@ static uint32_t *last_write(const struct run *run, uint32_t location) {
         const uint32_t *touched;
         if (hd_model_is_write(model, list[at])) {
             state->last = list[at] + 1;
-            break;
+            return;
         }
         /* a read of this location alone knows whose value was there */
         if (hd_model_locations(model, list[at], &touched) > 1) continue;
         if (model->from[list[at]] != HD_NONE) state->last = model->from[list[at]] + 1;
-        break;
+        return;
     }
-    return &state->last;
+}
+
+/* What a location holds; looked up when it is first asked for. */
+static inline uint32_t *last_write(const struct run *run, uint32_t location) {
+    if (run->write[location].age != run->age) look_up_write(run, location);
+    return &run->write[location].last;
 }
 
 /* Who has a lock, likewise. */
@@ -479,14 +482,16 @@ static bool check_from(struct run *run, uint32_t start, enum hd_reading reading,
     return run_witness(run, witness);
 }
 
-/* Beginnings that are too short are not worth looking things up. */
+/* Beginnings that are too short are not worth looking things up: shorter than this, or than a part
+ * of the rest. */
 #define SHORT_BEGINNING 4
+#define SHORT_PART 8
 
 static uint32_t own_beginning(const struct hd_witness *witness) {
     if (witness->next > witness->count) return 0;
     uint32_t count = 0, done = witness->count - witness->next;
     while (count < done && witness->event[count] == count) count++;
-    return count < SHORT_BEGINNING ? 0 : count;
+    return count < SHORT_BEGINNING || count < (done - count) / SHORT_PART ? 0 : count;
 }
 
 static bool trace_is_correct(struct hd_checker *checker, enum hd_reading reading) {
