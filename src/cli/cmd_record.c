@@ -98,8 +98,10 @@ int hd_cmd_record(int argc, char **argv) {
     char *storage = NULL;
     const char *environment = getenv("HEDDLE_OPTIONS");
     if (environment != NULL &&
-        !hd_options_parse_text(&usage, "HEDDLE_OPTIONS", environment, &storage, &status))
+        !hd_options_parse_text(&usage, "HEDDLE_OPTIONS", environment, &storage, &status)) {
+        free(storage);
         return status;
+    }
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) {
         free(storage);
         return status;
