@@ -48,13 +48,20 @@ static bool open_temporary(struct hd_output_file *file, struct hd_error *error) 
         errno = ENOMEM;
         return fail_with(file, error, "can't be written");
     }
+    /* No signal may come between the file's creation and the moment when it is known. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
     file->fd = mkostemp(file->temporary, O_CLOEXEC);
+    int reason = errno;
+    if (file->fd >= 0) guard(file->temporary);
+    sigprocmask(SIG_SETMASK, &before, NULL);
     if (file->fd < 0) {
         free(file->temporary);
         file->temporary = NULL;
+        errno = reason;
         return fail_with(file, error, "can't be created");
     }
-    guard(file->temporary);
     mode_t mask = umask(0);
     umask(mask);
     struct stat old;
