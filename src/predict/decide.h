@@ -2,15 +2,14 @@
 #ifndef HEDDLE_PREDICT_DECIDE_H
 #define HEDDLE_PREDICT_DECIDE_H
 
+#include "predict/asker.h"
 #include "predict/judge.h"
 
 struct hd_decision {
     uint32_t group;
     struct hd_pair pair; /* the one that settled it; for an infeasible group, any */
     enum hd_verdict verdict;
-    struct hd_run *run; /* of the witness; owned by the decisions */
-    uint32_t runs;
-    uint32_t witness_next;
+    struct hd_kept_witness witness; /* owned by the decisions */
 };
 
 struct hd_decisions {

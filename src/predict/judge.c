@@ -2,7 +2,7 @@
  * of every witness. */
 #include "predict/judge.h"
 
-#include "predict/checker.h"
+#include "predict/asker.h"
 #include "predict/ground.h"
 #include "predict/order.h"
 #include "predict/ucg.h"
@@ -15,12 +15,10 @@ enum known { ONE_INFEASIBLE = 1, ALL_INFEASIBLE, MIXED };
 
 struct hd_judge {
     const struct hd_court *court;
-    struct hd_engine *engine;   /* POLY */
-    struct hd_ucg *ucg;         /* UCG */
-    struct hd_checker *checker; /* POLY */
-    struct hd_witness witness;
-    struct hd_map known; /* two stands -> enum known */
-    uint64_t checks, dominated, witnesses, witness_events;
+    struct hd_asker *asker; /* POLY */
+    struct hd_ucg *ucg;     /* UCG */
+    struct hd_map known;    /* two stands -> enum known */
+    uint64_t checks, dominated;
 };
 
 /* ---- what is shared ---------------------------------------------------------------------------
@@ -113,9 +111,9 @@ struct hd_judge *hd_judge_new(const struct hd_court *court) {
     judge->court = court;
     bool done = true;
     if (court->method == HD_METHOD_POLY) {
-        judge->engine = hd_engine_new(court->ground, court->reading, court->budget);
-        judge->checker = hd_checker_new(court->candidates->model);
-        done = judge->engine != NULL && judge->checker != NULL;
+        judge->asker =
+            hd_asker_new(court->ground, court->candidates->model, court->reading, court->budget);
+        done = judge->asker != NULL;
     } else if (court->method == HD_METHOD_UCG) {
         judge->ucg = hd_ucg_new(court->ucg_base);
         done = judge->ucg != NULL;
@@ -127,22 +125,20 @@ struct hd_judge *hd_judge_new(const struct hd_court *court) {
 
 void hd_judge_free(struct hd_judge *judge) {
     if (judge == NULL) return;
-    if (judge->engine != NULL) hd_engine_free(judge->engine);
-    hd_checker_free(judge->checker);
+    hd_asker_free(judge->asker);
     hd_ucg_free(judge->ucg);
-    hd_witness_free(&judge->witness);
     hd_map_free(&judge->known);
     free(judge);
 }
 
-const struct hd_witness *hd_judge_witness(const struct hd_judge *judge) { return &judge->witness; }
+const struct hd_witness *hd_judge_witness(const struct hd_judge *judge) {
+    return hd_asker_witness(judge->asker);
+}
 
 void hd_judge_stats(const struct hd_judge *judge, struct hd_predict_stats *stats) {
     stats->checks += judge->checks;
     stats->dominated += judge->dominated;
-    stats->witnesses += judge->witnesses;
-    stats->witness_events += judge->witness_events;
-    if (judge->engine != NULL) hd_engine_stats_add(&stats->engine, hd_engine_stats(judge->engine));
+    if (judge->asker != NULL) hd_asker_stats(judge->asker, stats);
 }
 
 static bool ask(struct hd_judge *judge, uint32_t a, uint32_t b, enum hd_verdict *verdict,
@@ -150,29 +146,14 @@ static bool ask(struct hd_judge *judge, uint32_t a, uint32_t b, enum hd_verdict 
     struct hd_stop stop[2] = {{a, false}, {b, false}};
     struct hd_query query = {.stop = stop, .stops = 2, .reader = HD_NONE, .writer = HD_NONE};
     const struct hd_court *court = judge->court;
+    if (court->method == HD_METHOD_POLY) return hd_asker_ask(judge->asker, &query, verdict, error);
     judge->checks++;
-    switch (court->method) {
-    case HD_METHOD_UCG:
+    if (court->method == HD_METHOD_UCG)
         *verdict = hd_ucg_decide(judge->ucg, &query);
-        return true;
-    case HD_METHOD_POLY:
-        break;
-    default:
+    else
         *verdict =
             hd_court_before(court, a < b ? a : b, a < b ? b : a) ? HD_INFEASIBLE : HD_POSSIBLE;
-        return true;
-    }
-    *verdict = hd_engine_decide(judge->engine, &query, &judge->witness);
-    if (*verdict != HD_FEASIBLE) return true;
-    judge->witnesses++;
-    judge->witness_events += judge->witness.count;
-    struct hd_error wrong;
-    if (hd_checker_check(judge->checker, court->reading, &query, &judge->witness, &wrong))
-        return true;
-    return hd_fail(error, HD_ERR_UNSUPPORTED,
-                   "internal error: the witness for events %u and %u is wrong (%s); please report "
-                   "this with the trace",
-                   a, b, wrong.message);
+    return true;
 }
 
 /* Stands say (stands.h): if the first events of two stands can't both be next, then no two events

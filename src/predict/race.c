@@ -75,8 +75,9 @@ static bool add_finding(struct hd_predict *predict, const struct hd_decision *de
         findings, "%s", hd_describe_location(predict->describe, decision->pair.location, HD_SHORT));
     if (finding->events == 2) finding->conclusion = conclusion(findings, finding);
     if (decision->verdict == HD_FEASIBLE)
-        hd_finding_set_witness(findings, finding, predict->describe, predict->model, decision->run,
-                               decision->runs, decision->witness_next);
+        hd_finding_set_witness(findings, finding, predict->describe, predict->model,
+                               decision->witness.run, decision->witness.runs,
+                               decision->witness.next);
     return !findings->out_of_memory;
 }
 

@@ -1,0 +1,32 @@
+/* One question to the exact engine, and the check of its witness by the independent checker: every
+ * `feasible` that leaves prediction has come through here. */
+#ifndef HEDDLE_PREDICT_ASKER_H
+#define HEDDLE_PREDICT_ASKER_H
+
+#include "predict/predict.h"
+
+/* One for each worker. */
+struct hd_asker;
+struct hd_asker *hd_asker_new(const struct hd_ground *ground, const struct hd_model *model,
+                              enum hd_reading reading, struct hd_budget budget);
+void hd_asker_free(struct hd_asker *asker);
+
+/* FEASIBLE comes with a witness that has passed the checker; false only if one did not, and *error
+ * says what is wrong with it. */
+bool hd_asker_ask(struct hd_asker *asker, const struct hd_query *query, enum hd_verdict *verdict,
+                  struct hd_error *error);
+/* The witness of the last FEASIBLE; valid until the next question. */
+const struct hd_witness *hd_asker_witness(const struct hd_asker *asker);
+/* Adds what this one did. */
+void hd_asker_stats(const struct hd_asker *asker, struct hd_predict_stats *stats);
+
+/* A witness as runs of consecutive events, to be kept. Zeroed: none. */
+struct hd_kept_witness {
+    struct hd_run *run;
+    uint32_t runs;
+    uint32_t next; /* how many at its end are not executed */
+};
+bool hd_witness_keep(const struct hd_witness *witness, struct hd_kept_witness *kept);
+void hd_kept_witness_free(struct hd_kept_witness *kept);
+
+#endif
