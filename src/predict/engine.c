@@ -314,23 +314,36 @@ static bool set_demands(struct hd_engine *engine) {
 static uint32_t write_stretch(struct hd_engine *engine, uint32_t upto, uint32_t *out,
                               uint32_t fill) {
     const struct hd_model *model = engine->model;
-    uint32_t *done = engine->past, *next = engine->key, from = HD_NONE, last = 0;
+    /* An event is written if it lies between the first and the last that its thread has left. */
+    uint32_t *done = engine->past, *first = engine->key, *length = engine->spread;
+    uint32_t from = HD_NONE, last = 0;
     for (uint32_t t = 0; t < engine->threads; t++) {
         const uint32_t *list = model->thread_event + model->thread_start[t];
-        next[t] = HD_NONE;
+        first[t] = length[t] = 0;
         if (done[t] == engine->cut[t]) continue;
-        next[t] = list[done[t]];
-        if (next[t] < from) from = next[t];
-        if (list[engine->cut[t] - 1] >= last) last = list[engine->cut[t] - 1] + 1;
+        uint32_t end = list[engine->cut[t] - 1] + 1;
+        first[t] = list[done[t]];
+        length[t] = end - first[t];
+        if (first[t] < from) from = first[t];
+        if (end > last) last = end;
     }
     if (last < upto) upto = last;
     for (uint32_t event = from; event < upto; event++) {
-        uint32_t t = model->thread[event];
-        if (next[t] != event) continue;
-        out[fill++] = event;
-        done[t]++;
-        next[t] = done[t] < engine->cut[t] ? model->thread_event[model->thread_start[t] + done[t]]
-                                           : HD_NONE;
+        uint32_t thread = model->thread[event];
+        out[fill] = event;
+        fill += event - first[thread] < length[thread];
+    }
+    for (uint32_t t = 0; t < engine->threads; t++) {
+        uint32_t low = done[t], high = engine->cut[t];
+        const uint32_t *list = model->thread_event + model->thread_start[t];
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (list[middle] < upto)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        done[t] = low;
     }
     return fill;
 }
@@ -338,7 +351,7 @@ static uint32_t write_stretch(struct hd_engine *engine, uint32_t upto, uint32_t 
 static bool write_witness(struct hd_engine *engine, struct hd_witness *witness) {
     const struct hd_model *model = engine->model;
     const struct hd_query *query = engine->query;
-    uint64_t total = query->stops;
+    uint64_t total = query->stops + (uint64_t)1; /* write_stretch writes one ahead */
     for (uint32_t t = 0; t < engine->threads; t++) total += engine->cut[t];
     if (total > witness->room) {
         uint32_t *event = realloc(witness->event, total * sizeof *event);
