@@ -158,8 +158,9 @@ static bool may_by_needs(struct hd_engine *engine, uint32_t thread, uint32_t ste
     return true;
 }
 
-/* What of a block is still to come: a step, or HD_NONE. */
-static uint32_t unfinished(const struct hd_engine *engine, uint32_t block) {
+/* What of a block is still to come before a step, which may itself be the last of it (an atomic
+ * update that reads what it replaces): a step, or HD_NONE. */
+static uint32_t unfinished(const struct hd_engine *engine, uint32_t block, uint32_t before) {
     const struct hd_view *view = engine->view;
     if (hd_is_section(engine, block)) {
         uint32_t release = view->section_release[block];
@@ -169,7 +170,7 @@ static uint32_t unfinished(const struct hd_engine *engine, uint32_t block) {
     if (!hd_is_done(engine, step)) return step;
     struct hd_readers readers = hd_readers_of(engine, view->access_place[entry], entry);
     while ((step = hd_readers_next(engine, &readers)) != HD_NONE)
-        if (!hd_is_done(engine, step)) return step;
+        if (step != before && !hd_is_done(engine, step)) return step;
     return HD_NONE;
 }
 
@@ -178,8 +179,8 @@ static bool may_by_decisions(struct hd_engine *engine, uint32_t thread, uint32_t
     for (; at != HD_NONE; at = engine->choices.data[at].next_of_start) {
         struct hd_literal order = engine->choices.data[at].literal;
         if (hd_block_start(engine, order.second) != step) continue;
-        uint32_t left = unfinished(engine, order.first);
-        if (left == HD_NONE || left == step) continue;
+        uint32_t left = unfinished(engine, order.first, step);
+        if (left == HD_NONE) continue;
         wait_for_step(engine, thread, left, HD_WAIT_DECIDED);
         engine->wait[thread].choice = at;
         return false;

@@ -33,10 +33,20 @@ static bool begin_level(struct hd_engine *engine) {
     return false;
 }
 
+/* Has this been settled already, one way or the other? */
+static bool is_settled(const struct hd_engine *engine, struct hd_literal literal) {
+    if (hd_choice_find(engine, literal) != HD_NONE) return true;
+    if (hd_is_order(literal)) return false;
+    uint32_t release = engine->view->section_release[literal.first];
+    return release != HD_NONE && hd_in_cut(engine, release);
+}
+
 static bool decide(struct search *search, struct hd_literal literal) {
+    struct hd_engine *engine = search->engine;
+    if (is_settled(engine, literal)) return true; /* by a decision about another knot */
     search->decided = true;
-    if (search->engine->contrary) literal = hd_literal_not(literal);
-    return begin_level(search->engine) && hd_choice_assert(search->engine, literal);
+    if (engine->contrary) literal = hd_literal_not(literal);
+    return begin_level(engine) && hd_choice_assert(engine, literal);
 }
 
 /* Does a choice fail at once? If so, `because` has what its opposite follows from. */
@@ -115,7 +125,6 @@ static enum outcome force_circle(struct search *search, const struct hd_knot *kn
 static bool decide_end(struct search *search, uint32_t first, uint32_t second) {
     const struct hd_engine *engine = search->engine;
     struct hd_literal close = {first, hd_is_section(engine, first) ? HD_CLOSED : second};
-    if (hd_choice_find(engine, close) != HD_NONE) return true; /* it was met by two */
     return decide(search,
                   begins(engine, first) < begins(engine, second) ? close : hd_literal_not(close));
 }
