@@ -8,14 +8,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COMMAND "predict"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
 struct request {
-    const char *path;
-    bool kind[8];
+    const char *path;     /* the trace that is predicted from */
+    char *const *passing; /* others */
+    uint32_t passings;
+    bool kind[8], chosen; /* chosen by name */
     struct hd_predict_options options;
     unsigned format;
     bool compare, stats, lenient;
@@ -24,32 +27,70 @@ struct request {
 /* ---- what is asked ----------------------------------------------------------------------------
  */
 
-static bool choose_kinds(struct request *request, const char *words) {
-    for (;;) {
-        size_t length = strcspn(words, ",");
-        unsigned k = 0;
-        while (k < hd_predict_kind_count && (strlen(hd_predict_kinds[k].word) != length ||
-                                             strncmp(hd_predict_kinds[k].word, words, length) != 0))
-            k++;
+static unsigned find_kind(const char *word, size_t length) {
+    unsigned k = 0;
+    while (k < hd_predict_kind_count && (strlen(hd_predict_kinds[k].word) != length ||
+                                         strncmp(hd_predict_kinds[k].word, word, length) != 0))
+        k++;
+    return k;
+}
+
+static void complain_of_kind(const char *words, size_t length) {
+    const char *names[8];
+    for (unsigned i = 0; i < hd_predict_kind_count; i++) names[i] = hd_predict_kinds[i].word;
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)length, words);
+    const char *nearest = hd_nearest_word(word, names, hd_predict_kind_count);
+    if (nearest != NULL)
+        hd_complain(COMMAND, "'%s' is no kind of finding; did you mean '%s'?", word, nearest);
+    else
+        hd_complain(COMMAND, "'%s' is no kind of finding; 'heddle predict --help' has them", word);
+}
+
+/* Takes "race,order" as kinds. If it is no such list, that is an error only if `must`. */
+static bool choose_kinds(struct request *request, const char *words, bool must, bool *failed) {
+    bool kind[8] = {false};
+    for (const char *word = words;; word++) {
+        size_t length = strcspn(word, ",");
+        unsigned k = find_kind(word, length);
         if (k == hd_predict_kind_count) {
-            const char *names[8];
-            for (unsigned i = 0; i < hd_predict_kind_count; i++)
-                names[i] = hd_predict_kinds[i].word;
-            char word[64];
-            snprintf(word, sizeof word, "%.*s", (int)length, words);
-            const char *nearest = hd_nearest_word(word, names, hd_predict_kind_count);
-            if (nearest != NULL)
-                hd_complain(COMMAND, "'%s' is no kind of finding; did you mean '%s'?", word,
-                            nearest);
-            else
-                hd_complain(COMMAND, "'%s' is no kind of finding; 'heddle predict --help' has them",
-                            word);
+            if (must) complain_of_kind(word, length);
+            *failed = must;
             return false;
         }
-        request->kind[k] = true;
-        if (words[length] == '\0') return true;
-        words += length + 1;
+        kind[k] = true;
+        word += length;
+        if (*word == '\0') break;
     }
+    memcpy(request->kind, kind, sizeof kind);
+    return request->chosen = true;
+}
+
+/* The first operand may say the kinds; a file that is there is a trace. Without it: every kind that
+ * the engine can decide. */
+static bool understand_operands(struct request *request, int count, char **operand) {
+    bool failed = false;
+    if (count > 1 &&
+        choose_kinds(request, operand[0], access(operand[0], F_OK) != 0 && strcmp(operand[0], "-"),
+                     &failed)) {
+        count--;
+        operand++;
+    }
+    if (failed) return false;
+    if (!request->chosen)
+        for (unsigned k = 0; k < hd_predict_kind_count; k++)
+            request->kind[k] = (hd_predict_kinds[k].methods >> request->options.method & 1) != 0;
+    for (unsigned k = 0; k < hd_predict_kind_count; k++) {
+        if (!request->kind[k] || (hd_predict_kinds[k].methods >> request->options.method & 1) != 0)
+            continue;
+        hd_complain(COMMAND, "engine '%s' can't judge '%s'; 'heddle predict --help' says which can",
+                    hd_method_name(request->options.method), hd_predict_kinds[k].word);
+        return false;
+    }
+    request->path = operand[0];
+    request->passing = operand + 1;
+    request->passings = (uint32_t)(count - 1);
+    return true;
 }
 
 /* "100000" counts choices, "2s" and "0.5s" are seconds. */
@@ -161,11 +202,8 @@ static int predict_all(const struct request *request, struct hd_predict *predict
         return hd_complain(COMMAND, "out of memory");
     }
     bool found = false;
-    for (size_t i = 0; i < findings.list.size; i++) {
-        enum hd_finding_verdict verdict = findings.list.data[i].verdict;
-        found |= verdict == HD_VERDICT_FEASIBLE || verdict == HD_VERDICT_POSSIBLE ||
-                 verdict == HD_VERDICT_CONFIRMED;
-    }
+    for (size_t i = 0; i < findings.list.size; i++)
+        found |= hd_finding_matters(&findings.list.data[i]);
     bool json = request->format == FORMAT_JSON;
     if (json)
         done = print_json(request, predict->model, &findings);
@@ -178,23 +216,72 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
+static bool load(const struct request *request, const char *path, struct hd_progress_bar *bar,
+                 struct hd_model *model) {
+    struct hd_error error;
+    struct hd_trace_options trace_options = {.progress = &bar->progress};
+    struct hd_model_options model_options = {.lenient = request->lenient};
+    if (hd_model_load(path, &trace_options, &model_options, model, &error)) return true;
+    hd_progress_bar_end(bar);
+    hd_complain_error(COMMAND, &error);
+    return false;
+}
+
+/* The runs that passed, beside the one that is predicted from. */
+struct passing {
+    struct hd_model *model, **list;
+    struct hd_describe **describe;
+    uint32_t count;
+};
+
+static void forget_passing(struct passing *passing) {
+    for (uint32_t i = 0; i < passing->count; i++) {
+        hd_describe_close(passing->describe[i]);
+        hd_model_free(&passing->model[i]);
+    }
+    free(passing->model);
+    free(passing->list);
+    free(passing->describe);
+}
+
+static bool load_passing(const struct request *request, struct hd_progress_bar *bar,
+                         struct passing *passing) {
+    size_t room = request->passings + (size_t)1;
+    *passing = (struct passing){.model = calloc(room, sizeof *passing->model),
+                                .list = calloc(room, sizeof *passing->list),
+                                .describe = calloc(room, sizeof *passing->describe)};
+    if (passing->model == NULL || passing->list == NULL || passing->describe == NULL) {
+        hd_complain(COMMAND, "out of memory");
+        return false;
+    }
+    for (uint32_t i = 0; i < request->passings; i++) {
+        if (!load(request, request->passing[i], bar, &passing->model[i])) return false;
+        passing->list[i] = &passing->model[i];
+        passing->describe[i] = hd_describe_open(&passing->model[i]);
+        passing->count++;
+    }
+    return true;
+}
+
 static int run(struct request *request) {
     struct hd_progress_bar bar;
     struct hd_model model;
-    struct hd_error error;
+    struct passing passing;
     hd_progress_bar_begin(&bar);
-    struct hd_trace_options trace_options = {.progress = &bar.progress};
-    struct hd_model_options model_options = {.lenient = request->lenient};
-    if (!hd_model_load(request->path, &trace_options, &model_options, &model, &error)) {
-        hd_progress_bar_end(&bar);
-        return hd_complain_error(COMMAND, &error);
+    if (!load(request, request->path, &bar, &model)) return HD_EXIT_FAILED;
+    int status = HD_EXIT_FAILED;
+    if (load_passing(request, &bar, &passing)) {
+        request->options.progress = &bar.progress;
+        request->options.passing = passing.list;
+        request->options.passing_describe = passing.describe;
+        request->options.passings = passing.count;
+        struct hd_predict predict = {
+            .model = &model, .describe = hd_describe_open(&model), .options = request->options};
+        status = request->compare ? compare(request, &predict, &bar)
+                                  : predict_all(request, &predict, &bar);
+        hd_describe_close(predict.describe);
     }
-    request->options.progress = &bar.progress;
-    struct hd_predict predict = {
-        .model = &model, .describe = hd_describe_open(&model), .options = request->options};
-    int status =
-        request->compare ? compare(request, &predict, &bar) : predict_all(request, &predict, &bar);
-    hd_describe_close(predict.describe);
+    forget_passing(&passing);
     hd_model_free(&model);
     return status;
 }
@@ -205,9 +292,11 @@ int hd_cmd_predict(int argc, char **argv) {
     request.options.budget.nanoseconds = 10000000000u;
     unsigned engine = HD_METHOD_POLY, reading = HD_CDSR;
     const char *budget = NULL;
+    unsigned patterns = 0;
+    bool no_branches = false;
     uint64_t jobs = 0;
     struct hd_option options[] = {
-        HD_CHOICE("engine", 'e', "E", &engine, "lockset|hb|cp|ucg|poly",
+        HD_CHOICE("engine", 'e', "E", &engine, "lockset|hb|cp|ucg|oa|ua|avfilter|poly",
                   "who decides (default poly, which is exact)"),
         HD_CHOICE("model", 'm', "M", &reading, "csr|cdsr",
                   "cdsr: every read keeps its write (default); csr: reads may read anything"),
@@ -215,7 +304,13 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FLAG("compare", 0, &request.compare, "one table: what each engine says"),
         HD_FLAG("instances", 0, &request.options.instances,
                 "decide and list every pair of events, not one of each pair of sites"),
-        HD_FLAG("all", 'a', &request.options.all, "show every verdict, not only what was found"),
+        HD_FLAG("all", 'a', &request.options.all,
+                "show every verdict and every rank, not only what was found"),
+        HD_CHOICE("patterns", 0, "P", &patterns, "avio|avfilter",
+                  "atomicity: the four patterns of AVIO (default), or W-W-W too"),
+        HD_FLAG("relax-branches", 0, &request.options.relax_branches,
+                "a read that no branch follows need not keep its write"),
+        HD_FLAG("no-branches", 0, &no_branches, "take it that no thread takes a branch"),
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
                 "give up on a candidate after N choices, or after a time (2s, 0.5s; default 10s)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "work with N threads (default: the cores)"),
@@ -225,7 +320,7 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
-        .operands = "[race] TRACE",
+        .operands = "[KIND[,KIND]...] TRACE [PASSING-RUN]...",
         .about =
             "Decides from one run what other interleavings of its threads could do: for every\n"
             "pair of conflicting accesses, whether both can be next at the same time. Each\n"
@@ -237,21 +332,19 @@ int hd_cmd_predict(int argc, char **argv) {
                    "  heddle predict race --compare app.hdt\n",
         .options = options,
         .least = 1,
-        .most = 2};
+        .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    if (argc - first == 1)
-        request.kind[0] = true;
-    else if (!choose_kinds(&request, argv[first]))
-        return HD_EXIT_FAILED;
     if (budget != NULL && !parse_budget(budget, &request.options.budget))
         return hd_complain(COMMAND,
                            "--budget: '%s' is neither a number of choices (100000) nor a "
                            "time (2s, 0.5s)",
                            budget);
-    request.path = argv[argc - 1];
     request.options.method = (enum hd_method)engine;
+    request.options.all_patterns = patterns == 1;
+    request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.reading = (enum hd_reading)reading;
     request.options.jobs = (unsigned)jobs;
+    if (!understand_operands(&request, argc - first, argv + first)) return HD_EXIT_FAILED;
     return run(&request);
 }

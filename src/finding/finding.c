@@ -14,13 +14,13 @@ const char *hd_finding_kind_name(enum hd_finding_kind kind) {
     return name[kind];
 }
 
-const char *hd_finding_repair(enum hd_finding_kind kind) {
+const char *hd_finding_repair(const struct hd_finding *finding) {
     static const char *const text[] = {
 #define X(name, word, repair) repair,
         HD_FINDING_KINDS(X)
 #undef X
     };
-    return text[kind];
+    return *finding->repair != '\0' ? finding->repair : text[finding->kind];
 }
 
 const char *hd_finding_verdict_name(enum hd_finding_verdict verdict) {
@@ -32,9 +32,31 @@ const char *hd_finding_verdict_name(enum hd_finding_verdict verdict) {
     return name[verdict];
 }
 
+const char *hd_finding_harm_name(enum hd_finding_harm harm) {
+    static const char *const name[] = {
+#define X(name, word) word,
+        HD_FINDING_HARMS(X)
+#undef X
+    };
+    return name[harm];
+}
+
+bool hd_finding_matters(const struct hd_finding *finding) {
+    return (finding->verdict == HD_VERDICT_FEASIBLE || finding->verdict == HD_VERDICT_POSSIBLE ||
+            finding->verdict == HD_VERDICT_CONFIRMED) &&
+           (finding->harm == HD_HARM_ITSELF || finding->harm == HD_HARM_LIKELY);
+}
+
 struct hd_finding *hd_finding_add(struct hd_findings *findings) {
-    struct hd_finding empty = {
-        .engine = "", .variable = "", .conclusion = "", .how = "", .instances = 1};
+    struct hd_finding empty = {.engine = "",
+                               .variable = "",
+                               .conclusion = "",
+                               .how = "",
+                               .ranking = "",
+                               .seen = "",
+                               .possible = "",
+                               .repair = "",
+                               .instances = 1};
     if (!hd_vector_push(&findings->list, empty)) {
         findings->out_of_memory = true;
         return NULL;
@@ -83,6 +105,8 @@ static int compare_numbers(uint64_t left, uint64_t right) {
 static int compare_findings(const void *left, const void *right) {
     const struct hd_finding *a = left, *b = right;
     int order = verdict_rank(a->verdict) - verdict_rank(b->verdict);
+    if (order == 0) order = (int)a->harm - (int)b->harm;
+    if (order == 0) order = compare_numbers(b->score, a->score);
     if (order == 0) order = (int)a->kind - (int)b->kind;
     for (uint32_t i = 0; order == 0 && i < a->events && i < b->events; i++) {
         const char *first = a->event[i].file, *second = b->event[i].file;

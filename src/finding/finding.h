@@ -44,6 +44,20 @@ enum hd_finding_verdict {
         HD_VERDICT_COUNT
 };
 
+/* What a finding means for the program (DESIGN section 6): a bug by itself; or something that may
+ * be intended, and how it looks. */
+#define HD_FINDING_HARMS(X) \
+    X(ITSELF, "itself")     \
+    X(LIKELY, "likely")     \
+    X(UNLIKELY, "unlikely") \
+    X(EXERCISED, "exercised")
+enum hd_finding_harm {
+#define X(name, word) HD_HARM_##name,
+    HD_FINDING_HARMS(X)
+#undef X
+        HD_HARM_COUNT
+};
+
 struct hd_finding_lock {
     const char *name;
     bool reading; /* held in read mode */
@@ -103,6 +117,13 @@ struct hd_finding {
     uint32_t lanes;
     const char *conclusion; /* what comes next and why that is wrong; "" */
     const char *how;        /* how its verdict was reached, in words; "" */
+    enum hd_finding_harm harm;
+    uint32_t score;       /* of those that may be intended: the higher, the more like a bug */
+    const char *ranking;  /* what speaks for and against a bug, in words; "" */
+    bool observed;        /* the run itself did it */
+    const char *seen;     /* the order that was seen; "" */
+    const char *possible; /* the order that is possible; "" */
+    const char *repair;   /* what such bugs usually get; "": what the kind says */
     uint32_t threads_involved, variables_involved, accesses_involved;
 };
 
@@ -119,8 +140,11 @@ struct hd_findings {
 };
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind);
-const char *hd_finding_repair(enum hd_finding_kind kind);
+const char *hd_finding_repair(const struct hd_finding *finding);
 const char *hd_finding_verdict_name(enum hd_finding_verdict verdict);
+const char *hd_finding_harm_name(enum hd_finding_harm harm);
+/* Is it something to act on: found (not infeasible or undecided), and harmful or likely? */
+bool hd_finding_matters(const struct hd_finding *finding);
 
 /* A new finding at the end of the list, zeroed, with empty strings; NULL when memory is out. Valid
  * until the next one. */
@@ -144,7 +168,7 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
  * apart by their order in the source. To be called once, after the events are set. */
 void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model *model);
 
-/* In the order of a report: by verdict (confirmed and feasible first), kind, place. */
+/* In the order of a report: by verdict (confirmed and feasible first), harm, score, kind, place. */
 void hd_findings_sort(struct hd_findings *findings);
 
 /* "dir/file.c:12" without its directories, for where there is little room. */

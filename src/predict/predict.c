@@ -13,7 +13,7 @@ static const struct {
 };
 
 const struct hd_predict_kind hd_predict_kinds[] = {
-#define X(word, function, about) {word, about, hd_predict_##function},
+#define X(word, function, methods, about) {word, about, methods, hd_predict_##function},
     HD_PREDICT_KINDS(X)
 #undef X
 };

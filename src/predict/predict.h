@@ -5,14 +5,18 @@
 #define HEDDLE_PREDICT_PREDICT_H
 
 #include "finding/finding.h"
+#include "predict/branches.h"
 #include "predict/engine.h"
 
 /* name, what it does, does --model matter */
-#define HD_METHODS(X)                                                             \
-    X(LOCKSET, "lockset", "conflicting, no common lock, not must-ordered", false) \
-    X(HB, "hb", "unordered by happens-before in this trace", false)               \
-    X(CP, "cp", "unordered by causally-precedes", false)                          \
-    X(UCG, "ucg", "no cycle by Rule 1 alone; reads may read anything", false)     \
+#define HD_METHODS(X)                                                                      \
+    X(LOCKSET, "lockset", "conflicting, no common lock, not must-ordered", false)          \
+    X(HB, "hb", "unordered by happens-before in this trace", false)                        \
+    X(CP, "cp", "unordered by causally-precedes", false)                                   \
+    X(UCG, "ucg", "no cycle by Rule 1 alone; reads may read anything", false)              \
+    X(OA, "oa", "over-approximate: must-order and common sections only", false)            \
+    X(UA, "ua", "under-approximate: every read of the whole trace keeps its write", false) \
+    X(AVFILTER, "avfilter", "OA less what broken reads-from makes doubtful", false)        \
     X(POLY, "poly", "exact: a checked witness, or a proof that there is none", true)
 enum hd_method {
 #define X(name, word, about, model) HD_METHOD_##name,
@@ -28,9 +32,16 @@ struct hd_predict_options {
     enum hd_method method;
     enum hd_reading reading;
     struct hd_budget budget;
-    unsigned jobs;                /* threads to work with; 0: one for each core */
-    bool instances;               /* decide every pair of events instead of one of each group */
-    bool all;                     /* findings of every verdict */
+    unsigned jobs;       /* threads to work with; 0: one for each core */
+    bool instances;      /* decide every pair of events instead of one of each group */
+    bool all;            /* findings of every verdict and every rank */
+    bool all_patterns;   /* atomicity: AVFilter's fifth pattern (W-W-W) too */
+    bool relax_branches; /* reads that no branch follows need not keep their writes */
+    enum hd_branch_source branches;
+    /* other runs that passed: what they did already is no bug */
+    struct hd_model *const *passing;
+    struct hd_describe *const *passing_describe;
+    uint32_t passings;
     struct hd_progress *progress; /* may be NULL */
 };
 
@@ -54,18 +65,22 @@ struct hd_predict {
     struct hd_predict_stats stats;
 };
 
-/* word on the command line, function suffix, what it finds */
-#define HD_PREDICT_KINDS(X) X("race", races, "two accesses at the same time")
+/* word on the command line, function suffix, methods it can use, what it finds */
+#define HD_RACE_METHODS                                                                        \
+    (1u << HD_METHOD_LOCKSET | 1u << HD_METHOD_HB | 1u << HD_METHOD_CP | 1u << HD_METHOD_UCG | \
+     1u << HD_METHOD_POLY)
+#define HD_PREDICT_KINDS(X) X("race", races, HD_RACE_METHODS, "two accesses at the same time")
 
 struct hd_predict_kind {
     const char *word, *about;
+    unsigned methods; /* a bit for each enum hd_method */
     /* Adds its findings and counts. */
     bool (*run)(struct hd_predict *predict, struct hd_findings *findings, struct hd_error *error);
 };
 extern const struct hd_predict_kind hd_predict_kinds[];
 extern const unsigned hd_predict_kind_count;
 
-#define X(word, function, about)                                                         \
+#define X(word, function, methods, about)                                                \
     bool hd_predict_##function(struct hd_predict *predict, struct hd_findings *findings, \
                                struct hd_error *error);
 HD_PREDICT_KINDS(X)

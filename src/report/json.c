@@ -70,6 +70,15 @@ static json_t *json_finding(const struct hd_finding *finding) {
     json_object_set_new(object, "instances", number(finding->instances));
     json_object_set_new(object, "variable", text(finding->variable));
     json_object_set_new(object, "pattern", text_or_null(finding->pattern));
+    json_object_set_new(object, "harm", text(hd_finding_harm_name(finding->harm)));
+    if (finding->harm != HD_HARM_ITSELF) {
+        json_object_set_new(object, "score", number(finding->score));
+        json_object_set_new(object, "ranking", text_or_null(finding->ranking));
+    }
+    if (finding->observed) json_object_set_new(object, "observed", json_true());
+    if (*finding->seen != '\0') json_object_set_new(object, "seen", text(finding->seen));
+    if (*finding->possible != '\0')
+        json_object_set_new(object, "possible", text(finding->possible));
     json_t *events = json_array();
     for (uint32_t i = 0; i < finding->events; i++)
         json_array_append_new(events, json_event(&finding->event[i]));
@@ -80,7 +89,7 @@ static json_t *json_finding(const struct hd_finding *finding) {
     json_object_set_new(manifestation, "variables", number(finding->variables_involved));
     json_object_set_new(manifestation, "accesses", number(finding->accesses_involved));
     json_object_set_new(object, "manifestation", manifestation);
-    json_object_set_new(object, "repair", text_or_null(hd_finding_repair(finding->kind)));
+    json_object_set_new(object, "repair", text_or_null(hd_finding_repair(finding)));
     return object;
 }
 

@@ -205,11 +205,43 @@ static void print_schedule(const struct page *page, const struct hd_finding *fin
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
+static void labelled(const struct page *page, const char *label, const char *text) {
+    if (*text == '\0') return;
+    char line[2300];
+    snprintf(line, sizeof line, "%s: %s", label, text);
+    paragraph(page, 2, line);
+}
+
+/* How the bug shows, in the words of the study of such bugs, and what it usually gets. */
+static void print_nature(const struct page *page, const struct hd_finding *finding) {
+    static const char *const number[] = {"no", "one", "two", "three", "four", "five"};
+    char text[160], each[3][16];
+    uint32_t count[3] = {finding->threads_involved, finding->variables_involved,
+                         finding->accesses_involved};
+    if (count[0] == 0) return;
+    for (unsigned i = 0; i < 3; i++) {
+        if (count[i] < 6)
+            snprintf(each[i], sizeof each[i], "%s", number[count[i]]);
+        else
+            snprintf(each[i], sizeof each[i], "%u", count[i]);
+    }
+    const char *what = finding->kind == HD_FINDING_DEADLOCK ? "lock" : "variable";
+    snprintf(text, sizeof text, "%s thread%s, %s %s%s, %s %s%s", each[0], count[0] == 1 ? "" : "s",
+             each[1], what, count[1] == 1 ? "" : "s", each[2],
+             finding->kind == HD_FINDING_DEADLOCK ? "acquisition" : "access",
+             count[2] == 1                          ? ""
+             : finding->kind == HD_FINDING_DEADLOCK ? "s"
+                                                    : "es");
+    labelled(page, "It takes", text);
+    labelled(page, "Usual repairs", hd_finding_repair(finding));
+}
+
 static void print_finding(const struct page *page, const struct hd_finding *finding) {
     fprintf(page->out, "%s%s on %s%s: %s by %s", page->bold, hd_finding_kind_name(finding->kind),
             finding->variable, page->off, hd_finding_verdict_name(finding->verdict),
             finding->engine);
     if (finding->pattern != NULL) fprintf(page->out, ", %s", finding->pattern);
+    if (finding->observed) fprintf(page->out, ", seen in this run");
     if (finding->instances > 1)
         fprintf(page->out, ", %llu instances", (unsigned long long)finding->instances);
     fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
@@ -218,6 +250,15 @@ static void print_finding(const struct page *page, const struct hd_finding *find
     fputc('\n', page->out);
     if (*finding->conclusion != '\0') {
         paragraph(page, 2, finding->conclusion);
+        labelled(page, "Seen", finding->seen);
+        labelled(page, "Possible", finding->possible);
+        if (finding->harm != HD_HARM_ITSELF) {
+            char label[64];
+            snprintf(label, sizeof label, "A bug: %s, score %u",
+                     hd_finding_harm_name(finding->harm), finding->score);
+            labelled(page, label, finding->ranking);
+        }
+        print_nature(page, finding);
         fputc('\n', page->out);
     }
 }
