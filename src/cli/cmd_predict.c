@@ -156,10 +156,7 @@ static bool print_json(const struct request *request, const struct hd_model *mod
 static void print_text(const struct request *request, const struct hd_findings *findings) {
     struct hd_report_style style = {.color = hd_color(stdout)};
     hd_report_text(stdout, findings, &style);
-    hd_report_text_summary(stdout, findings,
-                           request->options.instances ? "candidate pairs of events"
-                                                      : "candidate pairs of sites",
-                           &style);
+    hd_report_text_summary(stdout, findings, request->options.instances, &style);
 }
 
 /* ---- the command ------------------------------------------------------------------------------
@@ -188,8 +185,15 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     struct hd_findings findings = {0};
     struct hd_error error;
     bool done = true;
-    for (unsigned k = 0; done && k < hd_predict_kind_count; k++)
-        if (request->kind[k]) done = hd_predict_kinds[k].run(predict, &findings, &error);
+    struct hd_predict_stats stats[8];
+    for (unsigned k = 0; done && k < hd_predict_kind_count; k++) {
+        if (!request->kind[k]) continue;
+        struct hd_finding_summary before = findings.summary;
+        memset(&predict->stats, 0, sizeof predict->stats);
+        done = hd_predict_kinds[k].run(predict, &findings, &error);
+        hd_findings_looked_for(&findings, hd_predict_kinds[k].kind, &before);
+        stats[k] = predict->stats;
+    }
     hd_progress_bar_end(bar);
     if (!done) {
         hd_findings_free(&findings);
@@ -209,7 +213,9 @@ static int predict_all(const struct request *request, struct hd_predict *predict
         done = print_json(request, predict->model, &findings);
     else
         print_text(request, &findings);
-    if (request->stats) hd_print_predict_stats(json ? stderr : stdout, &predict->stats);
+    for (unsigned k = 0; request->stats && k < hd_predict_kind_count; k++)
+        if (request->kind[k])
+            hd_print_predict_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
     hd_findings_free(&findings);
     warn_about(predict->model, predict->describe);
     if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;

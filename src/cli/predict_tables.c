@@ -176,16 +176,18 @@ void hd_print_comparison_json(const struct hd_comparison *comparison,
 /* ---- statistics -------------------------------------------------------------------------------
  */
 
-void hd_print_predict_stats(FILE *out, const struct hd_predict_stats *stats) {
+void hd_print_predict_stats(FILE *out, enum hd_finding_kind kind,
+                            const struct hd_predict_stats *stats) {
     static const char *const rung[] = {
 #define X(name, text) text,
         HD_RUNGS(X)
 #undef X
     };
     char text[32];
-    fprintf(out, "\npairs of sites        %llu, %llu of them ordered in every instance\n",
-            (unsigned long long)stats->groups, (unsigned long long)stats->ordered);
-    fprintf(out, "pairs of events asked %llu; %llu more settled by another's answer\n",
+    fprintf(out, "\n%s: %llu candidate %s, %llu of them ordered in every instance\n",
+            hd_finding_kind_name(kind), (unsigned long long)stats->groups,
+            hd_finding_candidates_name(kind), (unsigned long long)stats->ordered);
+    fprintf(out, "questions asked %llu; %llu more settled by another's answer\n",
             (unsigned long long)stats->checks, (unsigned long long)stats->dominated);
     if (stats->engine.queries > 0) {
         fprintf(out, "\n  feasible  infeasible  decided by\n");

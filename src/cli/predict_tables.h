@@ -10,6 +10,7 @@ void hd_print_comparison(const struct hd_comparison *comparison, const struct hd
                          const char *path);
 void hd_print_comparison_json(const struct hd_comparison *comparison,
                               const struct hd_predict *predict, const char *path);
-void hd_print_predict_stats(FILE *out, const struct hd_predict_stats *stats);
+void hd_print_predict_stats(FILE *out, enum hd_finding_kind kind,
+                            const struct hd_predict_stats *stats);
 
 #endif

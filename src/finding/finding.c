@@ -14,6 +14,27 @@ const char *hd_finding_kind_name(enum hd_finding_kind kind) {
     return name[kind];
 }
 
+const char *hd_finding_candidates_name(enum hd_finding_kind kind) {
+    static const char *const name[HD_FINDING_KIND_COUNT] = {
+        [HD_FINDING_RACE] = "pairs of sites",
+        [HD_FINDING_ATOMICITY] = "triples of sites",
+        [HD_FINDING_ORDER] = "orders of sites",
+        [HD_FINDING_DEADLOCK] = "cycles of sites",
+        [HD_FINDING_NONDETERMINISM] = "reads of sites"};
+    return name[kind] != NULL ? name[kind] : "findings";
+}
+
+void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind kind,
+                            const struct hd_finding_summary *before) {
+    const struct hd_finding_summary *now = &findings->summary;
+    struct hd_finding_summary *of_kind = &findings->of_kind[kind];
+    findings->looked_for[kind] = true;
+    of_kind->candidates += now->candidates - before->candidates;
+    of_kind->hidden += now->hidden - before->hidden;
+    for (unsigned verdict = 0; verdict < HD_VERDICT_COUNT; verdict++)
+        of_kind->verdict[verdict] += now->verdict[verdict] - before->verdict[verdict];
+}
+
 const char *hd_finding_repair(const struct hd_finding *finding) {
     static const char *const text[] = {
 #define X(name, word, repair) repair,

@@ -136,15 +136,23 @@ struct hd_findings {
     struct hd_arena arena; /* owner of every string and array */
     HD_VECTOR(struct hd_finding) list;
     struct hd_finding_summary summary;
-    bool out_of_memory; /* something is missing in the list */
+    struct hd_finding_summary of_kind[HD_FINDING_KIND_COUNT]; /* the same by kind */
+    bool looked_for[HD_FINDING_KIND_COUNT];                   /* the kinds that were asked for */
+    bool out_of_memory;                                       /* something is missing in the list */
 };
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind);
+/* What a candidate of the kind is, in the plural: "pairs of sites". */
+const char *hd_finding_candidates_name(enum hd_finding_kind kind);
 const char *hd_finding_repair(const struct hd_finding *finding);
 const char *hd_finding_verdict_name(enum hd_finding_verdict verdict);
 const char *hd_finding_harm_name(enum hd_finding_harm harm);
 /* Is it something to act on: found (not infeasible or undecided), and harmful or likely? */
 bool hd_finding_matters(const struct hd_finding *finding);
+
+/* Says that what was added to the summary since *before is about a kind. */
+void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind kind,
+                            const struct hd_finding_summary *before);
 
 /* A new finding at the end of the list, zeroed, with empty strings; NULL when memory is out. Valid
  * until the next one. */

@@ -13,7 +13,8 @@ static const struct {
 };
 
 const struct hd_predict_kind hd_predict_kinds[] = {
-#define X(word, function, methods, about) {word, about, methods, hd_predict_##function},
+#define X(word, function, kind, methods, about) \
+    {word, about, HD_FINDING_##kind, methods, hd_predict_##function},
     HD_PREDICT_KINDS(X)
 #undef X
 };

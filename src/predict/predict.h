@@ -65,14 +65,16 @@ struct hd_predict {
     struct hd_predict_stats stats;
 };
 
-/* word on the command line, function suffix, methods it can use, what it finds */
+/* word on the command line, function suffix, kind of its findings, methods it can use, what it
+ * finds */
 #define HD_RACE_METHODS                                                                        \
     (1u << HD_METHOD_LOCKSET | 1u << HD_METHOD_HB | 1u << HD_METHOD_CP | 1u << HD_METHOD_UCG | \
      1u << HD_METHOD_POLY)
-#define HD_PREDICT_KINDS(X) X("race", races, HD_RACE_METHODS, "two accesses at the same time")
+#define HD_PREDICT_KINDS(X) X("race", races, RACE, HD_RACE_METHODS, "two accesses at the same time")
 
 struct hd_predict_kind {
     const char *word, *about;
+    enum hd_finding_kind kind;
     unsigned methods; /* a bit for each enum hd_method */
     /* Adds its findings and counts. */
     bool (*run)(struct hd_predict *predict, struct hd_findings *findings, struct hd_error *error);
@@ -80,7 +82,7 @@ struct hd_predict_kind {
 extern const struct hd_predict_kind hd_predict_kinds[];
 extern const unsigned hd_predict_kind_count;
 
-#define X(word, function, methods, about)                                                \
+#define X(word, function, kind, methods, about)                                          \
     bool hd_predict_##function(struct hd_predict *predict, struct hd_findings *findings, \
                                struct hd_error *error);
 HD_PREDICT_KINDS(X)

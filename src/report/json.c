@@ -107,7 +107,7 @@ static json_t *json_input(const struct hd_report_input *input) {
     return object;
 }
 
-static json_t *json_summary(const struct hd_finding_summary *summary) {
+static json_t *json_counts(const struct hd_finding_summary *summary) {
     json_t *object = json_object();
     json_object_set_new(object, "candidates", number(summary->candidates));
     for (unsigned verdict = HD_VERDICT_INFEASIBLE; verdict < HD_VERDICT_COUNT; verdict++)
@@ -115,6 +115,15 @@ static json_t *json_summary(const struct hd_finding_summary *summary) {
                             number(summary->verdict[verdict]));
     json_object_set_new(object, "hidden", number(summary->hidden));
     return object;
+}
+
+static json_t *json_kinds(const struct hd_findings *findings) {
+    json_t *kinds = json_object();
+    for (unsigned kind = 0; kind < HD_FINDING_KIND_COUNT; kind++)
+        if (findings->looked_for[kind])
+            json_object_set_new(kinds, hd_finding_kind_name(kind),
+                                json_counts(&findings->of_kind[kind]));
+    return kinds;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -165,7 +174,8 @@ bool hd_report_json(FILE *out, const struct hd_findings *findings,
     json_object_set_new(tool, "version", json_string(version));
     json_object_set_new(root, "tool", tool);
     json_object_set_new(root, "input", json_input(input));
-    json_object_set_new(root, "summary", json_summary(&findings->summary));
+    json_object_set_new(root, "summary", json_counts(&findings->summary));
+    json_object_set_new(root, "kinds", json_kinds(findings));
     if (!write_open(out, root, "")) return false;
     fputs(",\n  \"findings\": [", out);
     for (size_t i = 0; i < findings->list.size; i++) {

@@ -25,8 +25,9 @@ struct hd_report_style {
 /* All findings of the list, a page each. */
 void hd_report_text(FILE *out, const struct hd_findings *findings,
                     const struct hd_report_style *style);
-/* The line at the end of a text report: "2 races: ...". `what` names a candidate in the plural. */
-void hd_report_text_summary(FILE *out, const struct hd_findings *findings, const char *what,
+/* The lines at the end of a text report, one for each kind that was looked for: "2 candidate pairs
+ * of sites: ...". `instances`: candidates are events, not sites. */
+void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool instances,
                             const struct hd_report_style *style);
 /* False when memory is out or the stream takes no more. */
 bool hd_report_json(FILE *out, const struct hd_findings *findings,

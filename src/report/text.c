@@ -269,11 +269,7 @@ void hd_report_text(FILE *out, const struct hd_findings *findings,
     for (size_t i = 0; i < findings->list.size; i++) print_finding(&page, &findings->list.data[i]);
 }
 
-void hd_report_text_summary(FILE *out, const struct hd_findings *findings, const char *what,
-                            const struct hd_report_style *style) {
-    struct page page = page_for(out, style);
-    const struct hd_finding_summary *summary = &findings->summary;
-    fprintf(page.out, "%llu %s", (unsigned long long)summary->candidates, what);
+static void print_summary(const struct page *page, const struct hd_finding_summary *summary) {
     const char *separator = ": ";
     static const enum hd_finding_verdict order[] = {HD_VERDICT_CONFIRMED, HD_VERDICT_FEASIBLE,
                                                     HD_VERDICT_POSSIBLE, HD_VERDICT_INFEASIBLE,
@@ -282,12 +278,31 @@ void hd_report_text_summary(FILE *out, const struct hd_findings *findings, const
         uint64_t count = summary->verdict[order[i]];
         if (count == 0) continue;
         bool grave = order[i] == HD_VERDICT_CONFIRMED || order[i] == HD_VERDICT_FEASIBLE;
-        fprintf(page.out, "%s%s%llu %s%s", separator, grave ? page.bold : "",
+        fprintf(page->out, "%s%s%llu %s%s", separator, grave ? page->bold : "",
                 (unsigned long long)count, hd_finding_verdict_name(order[i]),
-                grave ? page.off : "");
+                grave ? page->off : "");
         separator = ", ";
     }
     if (summary->hidden > 0)
-        fprintf(page.out, "%s%llu hidden", separator, (unsigned long long)summary->hidden);
-    fputc('\n', page.out);
+        fprintf(page->out, "; %llu not shown, since it may be intended (--all shows it)",
+                (unsigned long long)summary->hidden);
+    fputc('\n', page->out);
+}
+
+void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool instances,
+                            const struct hd_report_style *style) {
+    struct page page = page_for(out, style);
+    unsigned kinds = 0;
+    for (unsigned kind = 0; kind < HD_FINDING_KIND_COUNT; kind++)
+        kinds += findings->looked_for[kind];
+    for (unsigned kind = 0; kind < HD_FINDING_KIND_COUNT; kind++) {
+        if (!findings->looked_for[kind]) continue;
+        const char *what = hd_finding_candidates_name(kind);
+        if (kinds > 1) fprintf(page.out, "%-10s ", hd_finding_kind_name(kind));
+        fprintf(page.out, "%llu candidate %.*s%s",
+                (unsigned long long)findings->of_kind[kind].candidates,
+                instances ? (int)strcspn(what, " ") : (int)strlen(what), what,
+                instances ? " of events" : "");
+        print_summary(&page, &findings->of_kind[kind]);
+    }
 }
