@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -47,6 +48,7 @@ struct recorder {
     int64_t child_done_at; /* milliseconds */
     bool orphans;          /* processes that the child left behind, ours to wait for now */
     bool forwarded;        /* a signal that asks the program to end */
+    bool killed;           /* the program's group was (apart) */
     struct session session[HD_RECORD_MAX];
     struct hd_error *error;
     bool failed; /* *error is filled in: the trace is lost, the program may go on */
@@ -61,12 +63,13 @@ static int64_t milliseconds(void) {
 /* ---- signals: the parent outlives its child ------------------------------------------------ */
 
 static volatile sig_atomic_t forward;
+static bool forward_all; /* the child has a group of its own: the terminal does not reach it */
 
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     if (number == SIGCHLD || number == SIGPIPE || number == SIGXFSZ) return;
     /* From a terminal the child's group has it already. */
-    if (info->si_code <= 0) forward = number;
+    if (info->si_code <= 0 || forward_all) forward = number;
 }
 
 /* The last two come from writing a trace that cannot be written: the write says so itself. */
@@ -88,9 +91,22 @@ static void restore_signals(const struct sigaction *old) {
 
 /* ---- starting the program ------------------------------------------------------------------- */
 
+static bool write_plan(int fd, const char *plan, uint64_t bytes) {
+    for (uint64_t done = 0; done < bytes;) {
+        ssize_t n = pwrite(fd, plan + done, bytes - done, (off_t)(HD_PLAN_OFFSET + done));
+        if (n < 0 && errno != EINTR) return false;
+        if (n > 0) done += (uint64_t)n;
+    }
+    return true;
+}
+
 static bool open_channel(struct recorder *r) {
     r->channel_fd = (int)syscall(SYS_memfd_create, "heddle-channel", 1u /* MFD_CLOEXEC */);
-    if (r->channel_fd < 0 || ftruncate(r->channel_fd, sizeof *r->channel) != 0)
+    uint64_t plan_bytes = r->options->plan_bytes;
+    if (plan_bytes > HD_PLAN_MOST)
+        return hd_fail(r->error, HD_ERR_LIMIT, "the plan of the run is too long");
+    if (r->channel_fd < 0 || ftruncate(r->channel_fd, (off_t)(HD_PLAN_OFFSET + plan_bytes)) != 0 ||
+        !write_plan(r->channel_fd, r->options->plan, plan_bytes))
         return hd_fail(r->error, HD_ERR_IO, "cannot make shared memory: %s", strerror(errno));
     r->channel =
         mmap(NULL, sizeof *r->channel, PROT_READ | PROT_WRITE, MAP_SHARED, r->channel_fd, 0);
@@ -100,6 +116,7 @@ static bool open_channel(struct recorder *r) {
     }
     r->channel->version = HD_WIRE_VERSION;
     r->channel->options = r->options->wire;
+    r->channel->plan_bytes = plan_bytes;
     __atomic_store_n(&r->channel->magic, HD_WIRE_MAGIC, __ATOMIC_RELEASE);
     return true;
 }
@@ -116,6 +133,29 @@ static void add_library_directory(const char *directory) {
     free(list);
 }
 
+/* In the child: a group of its own, its own descriptors, no core files. */
+static void set_apart(const struct hd_record_options *options) {
+    if (options->descriptors != NULL) {
+        int kept[3];
+        for (int i = 0; i < 3; i++) kept[i] = fcntl(options->descriptors[i], F_DUPFD_CLOEXEC, 3);
+        for (int i = 0; i < 3; i++)
+            if (kept[i] < 0 || dup2(kept[i], i) < 0) _exit(127);
+    }
+    if (!options->apart) return;
+    setpgid(0, 0);
+    if (options->foreground) {
+        /* a group in the background that takes the terminal is stopped for it */
+        sigset_t output, before;
+        sigemptyset(&output);
+        sigaddset(&output, SIGTTOU);
+        sigprocmask(SIG_BLOCK, &output, &before);
+        tcsetpgrp(STDIN_FILENO, getpid());
+        sigprocmask(SIG_SETMASK, &before, NULL);
+    }
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+}
+
 static bool start_child(struct recorder *r, const struct sigaction *old) {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0)
@@ -127,7 +167,11 @@ static bool start_child(struct recorder *r, const struct sigaction *old) {
     r->child = fork();
     if (r->child == 0) {
         restore_signals(old);
-        setenv(HD_CHANNEL_ENV, path, 1);
+        set_apart(r->options);
+        if (r->options->plain)
+            unsetenv(HD_CHANNEL_ENV);
+        else
+            setenv(HD_CHANNEL_ENV, path, 1);
         add_library_directory(r->options->library_directory);
         /* The same addresses in every run, where the system allows it. */
         if (!r->options->keep_aslr) {
@@ -144,6 +188,7 @@ static bool start_child(struct recorder *r, const struct sigaction *old) {
     }
     int saved = errno, why = 0;
     close(report[1]);
+    if (r->child > 0 && r->options->apart) setpgid(r->child, r->child); /* whoever comes first */
     if (r->child < 0) {
         close(report[0]);
         return hd_fail(r->error, HD_ERR_IO, "cannot start a process: %s", strerror(saved));
@@ -237,11 +282,18 @@ static bool accept_session(struct recorder *r, pid_t pid, int fd) {
     return true;
 }
 
+static bool all_done(const struct recorder *r) {
+    for (unsigned i = 0; i < r->result->count; i++)
+        if (!r->session[i].done) return false;
+    return true;
+}
+
 static void answer_requests(struct recorder *r) {
     for (unsigned i = 0; i < HD_CHANNEL_SLOTS; i++) {
         struct hd_wire_slot *slot = &r->channel->slot[i];
         if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != HD_SLOT_ASKED) continue;
-        bool wanted = r->result->count == 0 || r->options->wire.children;
+        bool wanted = r->result->count == 0 || r->options->wire.children ||
+                      (r->options->again && all_done(r));
         bool yes = wanted && accept_session(r, slot->pid, slot->fd);
         if (!yes) r->result->refused++;
         __atomic_store_n(&slot->state, yes ? HD_SLOT_YES : HD_SLOT_NO, __ATOMIC_RELEASE);
@@ -393,6 +445,7 @@ static void finish_session(struct recorder *r, struct session *s, const int *wai
     while (drain(r, s, DRAIN_REST)) {
     }
     struct hd_wire_session *memory = s->memory;
+    memcpy(r->result->answer, memory->answer, sizeof r->result->answer);
     struct hd_trace_end *end = &s->recorded->end;
     *end = (struct hd_trace_end){
         .whole = true, .deadlocked = memory->deadlocked != 0, .lost_events = memory->lost_events};
@@ -420,10 +473,20 @@ static bool process_gone(const struct session *s) {
     return poll(&wait, 1, 0) > 0;
 }
 
+static void kill_group(struct recorder *r) {
+    if (!r->child_done && kill(-r->child, SIGKILL) != 0) kill(r->child, SIGKILL);
+    r->killed = true;
+}
+
 static void forward_signal(struct recorder *r) {
     int number = forward;
     if (number == 0) return;
     forward = 0;
+    if (r->options->apart) {
+        r->result->interrupted = number;
+        kill_group(r);
+        return;
+    }
     if (r->forwarded) number = SIGKILL; /* asked twice */
     r->forwarded = true;
     if (!r->child_done) kill(r->child, number);
@@ -491,8 +554,18 @@ static void serve(struct recorder *r) {
         bool worked = false;
         for (unsigned i = 0; i < r->result->count; i++)
             if (!r->session[i].done) worked |= drain(r, &r->session[i], DRAIN_FULL);
+        if (r->options->look != NULL && !r->killed && !r->options->look(r->options->context)) {
+            r->result->stopped = true;
+            kill_group(r);
+        }
         if (!r->child_done) {
             int status;
+            /* While the leader is a zombie its group's number can't be anybody else's. */
+            siginfo_t ended = {.si_pid = 0};
+            if (r->options->apart &&
+                waitid(P_PID, (id_t)r->child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                ended.si_pid == r->child)
+                kill(-r->child, SIGKILL);
             pid_t pid = waitpid(r->child, &status, WNOHANG);
             if (pid == r->child) {
                 r->child_done = true;
@@ -525,6 +598,15 @@ static void serve(struct recorder *r) {
     }
 }
 
+static void take_terminal_back(void) {
+    sigset_t output, before;
+    sigemptyset(&output);
+    sigaddset(&output, SIGTTOU);
+    sigprocmask(SIG_BLOCK, &output, &before);
+    tcsetpgrp(STDIN_FILENO, getpgrp());
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 bool hd_record(const struct hd_record_options *options, struct hd_record_result *result,
                struct hd_error *error) {
     memset(result, 0, sizeof *result);
@@ -535,11 +617,13 @@ bool hd_record(const struct hd_record_options *options, struct hd_record_result 
     r->error = error;
     r->channel_fd = -1;
     struct sigaction old[CAUGHT];
+    forward_all = options->apart;
     catch_signals(old);
     if (options->wire.children) prctl(PR_SET_CHILD_SUBREAPER, 1);
     bool ok = open_channel(r) && start_child(r, old);
     if (ok) serve(r);
     if (options->wire.children) prctl(PR_SET_CHILD_SUBREAPER, 0);
+    if (options->foreground) take_terminal_back();
     restore_signals(old);
     if (r->channel != NULL) munmap(r->channel, sizeof *r->channel);
     if (r->channel_fd >= 0) close(r->channel_fd);

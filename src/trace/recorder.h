@@ -19,6 +19,18 @@ struct hd_record_options {
     bool keep_aslr; /* leave address space randomisation on */
     const char
         *library_directory; /* where the loader may look for the runtime last of all, or NULL */
+    const void *plan;       /* for the policy (wire.h), or NULL */
+    size_t plan_bytes;
+    const int *descriptors; /* the program's standard input, output and error; NULL: ours */
+    /* The program gets a process group of its own, which is killed as a whole when the program has
+     * ended or a signal asks us to stop, and leaves no core files. */
+    bool apart;
+    bool foreground; /* apart, and the group has the terminal while it runs */
+    bool plain;      /* run it unrecorded, as if it had been started by hand */
+    bool again;      /* record also a process that starts when the one before has ended (gdb) */
+    /* Called every few milliseconds while the program runs; false: kill it. May be NULL. */
+    bool (*look)(void *context);
+    void *context;
 };
 
 #define HD_RECORD_MAX 256u
@@ -36,7 +48,10 @@ struct hd_record_result {
     int wait_status; /* of the command itself, as from waitpid */
     unsigned count;
     struct hd_recorded recorded[HD_RECORD_MAX];
-    unsigned refused; /* instrumented processes that ran unrecorded */
+    unsigned refused;                 /* instrumented processes that ran unrecorded */
+    bool stopped;                     /* `look` said so */
+    int interrupted;                  /* the signal that asked us to stop (apart), 0 if none did */
+    uint64_t answer[HD_ANSWER_WORDS]; /* of the process recorded last */
 };
 
 /* False if the command could not be started or the trace could not be written. */

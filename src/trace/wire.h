@@ -139,7 +139,7 @@ static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 48; }
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 1u
+#define HD_WIRE_VERSION 2u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -163,7 +163,7 @@ struct hd_wire_options {
     uint32_t watchdog_ms;
 };
 enum hd_scheduler { HD_SCHED_OFF = 0, HD_SCHED_SERIAL, HD_SCHED_FREE };
-enum hd_policy { HD_POLICY_ROUND_ROBIN = 0, HD_POLICY_RANDOM };
+enum hd_policy { HD_POLICY_ROUND_ROBIN = 0, HD_POLICY_RANDOM, HD_POLICY_REPLAY };
 
 struct hd_wire_channel {
     uint64_t magic;
@@ -171,7 +171,60 @@ struct hd_wire_channel {
     uint32_t asked; /* futex: incremented with every request, waited on by the parent */
     struct hd_wire_options options;
     struct hd_wire_slot slot[HD_CHANNEL_SLOTS];
+    uint64_t plan_bytes; /* what the policy is to follow, from HD_PLAN_OFFSET of the file on */
 };
+
+/* A policy may come with a plan of any length (replay: struct hd_wire_replay). The runtime copies
+ * it and believes nothing in it. */
+#define HD_PLAN_OFFSET ((sizeof(struct hd_wire_channel) + 4095u) / 4096u * 4096u)
+#define HD_PLAN_MOST (1ull << 30)
+
+/* The plan of HD_POLICY_REPLAY: turns, one after the other. In each, one thread runs until it has
+ * made `end` hook calls in its life; the call numbered `mark` is recorded even if the filter would
+ * leave it out (0: none). A thread that has made `mark` calls and can't go on has done its turn.
+ * The turns from `then` on are the error condition's: when the first of them begins, the bad state
+ * is reached. After the last turn threads run on by round robin. */
+struct hd_wire_turn {
+    uint32_t thread;
+    uint32_t reserved;
+    uint64_t mark, end;
+};
+struct hd_wire_replay {
+    uint32_t turns, then;
+    uint32_t patience_ms; /* for a thread that is in a system call when its turn comes */
+    uint32_t reserved;
+    struct hd_wire_turn turn[];
+};
+
+/* Its answer, in struct hd_wire_session.answer. */
+struct hd_wire_replay_answer {
+    uint32_t state;           /* enum hd_replay_state */
+    uint32_t reason;          /* enum hd_replay_reason, when diverged */
+    uint32_t turn;            /* the present one, or the one that diverged */
+    uint32_t thread;          /* whose turn it was */
+    uint64_t calls;           /* that thread had made */
+    uint32_t wait_type, site; /* where it is blocked: enum hd_wait_type */
+    uint64_t wait_object;
+    uint64_t expected_bytes; /* of a plan that is not understood */
+};
+enum hd_replay_state {
+    HD_REPLAY_NONE = 0,  /* never began */
+    HD_REPLAY_FOLLOWING, /* the program ended on the way */
+    HD_REPLAY_REACHED,   /* in the error condition's turns */
+    HD_REPLAY_OVER,      /* all turns done */
+    HD_REPLAY_DIVERGED
+};
+enum hd_replay_reason {
+    HD_REPLAY_BAD_PLAN = 1,
+    HD_REPLAY_NO_THREAD, /* there is no such thread yet */
+    HD_REPLAY_ENDED,     /* it has ended before its turn was over */
+    HD_REPLAY_BLOCKED,   /* it waits for something that only another thread can give */
+    HD_REPLAY_AWAY       /* it did not come back from a system call in time */
+};
+
+/* What a policy reports back: words whose meaning is the policy's own, in the session; the parent
+ * hands them to whoever asked for the run. */
+#define HD_ANSWER_WORDS 64u
 
 #define HD_CHUNK_BYTES (64u * 1024u)
 #define HD_CHUNK_EVENTS ((HD_CHUNK_BYTES - 64u) / sizeof(struct hd_wire_event))
@@ -229,6 +282,7 @@ struct hd_wire_session {
     int32_t exit_status;   /* as the target gave it, valid when ended */
     int32_t parent;        /* pid of the recording parent */
     uint32_t chunks_used;  /* chunks at and beyond this were never touched */
+    uint64_t answer[HD_ANSWER_WORDS];
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];
     /* chunks follow, at the next multiple of HD_CHUNK_BYTES */

@@ -1,0 +1,56 @@
+/* A schedule: which thread runs for how long, one turn after the other. Made from a witness or from
+ * a recorded run, followed by the runtime's replay policy, kept in a small JSON file that a person
+ * can read and edit (docs/replay.md has its format).
+ *
+ * Positions are counted in hook calls: the memory accesses and intercepted calls that a thread
+ * makes, those that the trace leaves out included. The hook runs before its access, so a thread
+ * that has made n calls has done all of its first n-1 accesses, and does the n-th before its next
+ * call. */
+#ifndef HEDDLE_EXPOSE_SCHEDULE_H
+#define HEDDLE_EXPOSE_SCHEDULE_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "base/vector.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct hd_model;
+struct hd_describe;
+struct hd_run;
+
+/* One thread runs: `calls` calls, the last of which is the one that `to` names, and then `beyond`
+ * more that are in no trace. 0 calls: it finishes the call that it is in (a wait that is over). */
+struct hd_turn {
+    uint32_t thread;
+    uint64_t calls, beyond;
+    const char *to; /* "log.c:57 r(len)"; "": not known, not checked */
+};
+
+/* A zeroed schedule is an empty one. Strings are never NULL once it is made or read. */
+struct hd_schedule {
+    const char *kind;        /* of the finding; "run" for a recorded run; "" */
+    const char *variable;    /* "" */
+    const char *fingerprint; /* of the finding; "" */
+    const char *about;       /* one sentence; "" */
+    const char *command;     /* as a shell reads it; "" */
+    HD_VECTOR(struct hd_turn) turn;
+    /* What comes next when these turns are over: the error condition. Run in this order, one call
+     * each (0: the call that it is in), before all threads run on freely. */
+    HD_VECTOR(struct hd_turn) then;
+    struct hd_arena arena; /* owner of the strings */
+};
+
+void hd_schedule_free(struct hd_schedule *schedule);
+/* An independent copy. False when memory is out. */
+bool hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from);
+/* A string that lives as long as the schedule; "" when memory is out. */
+const char *hd_schedule_text(struct hd_schedule *schedule, const char *text);
+/* Threads change how often over the schedule: turns, without those that continue the one before. */
+uint32_t hd_schedule_switches(const struct hd_schedule *schedule);
+
+/* For the runtime (struct hd_wire_replay), malloc'ed; NULL when memory is out. */
+void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms, size_t *bytes);
+
+#endif
