@@ -50,6 +50,41 @@ const char *hd_schedule_text(struct hd_schedule *schedule, const char *text);
 /* Threads change how often over the schedule: turns, without those that continue the one before. */
 uint32_t hd_schedule_switches(const struct hd_schedule *schedule);
 
+/* ---- making one -------------------------------------------------------------------------------
+ */
+
+/* From a reordering of a model's events, of whose end `next` events are not executed: those become
+ * `then`. A thread goes on from its last event in a turn through the calls that the trace leaves
+ * out, up to the next event that it must not reach yet. Fills in turns only; what the schedule is
+ * about is the caller's to say. False when memory is out or the model is not of a recorded run
+ * (a text trace counts no calls). */
+bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
+                              struct hd_describe *describe, const struct hd_run *run, uint32_t runs,
+                              uint32_t next, struct hd_error *error);
+/* The order in which a recorded run itself went. */
+bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *model,
+                          struct hd_describe *describe, struct hd_error *error);
+/* The words of a turn's `to` for an event: "log.c:57 r(len)". In *text. */
+void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model *model,
+                            uint32_t event, char *text, size_t room);
+/* Hook calls that each event's thread had made when it was done, by event: malloc'ed, NULL when
+ * memory is out. */
+uint64_t *hd_schedule_call_counts(const struct hd_model *model);
+/* The event is a hook call of its own: the one that its count ends with. */
+bool hd_schedule_is_call(const struct hd_model *model, uint32_t event);
+
+/* ---- as a file --------------------------------------------------------------------------------
+ */
+
+/* The file's text, one line a turn; malloc'ed, NULL when memory is out. */
+char *hd_schedule_write(const struct hd_schedule *schedule);
+/* Untrusted input; the error names the file, and the line or the field. */
+bool hd_schedule_read(const char *text, size_t bytes, const char *name,
+                      struct hd_schedule *schedule, struct hd_error *error);
+bool hd_schedule_load(const char *path, struct hd_schedule *schedule, struct hd_error *error);
+/* Appears under its name only when it is whole. */
+bool hd_schedule_save(const struct hd_schedule *schedule, const char *path, struct hd_error *error);
+
 /* For the runtime (struct hd_wire_replay), malloc'ed; NULL when memory is out. */
 void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms, size_t *bytes);
 

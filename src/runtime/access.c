@@ -333,8 +333,13 @@ static bool may_run(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_OFF || t->inside) return false;
     if (t->state != RT_RUNNING || t->suspect || t->signals_pending || rt_calls(t) >= t->slice_end)
         rt_sched_preempted(t);
+    else if (rt_is_marked(t))
+        rt_sched_marked(t);
     return rt.mode != HD_SCHED_OFF && !t->inside;
 }
+
+/* Accesses that the filter must let through. */
+static bool unfiltered(const struct rt_thread *t) { return rt.full || rt_is_marked(t); }
 
 static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_t slot) {
     uint64_t owner = cell->owner;
@@ -358,7 +363,8 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     }
     uint32_t slot = slot_exactly(t, address, pc, site);
     if (size <= in_cell) {
-        if (!rt.full && (known(t, cell, address, slot) || (!write && shared_known(cell, slot))))
+        if (!unfiltered(t) &&
+            (known(t, cell, address, slot) || (!write && shared_known(cell, slot))))
             return;
         record(t, cell, slot, address, size, write, site);
         return;
@@ -370,7 +376,7 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     }
     /* The second cell's slot is one that emit_slot does not know: the first speaks for both. */
     uint32_t next = slot_exactly(t, address + in_cell, pc + 1, site + 1);
-    if (!rt.full && knows(t, cell, slot) && knows(t, second, next)) {
+    if (!unfiltered(t) && knows(t, cell, slot) && knows(t, second, next)) {
         known(t, cell, address, slot);
         known(t, second, address + in_cell, next);
         return;
@@ -448,7 +454,7 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
         slot[count] = part_slot(t, rt.always_slow ? site : pc, from, to < end ? to : end);
         from = to;
     }
-    bool all = !rt.full;
+    bool all = !unfiltered(t);
     for (unsigned i = 0; i < count && all; i++) all = knows(t, &cell[i], slot[i]);
     if (all) {
         for (unsigned i = 0; i < count; i++) known(t, &cell[i], first + 8 * i, slot[i]);

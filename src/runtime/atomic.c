@@ -28,7 +28,7 @@ static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_
         rt_sched_yield(t);
         t->spin_site = 0; /* others ran: the next read is news */
     }
-    return !rt.full;
+    return !rt.full && !rt_is_marked(t);
 }
 
 static struct rt_thread *begin(const volatile void *address, struct rt_spin **lock) {

@@ -25,6 +25,25 @@ bool rt_parent_alive(void) {
 
 /* ---- the session -------------------------------------------------------------------------- */
 
+/* A copy of the plan, so that nothing can change it later. */
+static void copy_plan(int fd, const struct hd_wire_channel *channel) {
+    uint64_t bytes = channel->plan_bytes;
+    rt.plan = NULL;
+    rt.plan_bytes = 0;
+    if (bytes == 0 || bytes > HD_PLAN_MOST) return;
+    char *copy = rt_map((size_t)bytes);
+    for (uint64_t done = 0; done < bytes;) {
+        long n = syscall(SYS_pread64, fd, copy + done, bytes - done, HD_PLAN_OFFSET + done);
+        if (n <= 0) { /* it is not there */
+            rt_unmap(copy, (size_t)bytes);
+            return;
+        }
+        done += (uint64_t)n;
+    }
+    rt.plan = copy;
+    rt.plan_bytes = (size_t)bytes;
+}
+
 static struct hd_wire_channel *open_channel(void) {
     const char *path = getenv(HD_CHANNEL_ENV);
     if (path == NULL) return NULL;
@@ -32,10 +51,12 @@ static struct hd_wire_channel *open_channel(void) {
     if (fd < 0) return NULL; /* the recorder is gone: run as if it had never been */
     void *memory = (void *)syscall(SYS_mmap, NULL, sizeof(struct hd_wire_channel),
                                    PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0L);
+    struct hd_wire_channel *channel = memory != MAP_FAILED ? memory : NULL;
+    bool known =
+        channel != NULL && channel->magic == HD_WIRE_MAGIC && channel->version == HD_WIRE_VERSION;
+    if (known) copy_plan(fd, channel);
     syscall(SYS_close, fd);
-    if (memory == MAP_FAILED) return NULL;
-    struct hd_wire_channel *channel = memory;
-    if (channel->magic == HD_WIRE_MAGIC && channel->version == HD_WIRE_VERSION) return channel;
+    if (channel == NULL || known) return channel;
     rt_message("the recorder speaks another version: re-link the program with this heddle");
     rt_unmap(memory, sizeof *channel);
     return NULL;

@@ -83,6 +83,7 @@ struct rt_thread {
     uintptr_t wait_object, wait_pc;
     struct rt_thread *next; /* in the ready queue, or in an object's wait list */
     uint64_t slice_end;     /* calls at which the quantum is over */
+    uint64_t mark;          /* the call that is recorded whatever the filter says; 0: none */
     uint64_t spin_site; /* site and address of the last atomic read, while nothing else happened */
     uint64_t spin_mark;
     uint32_t spins;
@@ -124,6 +125,7 @@ struct rt_slot {
     struct rt_thread *creator; /* until it has started */
     uint32_t started, permit;  /* futexes: the child has its record; the child may go on */
     bool ended, detached, c11;
+    uint64_t calls; /* that it made, once it has ended */
     /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
      * last stamp. Here, not in the thread's own storage, because others look when that may be gone.
      */
@@ -144,6 +146,8 @@ struct rt_global {
     _Atomic uint32_t signals; /* condition signals, numbered from 1 */
     _Atomic uint32_t rounds;
     int parent;
+    const void *plan; /* what the policy is to follow: a copy of our own, not to be believed */
+    size_t plan_bytes;
 };
 extern struct rt_global rt;
 
@@ -392,6 +396,9 @@ void rt_sched_add(struct rt_thread *t);     /* a new thread, ready */
 void rt_sched_exit(struct rt_thread *t);    /* gives the baton away for good */
 void rt_sched_preempted(
     struct rt_thread *t); /* slow path of a hook: quantum over, or baton taken */
+/* The present call is one that the policy wants to see in the trace. */
+RT_INLINE bool rt_is_marked(const struct rt_thread *t) { return rt_calls(t) == t->mark; }
+void rt_sched_marked(struct rt_thread *t); /* it took the slow path: the next ones need not */
 void rt_sched_wake_cancelled(struct rt_thread *t);
 /* Events that one thread writes on behalf of another (serial: they share the stream). */
 void rt_emit_as(struct rt_thread *holder, struct rt_thread *other);

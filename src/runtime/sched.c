@@ -3,7 +3,7 @@
  * here, not in the kernel, so that a deadlock is seen the moment it closes. Under free nothing of
  * this runs. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/policy.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -68,13 +68,47 @@ static void make_ready(struct rt_thread *t) {
     append(&ready, t);
 }
 
-static struct rt_thread *pick(void) {
-    if (ready_count == 0) return NULL;
-    struct rt_thread *before = NULL, *t = ready.first;
-    if (rt.options.policy == HD_POLICY_RANDOM)
-        for (uint64_t skip = next_random() % ready_count; skip > 0; skip--) before = t, t = t->next;
+/* ---- the two simple policies, and the table of all ------------------------------------------- */
+
+static struct rt_thread *robin_pick(struct rt_thread *first, unsigned count) {
+    (void)count;
+    return first;
+}
+static uint64_t robin_slice(struct rt_thread *t) {
+    (void)t;
+    return rt.options.quantum;
+}
+
+static struct rt_thread *random_pick(struct rt_thread *first, unsigned count) {
+    for (uint64_t skip = next_random() % count; skip > 0; skip--) first = first->next;
+    return first;
+}
+static uint64_t random_slice(struct rt_thread *t) {
+    (void)t;
+    return 1 + next_random() % (2 * (uint64_t)rt.options.quantum);
+}
+
+static struct rt_policy round_robin = {.pick = robin_pick, .slice = robin_slice};
+static struct rt_policy random_walk = {.pick = random_pick, .slice = random_slice};
+
+static struct rt_policy *const policies[] = {[HD_POLICY_ROUND_ROBIN] = &round_robin,
+                                             [HD_POLICY_RANDOM] = &random_walk,
+                                             [HD_POLICY_REPLAY] = &rt_policy_replay};
+#define POLICIES (sizeof policies / sizeof *policies)
+
+static struct rt_policy *policy = &round_robin;
+
+static void take_ready(struct rt_thread *t) {
+    struct rt_thread *before = NULL;
+    for (struct rt_thread *u = ready.first; u != t; u = u->next) before = u;
     unlink_after(&ready, before, t);
     ready_count--;
+}
+
+static struct rt_thread *pick(void) {
+    if (ready_count == 0 && !policy->commands) return NULL;
+    struct rt_thread *t = policy->pick(ready.first, ready_count);
+    if (t != NULL) take_ready(t);
     return t;
 }
 
@@ -101,11 +135,22 @@ static void put_stream(struct rt_thread *t) {
     t->chunk = NULL;
 }
 
+/* Leaves so many calls to the fast path that the one which ends the turn, or the marked one, is the
+ * first to take the slow one: it makes `left` -1. */
+static void set_stop(struct rt_thread *t) {
+    uint64_t calls = rt_calls(t);
+    uint64_t stop = t->mark > calls && t->mark < t->slice_end ? t->mark : t->slice_end;
+    uint64_t rest = stop - calls;
+    rt_set_left(t, rt.always_slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest - 1);
+}
+
+void rt_sched_marked(struct rt_thread *t) {
+    if (t->slice_end > rt_calls(t)) set_stop(t);
+}
+
 static void new_slice(struct rt_thread *t) {
-    uint64_t quantum = rt.options.quantum;
-    if (rt.options.policy == HD_POLICY_RANDOM) quantum = 1 + next_random() % (2 * quantum);
-    t->slice_end = rt_calls(t) + quantum;
-    rt_set_left(t, rt.always_slow ? -1 : (int64_t)quantum - 1); /* the call that makes it -1 */
+    t->slice_end = rt_calls(t) + policy->slice(t);
+    set_stop(t);
     t->spin_site = 0;
 }
 
@@ -146,6 +191,8 @@ void rt_sched_first(struct rt_thread *t) {
     stream.thread = UINT32_MAX;
     t->state = RT_RUNNING;
     if (rt.mode == HD_SCHED_SERIAL) {
+        policy = rt.options.policy < POLICIES ? policies[rt.options.policy] : &round_robin;
+        if (policy->start != NULL) policy->start();
         holder = t;
         take_stream(t);
     } else {
@@ -173,7 +220,7 @@ void rt_sched_begin(struct rt_thread *t) {
 void rt_sched_yield(struct rt_thread *t) {
     if (rt.mode != HD_SCHED_SERIAL) return;
     rt_spin_lock(&lock);
-    if (ready_count == 0) {
+    if (ready_count == 0 && !policy->commands) {
         new_slice(t);
         rt_spin_unlock(&lock);
         return;
@@ -354,14 +401,11 @@ void rt_sched_hand_over(struct rt_thread *t, unsigned wait_type, uintptr_t objec
     struct rt_thread *starved = NULL;
     rt_spin_lock(&lock);
     wake_waiters(wait_type, object, all, &starved);
-    if (starved == NULL) {
+    if (starved == NULL || policy->commands) {
         rt_spin_unlock(&lock);
         return;
     }
-    struct rt_thread *before = NULL;
-    for (struct rt_thread *u = ready.first; u != starved; u = u->next) before = u;
-    unlink_after(&ready, before, starved);
-    ready_count--;
+    take_ready(starved);
     put_stream(t);
     make_ready(t);
     holder = starved;
@@ -468,8 +512,7 @@ RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
     t->inside--;
     t->busy--;
     if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
-    uint64_t rest = t->slice_end - rt_calls(t);
-    rt_set_left(t, rt.always_slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest - 1);
+    set_stop(t);
 }
 
 /* A thread that is to be cancelled returns from where it is blocked. */
@@ -557,7 +600,7 @@ static void *watchdog(void *unused) {
     rt_self.inside = 1; /* never to be recorded itself */
     struct rt_thread *last = NULL;
     uint64_t last_calls = 0, since = 0;
-    unsigned still = 0;
+    unsigned still = 0, idle = 0;
     uint32_t word = 0;
     unsigned period = rt.options.watchdog_ms ? rt.options.watchdog_ms : 5;
     for (;;) {
@@ -569,7 +612,12 @@ static void *watchdog(void *unused) {
         unsigned others = ready_count;
         uint64_t calls = t != NULL ? rt_calls(t) : 0;
         int tid = t != NULL ? t->tid : 0;
+        struct rt_thread *next = NULL;
+        idle = t == NULL && others > 0 ? idle + period : 0;
+        if (idle > 0 && policy->stalled != NULL && policy->stalled(idle)) next = pass();
+        bool commands = policy->commands;
         rt_spin_unlock(&lock);
+        wake(next);
         if (t == NULL || others == 0 || t != last || calls != last_calls) {
             last = t;
             last_calls = calls;
@@ -580,7 +628,7 @@ static void *watchdog(void *unused) {
         still++;
         if (still >= 2) steal(t);
         /* Running, but through code without hooks: ask it to let go. */
-        if (cpu_ns(tid) - since > NUDGE_NS) {
+        if (!commands && cpu_ns(tid) - since > NUDGE_NS) {
             since = cpu_ns(tid);
             syscall(SYS_tgkill, getpid(), tid, RT_SIGNAL);
         }

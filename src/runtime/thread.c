@@ -30,6 +30,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->calls_emitted = t->branches = t->branches_emitted = 0;
     t->text_size = 0;
     t->sequence = 0;
+    t->mark = 0;
     t->cursor = t->chunk_end = NULL;
     t->chunk = NULL;
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);
@@ -82,6 +83,7 @@ static void thread_end(struct rt_thread *t) {
         atomic_store_explicit(&slot->epoch_stamp, t->stamp, memory_order_relaxed);
         atomic_store_explicit(&slot->epoch, 0, memory_order_release);
     }
+    slot->calls = rt_calls(t);
     slot->ended = true;
     rt_sched_wake(HD_WAIT_JOIN, t->number, true);
     __atomic_store_n(&slot->thread, NULL, __ATOMIC_RELEASE);

@@ -1,0 +1,290 @@
+/* Schedules as JSON files (heddle-schedule/1): written so that a person can read and edit them,
+ * read as untrusted input. The format is in docs/replay.md. */
+#define _GNU_SOURCE
+#include "expose/schedule.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCHEMA "heddle-schedule/1"
+#define MOST_BYTES (256u << 20)
+#define MOST_CALLS ((json_int_t)1 << 53) /* in all: what every JSON reader can hold */
+#define MOST_THREADS 65535
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static json_t *string_of(const char *text) {
+    json_t *string = json_string(text != NULL ? text : "");
+    return string != NULL ? string : json_string("(not UTF-8)");
+}
+
+static bool write_field(FILE *to, const char *name, const char *text) {
+    if (text == NULL || *text == '\0') return true;
+    json_t *value = string_of(text);
+    char *word = value != NULL ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+    if (word != NULL) fprintf(to, "  \"%s\": %s,\n", name, word);
+    free(word);
+    json_decref(value);
+    return word != NULL;
+}
+
+static bool write_turn(FILE *to, const struct hd_turn *turn, bool then, bool last) {
+    char thread[16];
+    snprintf(thread, sizeof thread, "T%u", turn->thread);
+    json_t *object = json_object();
+    json_object_set_new(object, "thread", json_string(thread));
+    if (!then || turn->calls != 1)
+        json_object_set_new(object, "calls", json_integer((json_int_t)turn->calls));
+    if (turn->to != NULL && *turn->to != '\0')
+        json_object_set_new(object, then ? "at" : "to", string_of(turn->to));
+    if (turn->beyond != 0)
+        json_object_set_new(object, "beyond", json_integer((json_int_t)turn->beyond));
+    char *line = object != NULL ? json_dumps(object, JSON_PRESERVE_ORDER) : NULL;
+    if (line != NULL) fprintf(to, "    %s%s\n", line, last ? "" : ",");
+    free(line);
+    json_decref(object);
+    return line != NULL;
+}
+
+static bool write_all(FILE *to, const struct hd_schedule *schedule) {
+    fprintf(to, "{\n  \"schema\": \"" SCHEMA "\",\n");
+    bool good = write_field(to, "kind", schedule->kind) &&
+                write_field(to, "variable", schedule->variable) &&
+                write_field(to, "fingerprint", schedule->fingerprint) &&
+                write_field(to, "about", schedule->about) &&
+                write_field(to, "command", schedule->command);
+    fprintf(to, "  \"schedule\": [\n");
+    for (size_t i = 0; good && i < schedule->turn.size; i++)
+        good = write_turn(to, &schedule->turn.data[i], false, i + 1 == schedule->turn.size);
+    fprintf(to, "  ],\n  \"then\": [\n");
+    for (size_t i = 0; good && i < schedule->then.size; i++)
+        good = write_turn(to, &schedule->then.data[i], true, i + 1 == schedule->then.size);
+    fprintf(to, "  ]\n}\n");
+    return good;
+}
+
+char *hd_schedule_write(const struct hd_schedule *schedule) {
+    char *text = NULL;
+    size_t bytes;
+    FILE *to = open_memstream(&text, &bytes);
+    if (to == NULL) return NULL;
+    bool good = write_all(to, schedule);
+    if (fclose(to) == 0 && good) return text;
+    free(text);
+    return NULL;
+}
+
+bool hd_schedule_save(const struct hd_schedule *schedule, const char *path,
+                      struct hd_error *error) {
+    char *text = hd_schedule_write(schedule), *temporary = NULL;
+    if (text == NULL || asprintf(&temporary, "%s.XXXXXX", path) < 0) {
+        free(text);
+        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    }
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    size_t bytes = strlen(text), done = 0;
+    while (fd >= 0 && done < bytes) {
+        ssize_t n = write(fd, text + done, bytes - done);
+        if (n < 0 && errno != EINTR) break;
+        if (n > 0) done += (size_t)n;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    bool good = fd >= 0 && done == bytes && fchmod(fd, 0666 & ~mask) == 0;
+    int why = errno;
+    if (fd >= 0 && close(fd) != 0 && good) {
+        good = false;
+        why = errno;
+    }
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        why = errno;
+    }
+    if (!good && fd >= 0) unlink(temporary);
+    free(text);
+    free(temporary);
+    return good || hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(why));
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+struct reader {
+    const char *name;
+    struct hd_schedule *schedule;
+    struct hd_error *error;
+    json_int_t calls; /* of all turns */
+};
+
+static bool refuse(const struct reader *r, const char *where, const char *what) {
+    return hd_fail(r->error, HD_ERR_FORMAT, "%s: %s %s", r->name, where, what);
+}
+
+/* Text that will be shown: no control characters. */
+static bool read_text(struct reader *r, const json_t *value, const char *where, const char **text) {
+    if (!json_is_string(value)) return refuse(r, where, "must be a text");
+    for (const char *c = json_string_value(value); *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            return refuse(r, where, "must have no control characters");
+    *text = hd_schedule_text(r->schedule, json_string_value(value));
+    return true;
+}
+
+static bool read_thread(struct reader *r, const json_t *value, const char *where,
+                        uint32_t *thread) {
+    const char *word = json_string_value(value);
+    if (word == NULL || word[0] != 'T' || word[1] < '0' || word[1] > '9' || strlen(word) > 6 ||
+        (word[1] == '0' && word[2] != '\0'))
+        return refuse(r, where, "must be a thread, \"T0\" to \"T65534\"");
+    char *end;
+    unsigned long number = strtoul(word + 1, &end, 10);
+    if (*end != '\0' || number >= MOST_THREADS)
+        return refuse(r, where, "must be a thread, \"T0\" to \"T65534\"");
+    *thread = (uint32_t)number;
+    return true;
+}
+
+static bool read_calls(struct reader *r, const json_t *value, const char *where, uint64_t *calls) {
+    json_int_t number = json_integer_value(value);
+    if (!json_is_integer(value) || number < 0 || number > MOST_CALLS)
+        return refuse(r, where, "must be a whole number, 0 or more");
+    r->calls += number;
+    if (r->calls > MOST_CALLS) return refuse(r, where, "makes the schedule too long");
+    *calls = (uint64_t)number;
+    return true;
+}
+
+static bool read_turn(struct reader *r, json_t *object, const char *list, size_t index, bool then,
+                      struct hd_turn *turn) {
+    char where[96];
+    *turn = (struct hd_turn){.calls = then ? 1 : 0, .to = ""};
+    snprintf(where, sizeof where, "%s[%zu]", list, index);
+    if (!json_is_object(object)) return refuse(r, where, "must be an object");
+    bool thread = false, calls = then;
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        snprintf(where, sizeof where, "%s[%zu].%.40s", list, index, key);
+        bool good;
+        if (strcmp(key, "thread") == 0) {
+            thread = good = read_thread(r, value, where, &turn->thread);
+        } else if (strcmp(key, "calls") == 0) {
+            calls = good = read_calls(r, value, where, &turn->calls);
+        } else if (strcmp(key, then ? "at" : "to") == 0) {
+            good = read_text(r, value, where, &turn->to);
+        } else if (strcmp(key, "beyond") == 0 && !then) {
+            good = read_calls(r, value, where, &turn->beyond);
+        } else {
+            return hd_fail(r->error, HD_ERR_FORMAT, "%s: %s[%zu] has an unknown field \"%.40s\"",
+                           r->name, list, index, key);
+        }
+        if (!good) return false;
+    }
+    snprintf(where, sizeof where, "%s[%zu]", list, index);
+    if (!thread) return refuse(r, where, "has no \"thread\"");
+    if (!calls) return refuse(r, where, "has no \"calls\"");
+    return true;
+}
+
+static bool read_turns(struct reader *r, json_t *list, const char *name, bool then) {
+    if (!json_is_array(list)) return refuse(r, name, "must be a list");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct hd_turn turn;
+        if (!read_turn(r, json_array_get(list, i), name, i, then, &turn)) return false;
+        bool good = then ? hd_vector_push(&r->schedule->then, turn)
+                         : hd_vector_push(&r->schedule->turn, turn);
+        if (!good) return hd_fail(r->error, HD_ERR_MEMORY, "out of memory");
+    }
+    return true;
+}
+
+static bool read_root(struct reader *r, json_t *root) {
+    if (!json_is_object(root)) return refuse(r, "a schedule", "must be an object");
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    if (schema == NULL) return refuse(r, "this", "is no schedule: it has no \"schema\"");
+    if (strcmp(schema, SCHEMA) != 0)
+        return hd_fail(r->error, HD_ERR_UNSUPPORTED, "%s: schema \"%.60s\" is not \"" SCHEMA "\"",
+                       r->name, schema);
+    struct hd_schedule *s = r->schedule;
+    bool turns = false;
+    const char *key;
+    json_t *value;
+    json_object_foreach(root, key, value) {
+        const char **text = strcmp(key, "kind") == 0          ? &s->kind
+                            : strcmp(key, "variable") == 0    ? &s->variable
+                            : strcmp(key, "fingerprint") == 0 ? &s->fingerprint
+                            : strcmp(key, "about") == 0       ? &s->about
+                            : strcmp(key, "command") == 0     ? &s->command
+                                                              : NULL;
+        bool good = true;
+        if (text != NULL)
+            good = read_text(r, value, key, text);
+        else if (strcmp(key, "schedule") == 0)
+            turns = good = read_turns(r, value, key, false);
+        else if (strcmp(key, "then") == 0)
+            good = read_turns(r, value, key, true);
+        else if (strcmp(key, "schema") != 0)
+            return hd_fail(r->error, HD_ERR_FORMAT, "%s: unknown field \"%.40s\"", r->name, key);
+        if (!good) return false;
+    }
+    return turns || refuse(r, "this", "is no schedule: it has no \"schedule\"");
+}
+
+bool hd_schedule_read(const char *text, size_t bytes, const char *name,
+                      struct hd_schedule *schedule, struct hd_error *error) {
+    memset(schedule, 0, sizeof *schedule);
+    schedule->kind = schedule->variable = schedule->fingerprint = "";
+    schedule->about = schedule->command = "";
+    struct reader r = {.name = name, .schedule = schedule, .error = error};
+    json_error_t problem;
+    json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);
+    if (root == NULL)
+        return hd_fail(error, HD_ERR_FORMAT, "%s: line %d: %s", name, problem.line, problem.text);
+    bool good = read_root(&r, root);
+    json_decref(root);
+    if (!good) hd_schedule_free(schedule);
+    return good;
+}
+
+static char *read_file(int fd, size_t *bytes) {
+    size_t room = 65536;
+    char *text = malloc(room);
+    *bytes = 0;
+    while (text != NULL) {
+        ssize_t n = read(fd, text + *bytes, room - *bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) return text;
+        if (n < 0) break;
+        *bytes += (size_t)n;
+        if (*bytes < room) continue;
+        if (room >= MOST_BYTES) {
+            errno = EFBIG;
+            break;
+        }
+        char *larger = realloc(text, room *= 2);
+        if (larger == NULL) break;
+        text = larger;
+    }
+    free(text);
+    return NULL;
+}
+
+bool hd_schedule_load(const char *path, struct hd_schedule *schedule, struct hd_error *error) {
+    memset(schedule, 0, sizeof *schedule);
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return hd_fail(error, HD_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    size_t bytes;
+    char *text = read_file(fd, &bytes);
+    int why = errno;
+    if (!standard) close(fd);
+    if (text == NULL) return hd_fail(error, HD_ERR_IO, "cannot read %s: %s", path, strerror(why));
+    bool good = hd_schedule_read(text, bytes, standard ? "standard input" : path, schedule, error);
+    free(text);
+    return good;
+}

@@ -1,0 +1,36 @@
+/* Policies of the serial scheduler: who runs next and for how long. sched.c keeps the baton, the
+ * ready threads and the waits, and asks the policy of the session; a new policy is one file and one
+ * line in the table there. They are called with the scheduler's lock held, or by the thread that
+ * holds the baton. */
+#ifndef HEDDLE_RUNTIME_POLICY_H
+#define HEDDLE_RUNTIME_POLICY_H
+
+#include "runtime/rt.h"
+
+#pragma GCC visibility push(hidden)
+
+struct rt_policy {
+    /* Recording begins; rt.plan holds the plan that came with the session. May be NULL. */
+    void (*start)(void);
+    /* One of the `count` ready threads, linked by `next` in the order in which they became ready.
+     * Is asked when the holder's turn is over (then it is itself among them), when it blocks, ends,
+     * or is outside, and, while nobody holds the baton, whenever a thread becomes ready. A policy
+     * that `commands` may say NULL: let nobody run yet; `count` may be 0 then. */
+    struct rt_thread *(*pick)(struct rt_thread *first, unsigned count);
+    /* The thread has got the baton. How many calls until its turn is over: it stops, not executing
+     * it, in the call that many after the present one. At least 1. */
+    uint64_t (*slice)(struct rt_thread *t);
+    /* Nobody held the baton for so many milliseconds, though threads are ready, because pick said
+     * NULL; true: ask again. May be NULL. */
+    bool (*stalled)(unsigned milliseconds);
+    /* Asked also when the holder is the only one ready; waiters are not handed the baton to be
+     * fair; a holder that computes long is not asked to let go. May change while the program runs.
+     */
+    bool commands;
+};
+
+extern struct rt_policy rt_policy_replay; /* sched_replay.c */
+
+#pragma GCC visibility pop
+
+#endif

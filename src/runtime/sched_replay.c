@@ -1,0 +1,155 @@
+/* The replay policy: follows the turns of a plan (struct hd_wire_replay), checks that the program
+ * can take them, and says where it could not. When the turns are over, or can't be taken, threads
+ * run on by round robin. That each turn ends where it should is checked in the trace afterwards. */
+#include "runtime/policy.h"
+
+static const struct hd_wire_replay *plan; /* NULL: nothing to follow, or no more */
+static uint32_t at;                       /* the present turn */
+static struct rt_thread *last;            /* whose turn was the last of all: it goes on first */
+
+static struct hd_wire_replay_answer *answer(void) {
+    _Static_assert(sizeof(struct hd_wire_replay_answer) <= sizeof rt.session->answer, "fits");
+    return (struct hd_wire_replay_answer *)(void *)rt.session->answer;
+}
+
+static void finish(enum hd_replay_state state) {
+    answer()->turn = at;
+    answer()->state = state;
+    plan = NULL;
+    rt_policy_replay.commands = false;
+}
+
+static void diverge(enum hd_replay_reason reason, const struct rt_thread *t, uint64_t calls) {
+    struct hd_wire_replay_answer *a = answer();
+    last = NULL;
+    a->reason = reason;
+    a->thread = plan->turn[at].thread;
+    a->calls = calls;
+    if (t != NULL && reason == HD_REPLAY_BLOCKED) {
+        a->wait_type = t->wait_type;
+        a->wait_object = t->wait_object;
+        a->site = rt_site((struct rt_thread *)t, t->wait_pc);
+    }
+    finish(HD_REPLAY_DIVERGED);
+}
+
+/* The plan comes from outside: every turn is about a thread that could exist, and in each thread
+ * counts never go back. */
+static bool is_sound(const struct hd_wire_replay *p, size_t bytes) {
+    if (bytes < sizeof *p || p->turns > (bytes - sizeof *p) / sizeof p->turn[0]) return false;
+    if (p->then > p->turns) return false;
+    for (uint32_t i = 0; i < p->turns; i++) {
+        const struct hd_wire_turn *turn = &p->turn[i];
+        if (turn->thread >= RT_MAX_THREADS || turn->end < turn->mark || turn->end >> 62)
+            return false;
+    }
+    return true;
+}
+
+static void start(void) {
+    plan = rt.plan;
+    at = 0;
+    last = NULL;
+    rt_policy_replay.commands = true;
+    if (plan == NULL || !is_sound(plan, rt.plan_bytes)) {
+        answer()->reason = HD_REPLAY_BAD_PLAN;
+        finish(HD_REPLAY_DIVERGED);
+        return;
+    }
+    answer()->state = plan->turns > 0 && plan->then == 0 ? HD_REPLAY_REACHED : HD_REPLAY_FOLLOWING;
+    if (plan->turns == 0) finish(HD_REPLAY_OVER);
+}
+
+static void next_turn(void) {
+    last = rt.slot[plan->turn[at].thread].thread;
+    at++;
+    answer()->turn = at;
+    if (at == plan->turns)
+        finish(HD_REPLAY_OVER);
+    else if (at == plan->then)
+        answer()->state = HD_REPLAY_REACHED;
+}
+
+/* What keeps the present turn's thread from running. */
+enum state {
+    DONE,    /* nothing is left of its turn */
+    RUNS,    /* it is ready, or has the baton */
+    WAIT,    /* it may come */
+    DIVERGED /* it can't; the plan is over */
+};
+
+static enum state look(void) {
+    const struct hd_wire_turn *turn = &plan->turn[at];
+    if (turn->thread >= rt.threads) {
+        diverge(HD_REPLAY_NO_THREAD, NULL, 0);
+        return DIVERGED;
+    }
+    const struct rt_slot *slot = &rt.slot[turn->thread];
+    const struct rt_thread *t = slot->thread;
+    if (slot->ended || t == NULL) {
+        if (!slot->ended) return WAIT; /* it is being made */
+        if (slot->calls >= turn->mark) return DONE;
+        diverge(HD_REPLAY_ENDED, NULL, slot->calls);
+        return DIVERGED;
+    }
+    uint64_t calls = rt_calls(t);
+    /* It has stopped in the call after its last one: that one is counted, but not executed. */
+    if (calls > turn->end) return DONE;
+    switch (t->state) {
+    case RT_READY:
+    case RT_RUNNING:
+        return RUNS;
+    case RT_BLOCKED:
+        if (calls >= turn->mark) return DONE;
+        if (t->timed) return WAIT;
+        diverge(HD_REPLAY_BLOCKED, t, calls);
+        return DIVERGED;
+    case RT_OUTSIDE:
+        return calls >= turn->mark ? DONE : WAIT;
+    default:
+        return WAIT;
+    }
+}
+
+static struct rt_thread *pick(struct rt_thread *first, unsigned count) {
+    (void)count;
+    while (plan != NULL) {
+        switch (look()) {
+        case DONE:
+            next_turn();
+            break;
+        case RUNS:
+            return rt.slot[plan->turn[at].thread].thread;
+        case WAIT:
+            return NULL;
+        case DIVERGED:
+            break;
+        }
+    }
+    struct rt_thread *t = last != NULL && last->state == RT_READY ? last : first;
+    last = NULL;
+    return t;
+}
+
+/* The thread has the baton: up to the end of its turn. If it is not its turn (the first thread of
+ * all), it asks at its first call. */
+static uint64_t slice(struct rt_thread *t) {
+    t->mark = 0;
+    if (plan == NULL) return rt.options.quantum;
+    const struct hd_wire_turn *turn = &plan->turn[at];
+    uint64_t calls = rt_calls(t);
+    if (turn->thread != t->number || calls > turn->end) return 1;
+    if (turn->mark >= calls) t->mark = turn->mark;
+    return turn->end + 1 - calls;
+}
+
+static bool stalled(unsigned milliseconds) {
+    if (plan == NULL) return true;
+    if (milliseconds < plan->patience_ms) return false;
+    const struct rt_thread *t = rt.slot[plan->turn[at].thread].thread;
+    diverge(HD_REPLAY_AWAY, NULL, t != NULL ? rt_calls(t) : 0);
+    return true;
+}
+
+struct rt_policy rt_policy_replay = {
+    .start = start, .pick = pick, .slice = slice, .stalled = stalled};
