@@ -75,8 +75,14 @@ struct hd_predict {
 #define HD_RACE_METHODS                                                                        \
     (1u << HD_METHOD_LOCKSET | 1u << HD_METHOD_HB | 1u << HD_METHOD_CP | 1u << HD_METHOD_UCG | \
      1u << HD_METHOD_POLY)
+#define HD_ATOMICITY_METHODS \
+    (1u << HD_METHOD_OA | 1u << HD_METHOD_UA | 1u << HD_METHOD_AVFILTER | 1u << HD_METHOD_POLY)
 #define HD_PREDICT_KINDS(X)                                                  \
     X("race", races, RACE, HD_RACE_METHODS, "two accesses at the same time") \
+    X("atomicity", atomicity, ATOMICITY, HD_ATOMICITY_METHODS,               \
+      "an access of another thread between two that belong together")        \
+    X("deadlock", deadlocks, DEADLOCK, 1u << HD_METHOD_POLY,                 \
+      "threads that wait for each other for ever")                           \
     X("nondet", nondeterminism, NONDETERMINISM, 1u << HD_METHOD_POLY,        \
       "reads that may see another write")
 
