@@ -317,6 +317,8 @@ static uint32_t waiter_of(struct builder *b, struct hd_waiter fresh, uint32_t wa
     if (!hd_vector_push(&graph->waiter, fresh)) return HD_NONE;
     for (size_t i = 0; i < b->held.size; i++) {
         const struct held *held = &b->held.data[i];
+        if (i > 0 && held[-1].lock == held->lock)
+            continue; /* held for writing too: that says all */
         struct hd_dependency dependency = {.holds = held->lock,
                                            .wants = fresh.wants,
                                            .waiter = number,
