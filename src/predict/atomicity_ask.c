@@ -94,12 +94,22 @@ static struct hd_triple_limits kept_limits(const struct hd_triple_asker *asker) 
 /* ---- one question -----------------------------------------------------------------------------
  */
 
+/* Does an access end a section? In a trace that was repaired it may. */
+static bool ends_section(const struct hd_model *model, uint32_t event) {
+    uint32_t section[16], count = hd_model_held(model, event, section, 16);
+    if (count > 16) return true; /* perhaps */
+    for (uint32_t i = 0; i < count; i++)
+        if (model->section[section[i]].release == event) return true;
+    return false;
+}
+
 /* Do the locks held at k and after j exclude each other? Then j's thread cannot end there. */
 static bool ends_held(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
     const struct hd_stands *stands = &asker->triples->stands;
     return hd_locksets_exclude(&stands->locksets,
                                stands->stand.data[stands->of[triple->second]].lockset,
-                               stands->stand.data[stands->of[triple->remote]].lockset);
+                               stands->stand.data[stands->of[triple->remote]].lockset) &&
+           !ends_section(asker->model, triple->remote);
 }
 
 /* Is a read as its thread's last event freer than one that is not? */

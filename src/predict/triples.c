@@ -218,7 +218,8 @@ static uint32_t common_locks(struct generator *g, uint32_t first, uint32_t secon
     if (!hd_vector_reserve(&g->common, count)) return HD_NONE;
     for (uint32_t i = 0; i < count; i++) {
         const struct hd_section *section = &g->model->section[g->section.data[i]];
-        if (section->release == HD_NONE || section->release > second)
+        /* a release is inside its section; in a repaired trace it may be an access */
+        if (section->release == HD_NONE || section->release >= second)
             g->common.data[g->common.size++] = section->lock * 2 + section->read_mode;
     }
     if (g->common.size > 1)
