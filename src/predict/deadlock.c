@@ -218,8 +218,15 @@ static struct part part_of(const struct search *s, const struct group *group,
                          &finding->event[i]};
 }
 
-static const char *lock_name(const struct search *s, uint32_t lock) {
-    return hd_describe_lock(s->predict->describe, lock, HD_SHORT);
+static const char *resource_name(const struct search *s, uint32_t resource) {
+    struct hd_describe *describe = s->predict->describe;
+    if (hd_resource_is_lock(&s->graph, resource))
+        return hd_finding_text(s->findings, "%s", hd_describe_lock(describe, resource, HD_SHORT));
+    const struct hd_wait_place *place = &s->graph.place.data[resource - s->graph.model->locks];
+    return hd_finding_text(s->findings, "%s",
+                           place->kind == HD_EV_JOIN
+                               ? hd_describe_thread(describe, place->object)
+                               : hd_describe_object(describe, place->object, HD_SHORT));
 }
 
 static const char *place_words(struct hd_findings *findings, const char *site) {
@@ -235,9 +242,7 @@ static const char *want_words(const struct search *s, struct part part) {
                                part.dependency->wants_reading ? " for reading" : "", at);
     const struct hd_wait_place *place =
         &s->graph.place.data[part.dependency->wants - s->graph.model->locks];
-    const char *name = place->kind == HD_EV_JOIN
-                           ? hd_describe_thread(s->predict->describe, place->object)
-                           : hd_describe_object(s->predict->describe, place->object, HD_SHORT);
+    const char *name = resource_name(s, part.dependency->wants);
     switch (place->kind) {
     case HD_EV_WAIT:
         return hd_finding_text(findings, "waits for a signal on %s%s", name, at);
@@ -269,7 +274,7 @@ static const char *part_words(const struct search *s, struct part part) {
             acquired = hd_finding_text(findings, " (acquired at %s)", hd_finding_short_site(site));
     }
     return hd_finding_text(findings, "%s holds %s%s%s and %s", part.event->thread,
-                           lock_name(s, part.dependency->holds),
+                           resource_name(s, part.dependency->holds),
                            part.dependency->holds_reading ? " for reading" : "", acquired, want);
 }
 
@@ -331,18 +336,8 @@ static const char *variables(const struct search *s, const struct group *group, 
     for (uint32_t i = 0; i < group->length; i++) {
         const struct hd_dependency *each = &s->graph.dependency.data[circle(group)[i]];
         if (i > 0 && each->holds == s->graph.dependency.data[circle(group)[0]].holds) continue;
-        if (hd_resource_is_lock(&s->graph, each->holds))
-            text = hd_finding_text(s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
-                                   lock_name(s, each->holds));
-        else {
-            const struct hd_wait_place *place =
-                &s->graph.place.data[each->holds - s->graph.model->locks];
-            text = hd_finding_text(
-                s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
-                place->kind == HD_EV_JOIN
-                    ? hd_describe_thread(s->predict->describe, place->object)
-                    : hd_describe_object(s->predict->describe, place->object, HD_SHORT));
-        }
+        text = hd_finding_text(s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
+                               resource_name(s, each->holds));
         ++*count;
     }
     return text;
@@ -377,8 +372,10 @@ static void set_witness(struct search *s, const struct group *group, struct hd_f
 static void set_verbs(const struct search *s, const struct group *group,
                       struct hd_finding *finding) {
     for (uint32_t i = 0; i < group->length; i++) {
-        bool lock = hd_resource_is_lock(&s->graph, part_of(s, group, finding, i).dependency->wants);
+        uint32_t wants = part_of(s, group, finding, i).dependency->wants;
+        bool lock = hd_resource_is_lock(&s->graph, wants);
         finding->event[i].verb = lock ? "wants" : "waits for";
+        if (!lock) finding->event[i].variable = finding->event[i].about = resource_name(s, wants);
     }
 }
 

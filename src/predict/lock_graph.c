@@ -51,15 +51,15 @@ struct lock_wait {
 };
 
 /* Nobody says how a thread wanted the lock that it is blocked at. One for which readers are in the
- * way wants to write. */
+ * way wants to write, and so does one at a lock that nobody ever reads under. */
 static bool blocked_for_reading(const struct hd_model *model, uint32_t lock) {
-    if (model->lock[lock].type == HD_LOCK_MUTEX && model->trace->format == HD_FORMAT_BINARY)
-        return false;
+    bool ever = false;
     for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
         const struct hd_section *section = &model->section[model->lock_section[i]];
+        ever |= section->read_mode;
         if (section->release == HD_NONE && section->read_mode) return false;
     }
-    return true;
+    return ever;
 }
 
 static bool waits_for_lock(const struct hd_model *model, uint32_t event, struct lock_wait *wait) {

@@ -146,8 +146,14 @@ static void key_of(const struct hd_model *m, const uint32_t *event, const bool *
                     (m->section[s].release == HD_NONE || m->section[s].release >= event[i]) &&
                     m->section[s].lock == m->object[before])
                     held |= 1u << m->section[s].read_mode;
+        uint32_t kind = m->kind[event[i]], object = m->object[event[i]];
+        for (uint32_t k = 0; waits[i] && k < m->edges; k++)
+            if (m->edge[k].to == event[i] && m->edge[k].type == HD_EDGE_BARRIER) {
+                kind = HD_EV_BARRIER_LEAVE;
+                object = m->object[m->edge[k].from];
+            }
         snprintf(each[i], sizeof each[i], "%u:%u/%u,%u,%u ", held == 1000 ? 0 : m->object[before],
-                 held, m->kind[event[i]], m->object[event[i]], waits[i]);
+                 held, kind, object, waits[i]);
     }
     *best = '\0';
     for (uint32_t start = 0; start < length; start++) {
