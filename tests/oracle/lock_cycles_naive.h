@@ -137,7 +137,7 @@ static inline bool naive_feasible(struct naive_deadlocks *n, const struct naive_
             order[orders++] = (struct hd_precedes){earlier, one->behind};
         if (hd_model_is_read(n->model, one->behind) && earlier == HD_NONE) return false;
     }
-    struct hd_query query = {stop, stops, order, orders, HD_NONE, HD_NONE};
+    struct hd_query query = {stop, stops, order, orders, HD_NONE, HD_NONE, NULL};
     n->asked++;
     return search_decide(n->small, n->reading, &query, NULL, NULL);
 }

@@ -160,6 +160,9 @@ static inline struct search search_start(const struct small *small, enum hd_read
             up_to |= SMALL_BIT(e);
             if (reading != HD_UA) search.exempt |= SMALL_BIT(e);
         }
+        for (uint32_t r = 0; reading == HD_CDSR && query->branches != NULL && r < e; r++)
+            if (model->thread[r] == model->thread[e] && query->branches[r] == query->branches[e])
+                search.exempt |= SMALL_BIT(r);
         search.allowed &= ~small->of_thread[model->thread[e]] | up_to;
         search.wanted |= up_to | small->event[e].before;
     }
