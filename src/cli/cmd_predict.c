@@ -1,5 +1,6 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "cli/commands.h"
+#include "cli/nondet_tables.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/predict_tables.h"
@@ -13,6 +14,8 @@
 #define COMMAND "predict"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
+/* in the order of --model's choices; the first two are hd_reading's */
+enum model { MODEL_CSR, MODEL_CDSR, MODEL_SOUND, MODEL_PAPER, MODEL_NOT_GIVEN };
 
 struct request {
     const char *path;     /* the trace that is predicted from */
@@ -22,6 +25,8 @@ struct request {
     struct hd_predict_options options;
     unsigned format;
     bool compare, stats, lenient;
+    unsigned model; /* enum model */
+    bool nondet;    /* among the kinds */
 };
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -66,6 +71,36 @@ static bool choose_kinds(struct request *request, const char *words, bool must, 
     return request->chosen = true;
 }
 
+/* Nondeterminism has models and options of its own. */
+static bool fit_model(struct request *request) {
+    unsigned others = 0, model = request->model;
+    bool nondet = false;
+    for (unsigned k = 0; k < hd_predict_kind_count; k++) {
+        if (!request->kind[k]) continue;
+        if (hd_predict_kinds[k].kind == HD_FINDING_NONDETERMINISM)
+            nondet = true;
+        else
+            others++;
+    }
+    const char *wrong = NULL;
+    if (model == MODEL_SOUND || model == MODEL_PAPER) {
+        if (others > 0 || !nondet) wrong = "models sound and paper are of 'nondet' alone";
+    } else if (model != MODEL_NOT_GIVEN && nondet) {
+        wrong = "the models of 'nondet' are sound and paper";
+    }
+    if (!nondet && (request->options.final_state || request->options.read_site != NULL))
+        wrong = "--read and --final-state are of 'nondet'";
+    if (nondet && others > 0 && request->compare) wrong = "--compare takes 'nondet' alone";
+    if (wrong != NULL) {
+        hd_complain(COMMAND, "%s", wrong);
+        return false;
+    }
+    request->nondet = nondet;
+    request->options.reading = model == MODEL_CSR ? HD_CSR : HD_CDSR;
+    request->options.paper = model == MODEL_PAPER;
+    return true;
+}
+
 /* The first operand may say the kinds; a file that is there is a trace. Without it: every kind that
  * the engine can decide. */
 static bool understand_operands(struct request *request, int count, char **operand) {
@@ -79,7 +114,8 @@ static bool understand_operands(struct request *request, int count, char **opera
     if (failed) return false;
     if (!request->chosen)
         for (unsigned k = 0; k < hd_predict_kind_count; k++)
-            request->kind[k] = (hd_predict_kinds[k].methods >> request->options.method & 1) != 0;
+            request->kind[k] = (hd_predict_kinds[k].methods >> request->options.method & 1) != 0 &&
+                               hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
     for (unsigned k = 0; k < hd_predict_kind_count; k++) {
         if (!request->kind[k] || (hd_predict_kinds[k].methods >> request->options.method & 1) != 0)
             continue;
@@ -87,6 +123,7 @@ static bool understand_operands(struct request *request, int count, char **opera
                     hd_method_name(request->options.method), hd_predict_kinds[k].word);
         return false;
     }
+    if (!fit_model(request)) return false;
     request->path = operand[0];
     request->passing = operand + 1;
     request->passings = (uint32_t)(count - 1);
@@ -180,12 +217,32 @@ static int compare(const struct request *request, struct hd_predict *predict,
     return races ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
+static int compare_nondet(const struct request *request, struct hd_predict *predict,
+                          struct hd_progress_bar *bar) {
+    struct hd_nondet_comparison comparison;
+    struct hd_error error;
+    bool done = hd_nondet_compare(predict, &comparison, &error);
+    hd_progress_bar_end(bar);
+    if (!done) return hd_complain_error(COMMAND, &error);
+    if (request->format == FORMAT_JSON)
+        hd_print_nondet_comparison_json(stdout, &comparison, predict, request->path);
+    else
+        hd_print_nondet_comparison(stdout, &comparison, predict);
+    bool found = comparison.sound.stats.loose > 0;
+    hd_nondet_comparison_free(&comparison);
+    warn_about(predict->model, predict->describe);
+    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
+    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+}
+
 static int predict_all(const struct request *request, struct hd_predict *predict,
                        struct hd_progress_bar *bar) {
     struct hd_findings findings = {0};
     struct hd_error error;
     bool done = true;
     struct hd_predict_stats stats[8];
+    struct hd_nondet_stats nondet = {0};
+    predict->nondet = &nondet;
     for (unsigned k = 0; done && k < hd_predict_kind_count; k++) {
         if (!request->kind[k]) continue;
         struct hd_finding_summary before = findings.summary;
@@ -211,11 +268,15 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     bool json = request->format == FORMAT_JSON;
     if (json)
         done = print_json(request, predict->model, &findings);
-    else
+    else {
+        if (request->nondet) hd_print_nondet_verdict(stdout, &nondet, &request->options);
         print_text(request, &findings);
+    }
     for (unsigned k = 0; request->stats && k < hd_predict_kind_count; k++)
         if (request->kind[k])
             hd_print_predict_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
+    if (request->stats && request->nondet)
+        hd_print_nondet_stats(json ? stderr : stdout, predict, &nondet);
     hd_findings_free(&findings);
     warn_about(predict->model, predict->describe);
     if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
@@ -283,8 +344,9 @@ static int run(struct request *request) {
         request->options.passings = passing.count;
         struct hd_predict predict = {
             .model = &model, .describe = hd_describe_open(&model), .options = request->options};
-        status = request->compare ? compare(request, &predict, &bar)
-                                  : predict_all(request, &predict, &bar);
+        status = !request->compare ? predict_all(request, &predict, &bar)
+                 : request->nondet ? compare_nondet(request, &predict, &bar)
+                                   : compare(request, &predict, &bar);
         hd_describe_close(predict.describe);
     }
     forget_passing(&passing);
@@ -293,10 +355,10 @@ static int run(struct request *request) {
 }
 
 int hd_cmd_predict(int argc, char **argv) {
-    struct request request = {.options = {.method = HD_METHOD_POLY, .reading = HD_CDSR}};
+    struct request request = {.options = {.method = HD_METHOD_POLY}, .model = MODEL_NOT_GIVEN};
     /* One query that is hopeless must not hold up all others. */
     request.options.budget.nanoseconds = 10000000000u;
-    unsigned engine = HD_METHOD_POLY, reading = HD_CDSR;
+    unsigned engine = HD_METHOD_POLY;
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
@@ -304,8 +366,13 @@ int hd_cmd_predict(int argc, char **argv) {
     struct hd_option options[] = {
         HD_CHOICE("engine", 'e', "E", &engine, "lockset|hb|cp|ucg|oa|ua|avfilter|poly",
                   "who decides (default poly, which is exact)"),
-        HD_CHOICE("model", 'm', "M", &reading, "csr|cdsr",
-                  "cdsr: every read keeps its write (default); csr: reads may read anything"),
+        HD_CHOICE("model", 'm', "M", &request.model, "csr|cdsr|sound|paper",
+                  "cdsr: every read keeps its write (default); csr: reads may read anything; "
+                  "nondet: sound (exact, default) or paper (its graphs)"),
+        HD_TEXT("read", 0, "SITE", &request.options.read_site,
+                "nondet: only reads at SITE (file.c:12, file.c)"),
+        HD_FLAG("final-state", 0, &request.options.final_state,
+                "nondet: what shared variables hold in the end counts as read"),
         HD_CHOICE("format", 0, "F", &request.format, "text|json", "a report to read, or JSON"),
         HD_FLAG("compare", 0, &request.compare, "one table: what each engine says"),
         HD_FLAG("instances", 0, &request.options.instances,
@@ -349,7 +416,6 @@ int hd_cmd_predict(int argc, char **argv) {
     request.options.method = (enum hd_method)engine;
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
-    request.options.reading = (enum hd_reading)reading;
     request.options.jobs = (unsigned)jobs;
     if (!understand_operands(&request, argc - first, argv + first)) return HD_EXIT_FAILED;
     return run(&request);

@@ -184,9 +184,9 @@ void hd_print_predict_stats(FILE *out, enum hd_finding_kind kind,
 #undef X
     };
     char text[32];
-    fprintf(out, "\n%s: %llu candidate %s, %llu of them ordered in every instance\n",
+    fprintf(out, "\n%s: %llu candidate %ss of sites, %llu of them ordered in every instance\n",
             hd_finding_kind_name(kind), (unsigned long long)stats->groups,
-            hd_finding_candidates_name(kind), (unsigned long long)stats->ordered);
+            hd_finding_candidate_name(kind), (unsigned long long)stats->ordered);
     fprintf(out, "questions asked %llu; %llu more settled by another's answer\n",
             (unsigned long long)stats->checks, (unsigned long long)stats->dominated);
     if (stats->engine.queries > 0) {

@@ -14,14 +14,13 @@ const char *hd_finding_kind_name(enum hd_finding_kind kind) {
     return name[kind];
 }
 
-const char *hd_finding_candidates_name(enum hd_finding_kind kind) {
-    static const char *const name[HD_FINDING_KIND_COUNT] = {
-        [HD_FINDING_RACE] = "pairs of sites",
-        [HD_FINDING_ATOMICITY] = "triples of sites",
-        [HD_FINDING_ORDER] = "orders of sites",
-        [HD_FINDING_DEADLOCK] = "cycles of sites",
-        [HD_FINDING_NONDETERMINISM] = "reads of sites"};
-    return name[kind] != NULL ? name[kind] : "findings";
+const char *hd_finding_candidate_name(enum hd_finding_kind kind) {
+    static const char *const name[HD_FINDING_KIND_COUNT] = {[HD_FINDING_RACE] = "pair",
+                                                            [HD_FINDING_ATOMICITY] = "triple",
+                                                            [HD_FINDING_ORDER] = "order",
+                                                            [HD_FINDING_DEADLOCK] = "cycle",
+                                                            [HD_FINDING_NONDETERMINISM] = "read"};
+    return name[kind] != NULL ? name[kind] : "set";
 }
 
 void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind kind,

@@ -142,8 +142,8 @@ struct hd_findings {
 };
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind);
-/* What a candidate of the kind is, in the plural: "pairs of sites". */
-const char *hd_finding_candidates_name(enum hd_finding_kind kind);
+/* What a candidate of the kind is: "pair", "triple" (of sites or of events). */
+const char *hd_finding_candidate_name(enum hd_finding_kind kind);
 const char *hd_finding_repair(const struct hd_finding *finding);
 const char *hd_finding_verdict_name(enum hd_finding_verdict verdict);
 const char *hd_finding_harm_name(enum hd_finding_harm harm);

@@ -277,13 +277,24 @@ static bool check_reader(const struct run *run, uint32_t event, const uint32_t *
            reject(run, event, "reader", "%s writes nothing that it reads", name(run, writer).text);
 }
 
+/* Relaxed: is there no branch between an event and where its thread stops? */
+static bool no_branch_follows(const struct run *run, uint32_t event) {
+    const struct hd_query *query = run->query;
+    for (uint32_t i = 0; query->branches != NULL && i < query->stops; i++) {
+        uint32_t stop = query->stop[i].event;
+        if (run->model->thread[stop] == run->model->thread[event])
+            return query->branches[stop] == query->branches[event];
+    }
+    return false;
+}
+
 /* Does the reading model let this event read whatever is there? */
 static bool is_exempt(const struct run *run, uint32_t event) {
     if (run->reading == HD_CSR) return true;
     if (run->reading == HD_UA) return false;
     for (uint32_t i = 0; i < run->query->stops; i++)
         if (run->query->stop[i].executed && run->query->stop[i].event == event) return true;
-    return false;
+    return no_branch_follows(run, event);
 }
 
 static bool check_access(struct run *run, uint32_t event) {

@@ -119,6 +119,25 @@ static bool well_formed(const struct hd_engine *engine, const struct hd_query *q
             (query->writer < model->events && hd_model_is_write(model, query->writer)));
 }
 
+/* The first position of a stop's thread from which on reads may read anything; HD_NONE: nowhere. */
+static uint32_t exempt_from(const struct hd_engine *engine, const struct hd_stop *stop,
+                            uint32_t position) {
+    const struct hd_model *model = engine->model;
+    const uint32_t *branches = engine->query->branches;
+    if (branches == NULL)
+        return stop->executed && hd_model_is_read(model, stop->event) ? position : HD_NONE;
+    const uint32_t *list = model->thread_event + model->thread_start[model->thread[stop->event]];
+    uint32_t low = 0, high = position;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (branches[list[middle]] < branches[stop->event])
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void set_stops(struct hd_engine *engine) {
     const struct hd_query *query = engine->query;
     memset(engine->bound, 0xff, engine->threads * sizeof *engine->bound);
@@ -128,12 +147,11 @@ static void set_stops(struct hd_engine *engine) {
         uint32_t event = query->stop[i].event, thread = engine->model->thread[event];
         uint32_t position = position_of(engine, event);
         engine->bound[thread] = position + query->stop[i].executed;
-        if (!query->stop[i].executed || engine->reading != HD_CDSR ||
-            !hd_model_is_read(engine->model, event))
-            continue;
+        if (engine->reading != HD_CDSR) continue;
         const uint32_t *edges;
-        engine->exempt[thread] = position;
-        engine->tainted |= hd_model_is_write(engine->model, event) ||
+        engine->exempt[thread] = exempt_from(engine, &query->stop[i], position);
+        if (engine->exempt[thread] == HD_NONE) continue;
+        engine->tainted |= query->branches != NULL || hd_model_is_write(engine->model, event) ||
                            hd_model_edges_from(engine->model, event, &edges) > 0;
     }
 }
@@ -146,7 +164,7 @@ static bool pull_stop(struct hd_engine *engine, const struct hd_stop *stop) {
     const struct hd_model *model = engine->model;
     uint32_t thread = model->thread[stop->event], position = position_of(engine, stop->event);
     if (position > 0 && !hd_cut_pull(engine, thread, position - 1, HD_NONE)) return false;
-    if (stop->executed && engine->exempt[thread] != position)
+    if (stop->executed && (position < engine->exempt[thread] || engine->query->branches != NULL))
         return hd_cut_pull(engine, thread, position, HD_NONE);
     /* Next, or a read that may read anything: it needs what must-order wants, and no write. */
     const uint32_t *edges;
@@ -279,7 +297,7 @@ static bool demand_location(struct hd_engine *engine, uint32_t location) {
     uint32_t reader = engine->query->reader, writer = engine->query->writer;
     uint32_t own = write_before(model, location, reader);
     uint32_t position = position_of(engine, reader);
-    bool kept = engine->reading != HD_CSR && engine->exempt[model->thread[reader]] != position &&
+    bool kept = engine->reading != HD_CSR && position < engine->exempt[model->thread[reader]] &&
                 !(engine->reading == HD_UA && own == HD_NONE);
     /* It keeps its own write as well, or only its own thread ever writes there. */
     if ((kept || !model->location[location].shared) && own != writer) return false;

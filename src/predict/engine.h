@@ -32,6 +32,10 @@ struct hd_query {
     /* An executed stop that is a read may read anything (nothing after it has to happen), unless it
      * is told which write it sees: then `reader` must see `writer` (HD_NONE: the initial value). */
     uint32_t reader, writer; /* reader HD_NONE: no such demand */
+    /* CDSR, relaxed (NULL: not): a number for each event that grows with the branches its thread
+     * has taken (hd_branches.before). In the threads of the stops a read with the number of the
+     * stop's event need not keep its write: no branch comes after it that it could have decided. */
+    const uint32_t *branches;
 };
 /* race(a,b): stops a, b, neither executed. atomicity(a,c,b): stops c executed, b not; a before c.
  * deadlock: stops at the acquires, not executed. nondeterminism(w,r,c): stop r executed, reader r,

@@ -108,9 +108,9 @@ struct hd_engine {
     const struct hd_reach *reach;
     bool keeps;       /* reads keep their writes */
     uint32_t *bound;  /* per thread: where it stops, HD_NONE if anywhere */
-    uint32_t *exempt; /* per thread: position of a read that may read anything, HD_NONE */
-    bool tainted; /* other threads may depend on such a read: it is a write as well, or the end of a
-                     thread that is joined */
+    uint32_t *exempt; /* per thread: from this position on reads may read anything, HD_NONE */
+    bool tainted; /* other threads may depend on such a read or what comes after it: it is a write
+                     as well, or the end of a thread that is joined, or not the last event */
     uint32_t reader; /* step of the read that is told its write, HD_NONE */
     HD_VECTOR(struct hd_demand) demands;
     HD_VECTOR(uint64_t) gates; /* events of the query's orders: thread << 32 | position, sorted */
@@ -273,7 +273,7 @@ static inline bool hd_is_done(const struct hd_engine *engine, uint32_t step) {
 static inline bool hd_keeps_write(const struct hd_engine *engine, uint32_t step, uint32_t entry) {
     const struct hd_view *view = engine->view;
     return engine->keeps && (view->role[step] & HD_STEP_READ) != 0 &&
-           view->position[step] != engine->exempt[view->thread[step]] &&
+           view->position[step] < engine->exempt[view->thread[step]] &&
            !(engine->reading == HD_UA && view->access_from[entry] == HD_NONE);
 }
 

@@ -5,7 +5,7 @@
 
 bool hd_closure_clean(const struct hd_engine *engine, uint32_t thread, uint32_t position,
                       const uint32_t *clock) {
-    if (engine->exempt[thread] == position) return false;
+    if (position >= engine->exempt[thread]) return false;
     if (!engine->tainted || clock == NULL) return true;
     for (uint32_t i = 0; i < engine->query->stops; i++) {
         uint32_t stop = engine->model->thread[engine->query->stop[i].event];

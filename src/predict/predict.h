@@ -42,6 +42,10 @@ struct hd_predict_options {
     struct hd_model *const *passing;
     struct hd_describe *const *passing_describe;
     uint32_t passings;
+    /* nondeterminism */
+    bool paper;                   /* the paper's model in place of the sound one */
+    bool final_state;             /* what variables hold in the end counts as read */
+    const char *read_site;        /* only reads there; NULL: all */
     struct hd_progress *progress; /* may be NULL */
 };
 
@@ -63,6 +67,7 @@ struct hd_predict {
     struct hd_describe *describe;
     struct hd_predict_options options;
     struct hd_predict_stats stats;
+    struct hd_nondet_stats *nondet; /* filled by nondeterminism; may be NULL */
 };
 
 /* word on the command line, function suffix, kind of its findings, methods it can use, what it
@@ -70,7 +75,16 @@ struct hd_predict {
 #define HD_RACE_METHODS                                                                        \
     (1u << HD_METHOD_LOCKSET | 1u << HD_METHOD_HB | 1u << HD_METHOD_CP | 1u << HD_METHOD_UCG | \
      1u << HD_METHOD_POLY)
-#define HD_PREDICT_KINDS(X) X("race", races, RACE, HD_RACE_METHODS, "two accesses at the same time")
+#define HD_ATOMICITY_METHODS \
+    (1u << HD_METHOD_OA | 1u << HD_METHOD_UA | 1u << HD_METHOD_AVFILTER | 1u << HD_METHOD_POLY)
+#define HD_PREDICT_KINDS(X)                                                  \
+    X("race", races, RACE, HD_RACE_METHODS, "two accesses at the same time") \
+    X("atomicity", atomicity, ATOMICITY, HD_ATOMICITY_METHODS,               \
+      "an access of another thread between two that belong together")        \
+    X("deadlock", deadlocks, DEADLOCK, 1u << HD_METHOD_POLY,                 \
+      "threads that wait for each other for ever")                           \
+    X("nondet", nondeterminism, NONDETERMINISM, 1u << HD_METHOD_POLY,        \
+      "reads that may see another write")
 
 struct hd_predict_kind {
     const char *word, *about;

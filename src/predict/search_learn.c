@@ -76,14 +76,21 @@ static void back_to(struct hd_engine *engine, uint32_t level) {
     engine->marks.size = level;
 }
 
-/* Is an event in the cut by the end of a level? */
-static bool in_by(const struct hd_engine *engine, uint32_t block, uint32_t level) {
+/* The level at whose end the start of a block was in the cut. */
+static uint32_t block_level(const struct hd_engine *engine, uint32_t block) {
     uint32_t step = hd_block_start(engine, block);
     uint32_t at = engine->newest_growth[engine->view->thread[step]];
     while (at != HD_NONE && engine->growths.data[at].before > engine->view->position[step])
         at = engine->growths.data[at].previous;
-    if (at == HD_NONE || engine->growths.data[at].cause == HD_NONE) return true;
-    return engine->choices.data[engine->growths.data[at].cause].level <= level;
+    if (at == HD_NONE || engine->growths.data[at].cause == HD_NONE) return 0;
+    return engine->choices.data[engine->growths.data[at].cause].level;
+}
+
+/* The level from which on a choice or its opposite can be made: its blocks are in the cut. */
+static uint32_t open_level(const struct hd_engine *engine, struct hd_literal literal) {
+    uint32_t first = block_level(engine, literal.first);
+    uint32_t second = hd_is_order(literal) ? block_level(engine, literal.second) : 0;
+    return first > second ? first : second;
 }
 
 /* Puts the reasons of a choice in its place; returns how many more of its level there are now. */
@@ -99,25 +106,19 @@ static uint32_t replace(struct hd_engine *engine, uint32_t number) {
     return more;
 }
 
-static uint32_t latest_level(const struct hd_engine *engine, uint32_t below) {
+static uint32_t latest_level(const struct hd_engine *engine) {
     uint32_t latest = 0;
     for (size_t i = 0; i < engine->because.size; i++) {
         uint32_t level = engine->choices.data[engine->because.data[i]].level;
-        if (level < below && level > latest) latest = level;
+        if (level > latest) latest = level;
     }
     return latest;
 }
 
-/* Can the opposite of a choice be asserted at the end of a level? */
-static bool can_turn_at(const struct hd_engine *engine, struct hd_literal literal, uint32_t level) {
-    return in_by(engine, literal.first, level) &&
-           (!hd_is_order(literal) || in_by(engine, literal.second, level));
-}
-
 /* Replaces choices of one level in `because` by what they follow from until one is left whose
- * opposite can be asserted where the others were made, and takes all of that level out; returns
- * that one, HD_NONE if all came from earlier levels. The choice that a level was begun with follows
- * from nothing, so it ends there at the latest. */
+ * opposite can be asserted on an earlier level, and takes all of that level out; returns that one,
+ * HD_NONE if all came from earlier levels. The choice that a level was begun with follows from
+ * nothing and had its blocks in the cut before, so it ends there at the latest. */
 static uint32_t trace_level(struct hd_engine *engine, uint32_t level) {
     const struct hd_choice *choice = engine->choices.data;
     uint32_t count = 0, at = (uint32_t)engine->choices.size;
@@ -126,13 +127,9 @@ static uint32_t trace_level(struct hd_engine *engine, uint32_t level) {
     while (count > 0) {
         do at--;
         while (choice[at].marked != engine->because_stamp || choice[at].level != level);
-        /* A level begins with its decision, which follows from nothing (its reasons only say why
-         * its blocks are in the cut). */
-        bool decision = at == engine->marks.data[level - 1].choices;
-        if (count == 1 &&
-            (decision || can_turn_at(engine, choice[at].literal, latest_level(engine, level))))
-            break;
-        assert(!decision);
+        if (count == 1 && open_level(engine, choice[at].literal) < level) break;
+        /* The reasons of a decision only say why its blocks are in the cut. */
+        assert(at != engine->marks.data[level - 1].choices);
         count += replace(engine, at);
         count--;
     }
@@ -149,7 +146,7 @@ static uint32_t trace_level(struct hd_engine *engine, uint32_t level) {
 static uint32_t trace_back(struct hd_engine *engine) {
     uint32_t last = HD_NONE;
     while (last == HD_NONE && engine->because.size > 0)
-        last = trace_level(engine, latest_level(engine, HD_NONE));
+        last = trace_level(engine, latest_level(engine));
     return last;
 }
 
@@ -163,16 +160,18 @@ static bool add_clause(struct hd_engine *engine, struct hd_literal last) {
     return !engine->failed;
 }
 
+/* The opposite is made on the first level that has all it follows from, and is new there. So at
+ * each conflict some level has one choice more and those before it are as they were: the search
+ * comes to an end. */
 bool hd_learn(struct hd_engine *engine) {
     for (;;) {
         uint32_t last = trace_back(engine);
         if (engine->failed || last == HD_NONE) return false;
         engine->stats.backtracks++;
-        uint32_t below = latest_level(engine, HD_NONE);
         struct hd_literal literal = engine->choices.data[last].literal;
+        uint32_t latest = latest_level(engine), open = open_level(engine, literal);
         if (!add_clause(engine, literal)) return false;
-        back_to(engine, below);
-        if (!in_cut(engine, literal)) return true;
+        back_to(engine, latest > open ? latest : open);
         if (hd_choice_assert(engine, hd_literal_not(literal))) return true;
     }
 }

@@ -297,12 +297,11 @@ void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool 
         kinds += findings->looked_for[kind];
     for (unsigned kind = 0; kind < HD_FINDING_KIND_COUNT; kind++) {
         if (!findings->looked_for[kind]) continue;
-        const char *what = hd_finding_candidates_name(kind);
+        uint64_t count = findings->of_kind[kind].candidates;
         if (kinds > 1) fprintf(page.out, "%-10s ", hd_finding_kind_name(kind));
-        fprintf(page.out, "%llu candidate %.*s%s",
-                (unsigned long long)findings->of_kind[kind].candidates,
-                instances ? (int)strcspn(what, " ") : (int)strlen(what), what,
-                instances ? " of events" : "");
+        fprintf(page.out, "%llu candidate %s%s of %s", (unsigned long long)count,
+                hd_finding_candidate_name(kind), count == 1 ? "" : "s",
+                instances ? "events" : "sites");
         print_summary(&page, &findings->of_kind[kind]);
     }
 }

@@ -103,6 +103,13 @@ static inline bool shrink_lines(const struct text_trace *from, const struct ques
         kept =
             shrink_event(&q->order[i].before, dropped) && shrink_event(&q->order[i].after, dropped);
     if (!kept) return false;
+    if (q->relaxed) {
+        uint64_t branch = 0;
+        unsigned kept_lines = 0;
+        for (unsigned i = 0; i < from->lines; i++)
+            if ((dropped >> i & 1) == 0) branch |= (q->branch >> i & 1) << kept_lines++;
+        question_relax(q, branch);
+    }
     text->lenient = from->lenient;
     text->lines = 0;
     for (unsigned i = 0; i < from->lines; i++)

@@ -13,11 +13,31 @@ struct question {
     struct hd_stop stop[QUERY_STOPS];
     struct hd_precedes order[QUERY_ORDERS];
     uint32_t stops, orders, reader, writer;
+    /* relaxed: what is left free by branches, which come right before the events of a set */
+    bool relaxed;
+    uint64_t branch;
+    uint32_t branches[64];
 };
+
+/* Branches as numbers of the events. */
+static inline void question_relax(struct question *q, uint64_t branch) {
+    q->relaxed = true;
+    q->branch = branch;
+    for (uint32_t e = 0; e < 64; e++) {
+        q->branches[e] = e > 0 ? q->branches[e - 1] : 0;
+        q->branches[e] += (uint32_t)(branch >> e & 1);
+    }
+}
 
 /* Valid as long as the question is. */
 static inline struct hd_query question_query(const struct question *q) {
-    return (struct hd_query){q->stop, q->stops, q->order, q->orders, q->reader, q->writer};
+    return (struct hd_query){q->stop,
+                             q->stops,
+                             q->order,
+                             q->orders,
+                             q->reader,
+                             q->writer,
+                             q->relaxed ? q->branches : NULL};
 }
 
 static inline void question_print(FILE *out, const struct question *q) {
@@ -30,6 +50,7 @@ static inline void question_print(FILE *out, const struct question *q) {
         fprintf(out, " %u reads from %u", q->reader, q->writer);
     else if (q->reader != HD_NONE)
         fprintf(out, " %u reads the initial value", q->reader);
+    if (q->relaxed) fprintf(out, " relaxed, branches 0x%llx", (unsigned long long)q->branch);
 }
 
 static inline bool accesses_meet(const struct hd_model *model, uint32_t a, uint32_t b) {
@@ -175,7 +196,15 @@ static inline uint32_t make_questions(const struct hd_model *m, uint64_t seed, u
             if (accesses_race(m, a, b)) list[count++] = race_question(a, b);
     struct dice dice = {seed ^ 0x5bd1e995u};
     for (uint32_t i = 0; m->events > 0 && i < others && count < room; i++)
-        if (random_question(m, &dice, &list[count])) count++;
+        if (random_question(m, &dice, &list[count])) {
+            if (roll(&dice, 4) == 0) {
+                uint64_t branch = 0;
+                for (uint32_t e = 0; e < m->events; e++)
+                    branch |= (uint64_t)(roll(&dice, 3) == 0) << e;
+                question_relax(&list[count], branch);
+            }
+            count++;
+        }
     return count;
 }
 

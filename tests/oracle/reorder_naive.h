@@ -94,6 +94,14 @@ static inline bool naive_could_keep(const struct sequence *s, uint32_t e) {
     return true;
 }
 
+/* May a read see anything, as far as one stop goes? */
+static inline bool naive_is_free(const struct hd_model *model, const struct hd_query *query,
+                                 const struct hd_stop *stop, uint32_t event) {
+    if (stop->executed && stop->event == event) return true;
+    return query->branches != NULL && model->thread[stop->event] == model->thread[event] &&
+           query->branches[stop->event] == query->branches[event];
+}
+
 static inline bool naive_reads(const struct sequence *s, enum hd_reading reading,
                                const struct hd_query *query) {
     if (reading == HD_CSR) return true;
@@ -101,7 +109,7 @@ static inline bool naive_reads(const struct sequence *s, enum hd_reading reading
         if (!hd_model_is_read(s->model, e)) continue;
         bool exempt = false;
         for (uint32_t i = 0; i < query->stops; i++)
-            exempt |= query->stop[i].executed && query->stop[i].event == e && reading == HD_CDSR;
+            exempt |= reading == HD_CDSR && naive_is_free(s->model, query, &query->stop[i], e);
         if (naive_in(s, e) ? !exempt && !naive_keeps(s, reading, e)
                            : reading == HD_UA && !naive_could_keep(s, e))
             return false;

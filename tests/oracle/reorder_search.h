@@ -147,11 +147,9 @@ static inline bool search_from(struct search *search, const struct search_state 
     return false;
 }
 
-/* Decides; the path of a feasible one is in `witness`, if not NULL, without the stops that are
- * next. */
-static inline bool search_decide(const struct small *small, enum hd_reading reading,
-                                 const struct hd_query *query, uint32_t *witness,
-                                 uint32_t *length) {
+/* What a query allows and wants. */
+static inline struct search search_start(const struct small *small, enum hd_reading reading,
+                                         const struct hd_query *query) {
     struct search search = {.small = small, .reading = reading, .query = query};
     const struct hd_model *model = small->model;
     search.allowed = ~(uint64_t)0;
@@ -162,6 +160,9 @@ static inline bool search_decide(const struct small *small, enum hd_reading read
             up_to |= SMALL_BIT(e);
             if (reading != HD_UA) search.exempt |= SMALL_BIT(e);
         }
+        for (uint32_t r = 0; reading == HD_CDSR && query->branches != NULL && r < e; r++)
+            if (model->thread[r] == model->thread[e] && query->branches[r] == query->branches[e])
+                search.exempt |= SMALL_BIT(r);
         search.allowed &= ~small->of_thread[model->thread[e]] | up_to;
         search.wanted |= up_to | small->event[e].before;
     }
@@ -171,17 +172,31 @@ static inline bool search_decide(const struct small *small, enum hd_reading read
     for (uint32_t e = 0; e < small->events; e++)
         if (small->event[e].reads && (reading != HD_CSR || e == query->reader))
             search.watched |= small->event[e].touches;
+    return search;
+}
+
+/* Decides; if feasible, the path is in the search, without the stops that are next. */
+static inline bool search_run(struct search *search) {
     bool found = false;
-    if ((search.wanted & ~search.allowed) == 0) {
+    if ((search->wanted & ~search->allowed) == 0) {
         struct search_state start = {0};
-        found = search_from(&search, &start);
+        found = search_from(search, &start);
     }
+    free(search->table);
+    free(search->used);
+    return found;
+}
+
+/* The path of a feasible one is in `witness`, if not NULL. */
+static inline bool search_decide(const struct small *small, enum hd_reading reading,
+                                 const struct hd_query *query, uint32_t *witness,
+                                 uint32_t *length) {
+    struct search search = search_start(small, reading, query);
+    bool found = search_run(&search);
     if (found && witness != NULL) {
         memcpy(witness, search.path, search.length * sizeof *witness);
         *length = search.length;
     }
-    free(search.table);
-    free(search.used);
     return found;
 }
 

@@ -1,5 +1,6 @@
 /* Questions that an engine once got wrong or did not get done with, as the oracle shrank them. */
 #include "../oracle/predict_oracle.h"
+#include "predict/polygraph.h"
 
 static struct text_trace text_of(const char *lines) {
     struct text_trace text = {.lines = 0};
@@ -10,7 +11,17 @@ static struct text_trace text_of(const char *lines) {
     return text;
 }
 
-/* In all three models, with little time: these are a few events. */
+static void ask_one(const struct text_trace *text, const struct small *small,
+                    struct hd_engine *engine, const struct question *q) {
+    struct oracle_answer answer = oracle_ask(small, engine, engine->reading, q);
+    if (*answer.wrong != '\0') {
+        oracle_print(text, engine->reading, q);
+        fail_msg("%s%s", answer.wrong, engine->contrary ? ", contrary" : "");
+    }
+    hd_engine_free(engine);
+}
+
+/* In all three models, deciding well and badly, with little time: these are a few events. */
 static void ask(const char *lines, struct question q) {
     struct text_trace text = text_of(lines);
     struct hd_model model;
@@ -21,13 +32,10 @@ static void ask(const char *lines, struct question q) {
     struct hd_ground *ground = hd_ground_build(&model);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
         struct hd_budget budget = {.nanoseconds = 5000000000};
-        struct hd_engine *engine = hd_engine_new(ground, reading, budget);
-        struct oracle_answer answer = oracle_ask(&small, engine, reading, &q);
-        if (*answer.wrong != '\0') {
-            oracle_print(&text, reading, &q);
-            fail_msg("%s", answer.wrong);
-        }
-        hd_engine_free(engine);
+        ask_one(&text, &small, hd_engine_new(ground, reading, budget), &q);
+        struct hd_engine *contrary = hd_engine_new(ground, reading, budget);
+        contrary->contrary = true;
+        ask_one(&text, &small, contrary, &q);
     }
     hd_ground_free(ground);
     hd_model_free(&model);
@@ -68,9 +76,18 @@ static void two_updates_of_one_write(void **state) {
     ask("T1|w(x)\nT2|arw(x)\nT2|w(x)\nT0|arw(x)\nT2|acq(l0)\n", q);
 }
 
+/* A decision between blocks that came into the cut by an earlier one: it must not be taken for a
+ * consequence of that. */
+static void decision_about_what_came_in(void **state) {
+    (void)state;
+    ask("T0|w(y)\nT2|aw(a)\nT0|w(x)\nT2|r(y)\nT3|w(x)\nT2|w(y)\nT2|arw(a)\nT0|r(x)\nT0|r(y)\n"
+        "T3|aw(a)\nT3|w(y)\nT3|w(y)\n",
+        race_question(8, 11));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(read_before_update),
-                                       cmocka_unit_test(exempt_update_is_read),
-                                       cmocka_unit_test(two_updates_of_one_write)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_before_update), cmocka_unit_test(exempt_update_is_read),
+        cmocka_unit_test(two_updates_of_one_write), cmocka_unit_test(decision_about_what_came_in)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -298,9 +298,9 @@ static void complaints(void **state) {
     assert_true(hd_model_build(&trace, NULL, &m, &error));
     struct hd_stop stop[] = {{1, false}, {5, false}};
     struct hd_precedes order[] = {{5, 2}};
-    struct hd_query none = {.reader = HD_NONE}, race = {stop, 2, NULL, 0, HD_NONE, HD_NONE};
-    struct hd_query ordered = {NULL, 0, order, 1, HD_NONE, HD_NONE};
-    struct hd_query reads = {NULL, 0, NULL, 0, 5, 8};
+    struct hd_query none = {.reader = HD_NONE}, race = {stop, 2, NULL, 0, HD_NONE, HD_NONE, NULL};
+    struct hd_query ordered = {NULL, 0, order, 1, HD_NONE, HD_NONE, NULL};
+    struct hd_query reads = {NULL, 0, NULL, 0, 5, 8, NULL};
     expect_words(&m, HD_CSR, none, 0, "01:", "event 10 breaks rule form: the trace has 9 events");
     expect_words(&m, HD_CSR, none, 0, "1",
                  "event 1 (w by A) breaks rule program-order: event 0 (acq by A) comes first");
@@ -329,16 +329,16 @@ static void complaints(void **state) {
                  "event 5 (r by B) breaks rule reader: it does not see event 8 (w by B)");
     expect_words(&m, HD_CSR, reads, 0, "34",
                  "event 5 (r by B) breaks rule reader: it is not executed");
-    struct hd_query of_write = {NULL, 0, NULL, 0, 8, HD_NONE};
+    struct hd_query of_write = {NULL, 0, NULL, 0, 8, HD_NONE, NULL};
     expect_words(&m, HD_CSR, of_write, 0, "34", "event 8 (w by B) breaks rule form: it is no read");
-    struct hd_query from_read = {NULL, 0, NULL, 0, 5, 5};
+    struct hd_query from_read = {NULL, 0, NULL, 0, 5, 5, NULL};
     expect_words(&m, HD_CSR, from_read, 0, "34",
                  "event 5 (r by B) breaks rule form: it is no write");
     struct hd_stop twice[] = {{1, false}, {2, true}}, far = {9, true};
-    struct hd_query one_thread = {twice, 2, NULL, 0, HD_NONE, HD_NONE};
+    struct hd_query one_thread = {twice, 2, NULL, 0, HD_NONE, HD_NONE, NULL};
     expect_words(&m, HD_CSR, one_thread, 0, "",
                  "event 2 (rel by A) breaks rule form: its thread also stops at event 1 (w by A)");
-    struct hd_query beyond = {&far, 1, NULL, 0, HD_NONE, HD_NONE};
+    struct hd_query beyond = {&far, 1, NULL, 0, HD_NONE, HD_NONE, NULL};
     expect_words(&m, HD_CSR, beyond, 0, "", "event 9 breaks rule form: the trace has 9 events");
     expect_words(&m, HD_CSR, none, 3, "01",
                  "a witness of 2 events, 3 of them next, breaks rule form");

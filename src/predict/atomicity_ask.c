@@ -1,0 +1,348 @@
+/* Questions about triples: see atomicity_ask.h. */
+#include "predict/atomicity_ask.h"
+
+#include "predict/ground.h"
+
+#include <stdlib.h>
+
+/* UA has no triples that speak for others; a group with more open ones stays undecided. */
+#define UA_QUESTIONS 1024
+/* The relaxation only adds what is possible: it looks at near triples. */
+#define RELAXED_QUESTIONS 256
+#define NEAR 64
+#define NEAR_OF_BUNDLE 16
+
+enum way { ENDS, PASSES };
+
+struct hd_triple_asker {
+    const struct hd_triples *triples;
+    const struct hd_model *model;
+    const struct hd_ground *ground;
+    const struct hd_branches *branches;
+    enum hd_reading reading;
+    bool relax;
+    struct hd_asker *asker;
+    uint64_t asked, dominated, ordered;
+    struct hd_triple near[NEAR];
+    uint32_t nears;
+};
+
+struct hd_triple_asker *hd_triple_asker_new(const struct hd_triples *triples,
+                                            const struct hd_ground *ground,
+                                            const struct hd_branches *branches,
+                                            enum hd_reading reading, bool relax,
+                                            struct hd_budget budget) {
+    struct hd_triple_asker *asker = calloc(1, sizeof *asker);
+    if (asker == NULL) return NULL;
+    asker->triples = triples;
+    asker->model = triples->model;
+    asker->ground = ground;
+    asker->branches = branches;
+    asker->reading = reading;
+    asker->relax = relax && reading == HD_CDSR;
+    asker->asker = hd_asker_new(ground, triples->model, reading, budget);
+    if (asker->asker != NULL) return asker;
+    free(asker);
+    return NULL;
+}
+
+void hd_triple_asker_free(struct hd_triple_asker *asker) {
+    if (asker == NULL) return;
+    hd_asker_free(asker->asker);
+    free(asker);
+}
+
+void hd_triple_asker_stats(const struct hd_triple_asker *asker, struct hd_predict_stats *stats) {
+    stats->dominated += asker->dominated;
+    stats->ordered += asker->ordered;
+    hd_asker_stats(asker->asker, stats);
+}
+
+/* ---- orders -----------------------------------------------------------------------------------
+ */
+
+/* Must x be executed before the event at a position of a thread has been? */
+static bool is_needed(const struct hd_triple_asker *asker, uint32_t x, uint32_t thread,
+                      uint32_t position) {
+    const struct hd_reach *reach =
+        asker->reading == HD_CSR ? &asker->ground->must : &asker->ground->kept;
+    const uint32_t *clock = hd_reach_clock(reach, thread, position);
+    return clock != NULL && clock[asker->model->thread[x]] > hd_model_position(asker->model, x);
+}
+
+static bool before_first(const void *context, uint32_t remote, uint32_t first) {
+    const struct hd_triple_asker *asker = context;
+    if (hd_clocks_before(asker->triples->clocks, remote, first)) return true;
+    return is_needed(asker, remote, asker->model->thread[first],
+                     hd_model_position(asker->model, first));
+}
+
+/* What j itself reads need not be kept if its thread ends there, but in UA. */
+static bool before_remote(const void *context, uint32_t second, uint32_t remote) {
+    const struct hd_triple_asker *asker = context;
+    if (hd_clocks_before(asker->triples->clocks, second, remote)) return true;
+    uint32_t position = hd_model_position(asker->model, remote);
+    if (asker->reading == HD_UA)
+        return is_needed(asker, second, asker->model->thread[remote], position);
+    return position > 0 && is_needed(asker, second, asker->model->thread[remote], position - 1);
+}
+
+static struct hd_triple_limits kept_limits(const struct hd_triple_asker *asker) {
+    return (struct hd_triple_limits){before_first, before_remote, asker};
+}
+
+/* ---- one question -----------------------------------------------------------------------------
+ */
+
+/* Does an access end a section? In a trace that was repaired it may. */
+static bool ends_section(const struct hd_model *model, uint32_t event) {
+    uint32_t section[16], count = hd_model_held(model, event, section, 16);
+    if (count > 16) return true; /* perhaps */
+    for (uint32_t i = 0; i < count; i++)
+        if (model->section[section[i]].release == event) return true;
+    return false;
+}
+
+/* Do the locks held at k and after j exclude each other? Then j's thread cannot end there. */
+static bool ends_held(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
+    const struct hd_stands *stands = &asker->triples->stands;
+    return hd_locksets_exclude(&stands->locksets,
+                               stands->stand.data[stands->of[triple->second]].lockset,
+                               stands->stand.data[stands->of[triple->remote]].lockset) &&
+           !ends_section(asker->model, triple->remote);
+}
+
+/* Is a read as its thread's last event freer than one that is not? */
+static bool end_matters(const struct hd_triple_asker *asker, uint32_t remote) {
+    return asker->reading == HD_CDSR && hd_model_is_read(asker->model, remote);
+}
+
+static bool put(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
+                enum hd_verdict *verdict, struct hd_error *error) {
+    struct hd_stop stop[2] = {{triple->second, false}, {triple->remote, true}};
+    struct hd_precedes order = {triple->first, triple->remote};
+    asker->asked++;
+    struct hd_query query = {.stop = stop,
+                             .stops = way == ENDS ? 2 : 1,
+                             .order = &order,
+                             .orders = 1,
+                             .reader = HD_NONE,
+                             .writer = HD_NONE};
+    return hd_asker_ask(asker->asker, &query, verdict, error);
+}
+
+/* Takes an answer over; true if it settles the matter. */
+static bool take(struct hd_triple_decision *decision, const struct hd_triple *triple,
+                 enum hd_verdict verdict) {
+    if (verdict == HD_INFEASIBLE) return false;
+    decision->triple = *triple;
+    decision->verdict = verdict;
+    return verdict == HD_FEASIBLE;
+}
+
+static bool keep(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
+                 struct hd_error *error) {
+    return hd_witness_keep(hd_asker_witness(asker->asker), &decision->witness) ||
+           hd_fail(error, HD_ERR_MEMORY, "out of memory");
+}
+
+/* Asks one way; *settled if it is feasible. */
+static bool ask_way(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
+                    struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
+    enum hd_verdict verdict;
+    if (!put(asker, triple, way, &verdict, error)) return false;
+    *settled = take(decision, triple, verdict);
+    return !*settled || keep(asker, decision, error);
+}
+
+static bool ask_triple(struct hd_triple_asker *asker, const struct hd_triple *triple,
+                       struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
+    *settled = false;
+    if (end_matters(asker, triple->remote) && !ends_held(asker, triple) &&
+        !ask_way(asker, triple, ENDS, decision, settled, error))
+        return false;
+    return *settled || ask_way(asker, triple, PASSES, decision, settled, error);
+}
+
+/* ---- near triples -----------------------------------------------------------------------------
+ */
+
+static uint32_t later_of(const struct hd_triple *triple) {
+    return triple->second > triple->remote ? triple->second : triple->remote;
+}
+
+static int compare_near(const void *left, const void *right) {
+    uint32_t a = later_of(left), b = later_of(right);
+    return a < b ? -1 : a > b;
+}
+
+static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+                    uint32_t pair) {
+    const uint32_t *stand = asker->triples->stands.of;
+    return asker->reading != HD_UA && pair > 0 &&
+           stand[lists->pair[pair].second] == stand[lists->pair[pair - 1].second];
+}
+
+static bool add_near(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+                     uint32_t pair, uint32_t remote) {
+    if (asker->nears == NEAR) return false;
+    asker->near[asker->nears++] = (struct hd_triple){lists->pair[pair].first, lists->remote[remote],
+                                                     lists->pair[pair].second, lists->location};
+    return true;
+}
+
+/* For the pairs of a group, the accesses next to them in the trace, the earliest first: they have
+ * the shortest prefixes, and often the trace itself is nearly a witness. */
+static void find_near(struct hd_triple_asker *asker, uint32_t group,
+                      const struct hd_triple_limits *limits) {
+    const struct hd_triple_group *each = &asker->triples->group.data[group];
+    asker->nears = 0;
+    for (uint32_t b = each->start; b < each->start + each->count && asker->nears < NEAR; b++) {
+        struct hd_bundle_lists lists = hd_bundle_lists(asker->triples, b);
+        uint32_t from = 0, to = 0, after = 0, enough = asker->nears + NEAR_OF_BUNDLE;
+        for (uint32_t n = 0; n < lists.pairs && asker->nears < enough; n++) {
+            if (repeats(asker, &lists, n)) continue;
+            hd_triple_window(limits, &lists, n, &from, &to);
+            if (from == lists.remotes) break;
+            if (from == to) continue;
+            while (after < lists.remotes && lists.remote[after] < lists.pair[n].first) after++;
+            if (after > from && after - 1 < to) add_near(asker, &lists, n, after - 1);
+            if (after >= from && after < to) add_near(asker, &lists, n, after);
+        }
+    }
+    if (asker->nears > 1) qsort(asker->near, asker->nears, sizeof *asker->near, compare_near);
+}
+
+static bool was_near(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
+    for (uint32_t n = 0; n < asker->nears; n++)
+        if (asker->near[n].second == triple->second && asker->near[n].remote == triple->remote &&
+            asker->near[n].first == triple->first)
+            return true;
+    return false;
+}
+
+/* ---- a group ----------------------------------------------------------------------------------
+ */
+
+/* The ways that are open for accesses of one stand: at its first, at its last and past its last. */
+static bool ask_stand(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+                      uint32_t pair, const uint32_t run[2], uint32_t from, uint32_t to,
+                      struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
+    struct hd_triple triple = {lists->pair[pair].first, lists->remote[run[0]],
+                               lists->pair[pair].second, lists->location};
+    bool held = ends_held(asker, &triple), single = run[0] == run[1];
+    asker->dominated += run[1] - run[0];
+    if (run[0] >= from && !held && !was_near(asker, &triple)) {
+        enum way way = end_matters(asker, triple.remote) ? ENDS : PASSES;
+        if (!ask_way(asker, &triple, way, decision, settled, error)) return false;
+        if (*settled || (single && way == PASSES)) return true;
+    }
+    triple.remote = lists->remote[run[1]];
+    if (run[1] >= to || was_near(asker, &triple)) return true;
+    if (!single && !held && end_matters(asker, triple.remote)) {
+        if (!ask_way(asker, &triple, ENDS, decision, settled, error)) return false;
+        if (*settled) return true;
+    }
+    return ask_way(asker, &triple, PASSES, decision, settled, error);
+}
+
+/* All that speak for a bundle. */
+static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+                       const struct hd_triple_limits *limits, struct hd_triple_decision *decision,
+                       bool *settled, struct hd_error *error) {
+    const uint32_t *stand = asker->triples->stands.of;
+    for (uint32_t n = 0, from = 0, to = 0; n < lists->pairs; n++) {
+        if (repeats(asker, lists, n)) continue;
+        hd_triple_window(limits, lists, n, &from, &to);
+        if (from == lists->remotes) return true;
+        for (uint32_t at = from; at < to;) {
+            uint32_t run[2] = {at, at};
+            while (run[0] > 0 && stand[lists->remote[run[0] - 1]] == stand[lists->remote[at]])
+                run[0]--;
+            while (run[1] + 1 < lists->remotes &&
+                   stand[lists->remote[run[1] + 1]] == stand[lists->remote[at]])
+                run[1]++;
+            if (!ask_stand(asker, lists, n, run, from, to, decision, settled, error)) return false;
+            if (*settled) return true;
+            at = run[1] + 1;
+        }
+    }
+    return true;
+}
+
+/* Does k see a write of its own thread? With a remote write before it, it no longer does. */
+static bool breaks_own_read(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
+    const struct hd_model *model = asker->model;
+    const uint32_t *list;
+    uint32_t k = triple->second, from = model->from[k];
+    return hd_model_is_write(model, triple->remote) && hd_model_is_read(model, k) &&
+           hd_model_locations(model, k, &list) == 1 && from != HD_NONE &&
+           model->thread[from] == model->thread[k];
+}
+
+static bool ask_bundle_ua(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+                          const struct hd_triple_limits *limits, uint32_t *left,
+                          struct hd_triple_decision *decision, bool *settled,
+                          struct hd_error *error) {
+    for (uint32_t n = 0, from = 0, to = 0; n < lists->pairs; n++) {
+        hd_triple_window(limits, lists, n, &from, &to);
+        if (from == lists->remotes) return true;
+        for (uint32_t at = from; at < to; at++) {
+            struct hd_triple triple = {lists->pair[n].first, lists->remote[at],
+                                       lists->pair[n].second, lists->location};
+            if (was_near(asker, &triple)) continue;
+            if (breaks_own_read(asker, &triple)) {
+                asker->dominated += to - at;
+                break;
+            }
+            if (*left == 0) {
+                decision->verdict = HD_UNDECIDED;
+                decision->triple = triple;
+                return true;
+            }
+            (*left)--;
+            if (!ask_way(asker, &triple, PASSES, decision, settled, error)) return false;
+            if (*settled) return true;
+        }
+    }
+    return true;
+}
+
+static bool ask_strictly(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
+                         bool *settled, struct hd_error *error) {
+    const struct hd_triple_group *each = &asker->triples->group.data[decision->group];
+    struct hd_triple_limits limits = kept_limits(asker);
+    uint32_t left = UA_QUESTIONS;
+    find_near(asker, decision->group, &limits);
+    for (uint32_t n = 0; n < asker->nears; n++) {
+        if (asker->reading == HD_UA && breaks_own_read(asker, &asker->near[n])) continue;
+        if (!ask_triple(asker, &asker->near[n], decision, settled, error)) return false;
+        if (*settled) return true;
+    }
+    for (uint32_t b = each->start; b < each->start + each->count && !*settled; b++) {
+        struct hd_bundle_lists lists = hd_bundle_lists(asker->triples, b);
+        bool done = asker->reading == HD_UA
+                        ? ask_bundle_ua(asker, &lists, &limits, &left, decision, settled, error)
+                        : ask_bundle(asker, &lists, &limits, decision, settled, error);
+        if (!done) return false;
+    }
+    return true;
+}
+
+bool hd_triple_ask_group(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
+                         struct hd_error *error) {
+    bool settled = false;
+    uint64_t asked = asker->asked;
+    decision->verdict = HD_INFEASIBLE;
+    if (!ask_strictly(asker, decision, &settled, error)) return false;
+    asker->ordered += asker->asked == asked;
+    return true;
+}
+
+bool hd_triple_ask(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
+                   struct hd_error *error) {
+    bool settled = false;
+    struct hd_triple triple = decision->triple;
+    decision->verdict = HD_INFEASIBLE;
+    return ask_triple(asker, &triple, decision, &settled, error);
+}

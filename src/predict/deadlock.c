@@ -1,0 +1,559 @@
+/* Deadlocks that other interleavings reach (DESIGN section 5): every thread of a circle is next at
+ * an acquire of a lock that the next one holds. The circles come from the graph of locks, shortest
+ * first, grouped by the code that takes the locks; the exact engine decides each group. */
+#include "predict/deadlock.h"
+
+#include "predict/lock_cycles.h"
+#include "predict/lock_tuples.h"
+#include "predict/questions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct hd_deadlock_limits hd_deadlock_limits = {
+    .steps = 20000000, .cycles = 4096, .questions = 20000, .skipped = 4000000};
+
+/* Circles with the same types of dependencies. */
+struct group {
+    uint32_t length;
+    HD_VECTOR(uint32_t) dependency; /* of each circle */
+    uint64_t instances;
+    bool cut;                      /* there is more than was looked at */
+    uint32_t *index, *end, *fixed; /* room; `fixed`: the one tuple of --instances */
+    struct hd_tuples tuples;       /* where the questions have got to */
+    uint32_t cycle;
+    bool begun, near;
+    uint64_t asked, skipped;
+};
+
+struct search {
+    struct hd_predict *predict;
+    const struct hd_deadlock_limits *limits;
+    struct hd_findings *findings;
+    struct hd_lock_graph graph;
+    struct hd_ground *ground;
+    struct hd_known_cycles known;
+    HD_VECTOR(struct group) group;
+    struct hd_intern keys; /* sequences of types -> group */
+    HD_VECTOR(uint32_t) key;
+    struct hd_arena room;
+};
+
+/* ---- groups ------------------------------------------------------------------------------------
+ */
+
+static uint32_t type_at(const struct search *s, const uint32_t *dependency, uint32_t length,
+                        uint32_t start, uint32_t i) {
+    return s->graph.dependency.data[dependency[(start + i) % length]].type;
+}
+
+/* Where a circle begins when it is told apart from others: the least sequence of types, and among
+ * equal ones the first waiter. */
+static uint32_t canonical_start(const struct search *s, const uint32_t *dependency,
+                                uint32_t length) {
+    uint32_t best = 0;
+    for (uint32_t start = 1; start < length; start++)
+        for (uint32_t i = 0; i < length; i++) {
+            uint32_t here = type_at(s, dependency, length, start, i);
+            uint32_t there = type_at(s, dependency, length, best, i);
+            if (here == there) continue;
+            if (here < there) best = start;
+            break;
+        }
+    return best;
+}
+
+static struct group *new_group(struct search *s, uint32_t length) {
+    struct group fresh = {.length = length};
+    fresh.index = hd_arena_alloc(&s->room, length * sizeof *fresh.index);
+    fresh.end = hd_arena_alloc(&s->room, length * sizeof *fresh.end);
+    if (fresh.index == NULL || fresh.end == NULL || !hd_vector_push(&s->group, fresh)) return NULL;
+    return &s->group.data[s->group.size - 1];
+}
+
+static uint64_t count_tuples(const struct search *s, const uint32_t *dependency, uint32_t length) {
+    uint64_t count = 1;
+    for (uint32_t i = 0; i < length; i++) {
+        uint64_t all = s->graph.waiter.data[s->graph.dependency.data[dependency[i]].waiter].all;
+        count = count > UINT64_MAX / all ? UINT64_MAX : count * all;
+    }
+    return count;
+}
+
+static bool add_circle(struct search *s, struct group *group, const uint32_t *dependency) {
+    if (!hd_vector_reserve(&group->dependency, group->length)) return false;
+    memcpy(group->dependency.data + group->dependency.size, dependency,
+           group->length * sizeof *dependency);
+    group->dependency.size += group->length;
+    uint64_t more = count_tuples(s, dependency, group->length);
+    group->instances = group->instances > UINT64_MAX - more ? UINT64_MAX : group->instances + more;
+    return true;
+}
+
+/* --instances: every tuple of events is a group. */
+static bool add_each(struct search *s, const uint32_t *dependency, uint32_t length) {
+    uint32_t *room = hd_arena_alloc(&s->room, 2 * length * sizeof *room);
+    struct hd_tuples tuples;
+    enum hd_tuples_step step;
+    if (room == NULL) return false;
+    hd_tuples_begin(&tuples, &s->graph, dependency, length, false, room, room + length);
+    while ((step = hd_tuples_next(&tuples)) != HD_TUPLES_END) {
+        if (step != HD_TUPLE) continue;
+        struct group *group = new_group(s, length);
+        if (group == NULL || !add_circle(s, group, dependency)) return false;
+        group->instances = 1;
+        group->fixed = group->end;
+        memcpy(group->index, tuples.index, length * sizeof *room);
+    }
+    return true;
+}
+
+static bool add_cycle(void *context, const uint32_t *dependency, uint32_t length) {
+    struct search *s = context;
+    uint32_t start = canonical_start(s, dependency, length);
+    s->key.size = 0;
+    if (!hd_vector_reserve(&s->key, 2 * (size_t)length)) return false;
+    for (uint32_t i = 0; i < length; i++) {
+        s->key.data[i] = dependency[(start + i) % length];
+        s->key.data[length + i] = type_at(s, dependency, length, start, i);
+    }
+    if (s->predict->options.instances) return add_each(s, s->key.data, length);
+    uint32_t number =
+        hd_intern(&s->keys, (const char *)(s->key.data + length), length * sizeof *s->key.data);
+    if (number == HD_INTERN_NONE) return false;
+    struct group *group = number < s->group.size ? &s->group.data[number] : new_group(s, length);
+    if (group == NULL) return false;
+    if (group->dependency.size / length < s->limits->cycles)
+        return add_circle(s, group, s->key.data);
+    group->cut = true;
+    uint64_t more = count_tuples(s, dependency, length);
+    group->instances = group->instances > UINT64_MAX - more ? UINT64_MAX : group->instances + more;
+    return true;
+}
+
+static void forget_groups(struct search *s) {
+    for (size_t i = 0; i < s->group.size; i++) hd_vector_free(&s->group.data[i].dependency);
+    s->group.size = 0;
+    hd_intern_free(&s->keys);
+    hd_arena_free(&s->room);
+    memset(&s->keys, 0, sizeof s->keys);
+    memset(&s->room, 0, sizeof s->room);
+}
+
+/* ---- questions ---------------------------------------------------------------------------------
+ */
+
+static const uint32_t *circle(const struct group *group) {
+    return group->dependency.data + (size_t)group->cycle * group->length;
+}
+
+/* On to the next circle; first near tuples of all circles, then all tuples of all circles. */
+static bool next_circle(const struct search *s, struct group *group) {
+    if (!group->begun) {
+        group->begun = group->near = true;
+        group->cycle = 0;
+    } else if (++group->cycle * (size_t)group->length >= group->dependency.size) {
+        if (!group->near) return false;
+        group->near = false;
+        group->cycle = 0;
+    }
+    hd_tuples_begin(&group->tuples, &s->graph, circle(group), group->length, group->near,
+                    group->index, group->end);
+    return true;
+}
+
+/* The next tuple to ask about, in group->index; false if there is none, or a bound was hit. */
+static bool next_tuple(const struct search *s, struct group *group) {
+    if (!group->begun && !next_circle(s, group)) return false;
+    for (;;) {
+        if (group->asked >= s->limits->questions || group->skipped >= s->limits->skipped) {
+            group->cut = true;
+            return false;
+        }
+        enum hd_tuples_step step = hd_tuples_next(&group->tuples);
+        if (step == HD_TUPLE) {
+            group->asked++;
+            return true;
+        }
+        group->skipped++;
+        bool over = step == HD_TUPLES_END || (group->near && !group->tuples.near);
+        if (over && !next_circle(s, group)) return false;
+    }
+}
+
+static enum hd_asked make_question(const void *context, uint32_t number, uint64_t question_number,
+                                   struct hd_question *question) {
+    const struct search *s = context;
+    struct group *group = &s->group.data[number]; /* one worker at a time, in order */
+    if (group->fixed != NULL ? question_number > 0 : !next_tuple(s, group)) return HD_NO_MORE;
+    return hd_tuple_ask(&s->graph, circle(group), group->index, group->length, question)
+               ? HD_ASK
+               : HD_ASK_FAILED;
+}
+
+/* Back to the tuple that a question was about. */
+static void return_to(const struct search *s, struct group *group, uint64_t question) {
+    if (group->fixed != NULL) return;
+    group->begun = false;
+    group->asked = group->skipped = 0;
+    for (uint64_t i = 0; i <= question; i++)
+        if (!next_tuple(s, group)) break;
+}
+
+/* ---- words -------------------------------------------------------------------------------------
+ */
+
+struct part {
+    const struct hd_dependency *dependency;
+    const struct hd_standing *standing;
+    const struct hd_finding_event *event;
+};
+
+static struct part part_of(const struct search *s, const struct group *group,
+                           const struct hd_finding *finding, uint32_t i) {
+    uint32_t dependency = circle(group)[i];
+    return (struct part){&s->graph.dependency.data[dependency],
+                         hd_tuple_standing(&s->graph, dependency, group->index[i]),
+                         &finding->event[i]};
+}
+
+static const char *resource_name(const struct search *s, uint32_t resource) {
+    struct hd_describe *describe = s->predict->describe;
+    if (hd_resource_is_lock(&s->graph, resource))
+        return hd_finding_text(s->findings, "%s", hd_describe_lock(describe, resource, HD_SHORT));
+    const struct hd_wait_place *place = &s->graph.place.data[resource - s->graph.model->locks];
+    return hd_finding_text(s->findings, "%s",
+                           place->kind == HD_EV_JOIN
+                               ? hd_describe_thread(describe, place->object)
+                               : hd_describe_object(describe, place->object, HD_SHORT));
+}
+
+static const char *place_words(struct hd_findings *findings, const char *site) {
+    return *site == '\0' ? "" : hd_finding_text(findings, " at %s", hd_finding_short_site(site));
+}
+
+/* "waits for the lock m at a.c:3", "waits for a signal on c" */
+static const char *want_words(const struct search *s, struct part part) {
+    struct hd_findings *findings = s->findings;
+    const char *at = place_words(findings, part.event->site);
+    if (hd_resource_is_lock(&s->graph, part.dependency->wants))
+        return hd_finding_text(findings, "wants %s%s%s", part.event->variable,
+                               part.dependency->wants_reading ? " for reading" : "", at);
+    const struct hd_wait_place *place =
+        &s->graph.place.data[part.dependency->wants - s->graph.model->locks];
+    const char *name = resource_name(s, part.dependency->wants);
+    switch (place->kind) {
+    case HD_EV_WAIT:
+        return hd_finding_text(findings, "waits for a signal on %s%s", name, at);
+    case HD_EV_SEM_WAIT:
+        return hd_finding_text(findings, "waits for the semaphore %s%s", name, at);
+    case HD_EV_JOIN:
+        return hd_finding_text(findings, "waits for the end of %s%s", name, at);
+    default:
+        return hd_finding_text(findings, "waits for the others at the barrier %s%s", name, at);
+    }
+}
+
+/* "T1 holds a (acquired at a.c:2) and wants b at a.c:3" */
+static const char *part_words(const struct search *s, struct part part) {
+    struct hd_findings *findings = s->findings;
+    const char *want = want_words(s, part);
+    if (!hd_resource_is_lock(&s->graph, part.dependency->holds)) {
+        uint32_t thread =
+            s->graph.place.data[part.dependency->holds - s->graph.model->locks].thread;
+        return hd_finding_text(findings, "%s, without which %s can't go on, %s", part.event->thread,
+                               hd_describe_thread(s->predict->describe, thread), want);
+    }
+    uint32_t section = hd_standing_section(s->graph.model, part.standing, part.dependency->holds);
+    const char *acquired = "";
+    if (section != HD_NONE) {
+        const char *site =
+            hd_describe_site(s->predict->describe, s->graph.model->section[section].acquire);
+        if (*site != '\0')
+            acquired = hd_finding_text(findings, " (acquired at %s)", hd_finding_short_site(site));
+    }
+    return hd_finding_text(findings, "%s holds %s%s%s and %s", part.event->thread,
+                           resource_name(s, part.dependency->holds),
+                           part.dependency->holds_reading ? " for reading" : "", acquired, want);
+}
+
+static const char *conclusion(const struct search *s, const struct group *group,
+                              const struct hd_finding *finding) {
+    if (finding->verdict == HD_VERDICT_UNDECIDED)
+        return group->cut ? "There were more ways to bring these threads together than were looked "
+                            "at; none of those works."
+                          : "The budget ran out before this was decided.";
+    if (finding->verdict == HD_VERDICT_INFEASIBLE)
+        return "The locks are taken in a circle, but no correct reordering of this trace brings "
+               "all these threads up at the same time.";
+    if (group->length == 1)
+        return hd_finding_text(s->findings, "%s, which it holds already: it waits for itself.",
+                               part_words(s, part_of(s, group, finding, 0)));
+    const char *text = "";
+    for (uint32_t i = 0; i < group->length; i++)
+        text = hd_finding_text(s->findings, "%s%s%s", text, i > 0 ? "; " : "",
+                               part_words(s, part_of(s, group, finding, i)));
+    return hd_finding_text(s->findings, "%s. %s: a deadlock.", text,
+                           group->length == 2 ? "Each waits for the other for ever"
+                                              : "Each waits for the next, the last for the first");
+}
+
+static const char *pattern(const struct search *s, const struct group *group) {
+    if (group->length == 1) return "self-deadlock";
+    for (uint32_t i = 0; i < group->length; i++) {
+        uint32_t wants = s->graph.dependency.data[circle(group)[i]].wants;
+        if (hd_resource_is_lock(&s->graph, wants)) continue;
+        switch (s->graph.place.data[wants - s->graph.model->locks].kind) {
+        case HD_EV_WAIT:
+            return "lock and signal";
+        case HD_EV_SEM_WAIT:
+            return "lock and semaphore";
+        case HD_EV_JOIN:
+            return "lock and join";
+        default:
+            return "lock and barrier";
+        }
+    }
+    return "lock order";
+}
+
+static const char *repair(const struct search *s, const struct group *group) {
+    if (group->length == 1)
+        return "give-up (do not take what is held already: split off a function that expects the "
+               "lock to be held), or a recursive mutex";
+    if (strcmp(pattern(s, group), "lock order") != 0)
+        return "give-up (release the lock before waiting), split (another lock for what the "
+               "waiting thread protects)";
+    return "give-up (do not take the second lock there, or try it and back off), acquisition order "
+           "(one order everywhere), split (smaller sections)";
+}
+
+/* "a, b" */
+static const char *variables(const struct search *s, const struct group *group, uint32_t *count) {
+    const char *text = "";
+    *count = 0;
+    for (uint32_t i = 0; i < group->length; i++) {
+        const struct hd_dependency *each = &s->graph.dependency.data[circle(group)[i]];
+        if (i > 0 && each->holds == s->graph.dependency.data[circle(group)[0]].holds) continue;
+        text = hd_finding_text(s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
+                               resource_name(s, each->holds));
+        ++*count;
+    }
+    return text;
+}
+
+/* ---- findings ----------------------------------------------------------------------------------
+ */
+
+/* The schedule ends with what every thread cannot do, in the order of the circle. */
+static void set_witness(struct search *s, const struct group *group, struct hd_finding *finding,
+                        const struct hd_kept_witness *witness) {
+    struct hd_run *run = hd_arena_alloc(&s->findings->arena,
+                                        (witness->runs + (size_t)group->length + 1) * sizeof *run);
+    if (run == NULL) {
+        s->findings->out_of_memory = true;
+        return;
+    }
+    uint32_t runs = 0, executed = 0;
+    for (uint32_t i = 0; i < witness->runs; i++) executed += witness->run[i].count;
+    executed -= witness->next;
+    for (uint32_t i = 0; i < witness->runs && executed > 0; i++) {
+        run[runs] = witness->run[i];
+        if (run[runs].count > executed) run[runs].count = executed;
+        executed -= run[runs++].count;
+    }
+    for (uint32_t i = 0; i < group->length; i++)
+        run[runs++] = (struct hd_run){finding->event[i].event, 1};
+    hd_finding_set_witness(s->findings, finding, s->predict->describe, s->predict->model, run, runs,
+                           group->length);
+}
+
+static void set_verbs(const struct search *s, const struct group *group,
+                      struct hd_finding *finding) {
+    for (uint32_t i = 0; i < group->length; i++) {
+        uint32_t wants = part_of(s, group, finding, i).dependency->wants;
+        bool lock = hd_resource_is_lock(&s->graph, wants);
+        finding->event[i].verb = lock ? "wants" : "waits for";
+        if (!lock) finding->event[i].variable = finding->event[i].about = resource_name(s, wants);
+    }
+}
+
+static bool add_finding(struct search *s, struct group *group, const struct hd_answer *answer,
+                        enum hd_finding_verdict verdict) {
+    struct hd_predict *predict = s->predict;
+    struct hd_finding *finding = hd_finding_add(s->findings);
+    uint32_t *event = malloc(group->length * sizeof *event);
+    if (finding == NULL || event == NULL) {
+        free(event);
+        return false;
+    }
+    if (verdict != HD_VERDICT_FEASIBLE && answer->asked > 0) return_to(s, group, answer->number);
+    bool observed = true;
+    for (uint32_t i = 0; i < group->length; i++) {
+        if (answer->asked == 0) group->index[i] = 0;
+        event[i] = hd_tuple_standing(&s->graph, circle(group)[i], group->index[i])->event;
+        observed &= predict->model->kind[event[i]] == HD_EV_BLOCKED;
+    }
+    finding->kind = HD_FINDING_DEADLOCK;
+    finding->verdict = verdict;
+    finding->engine = hd_engine_name(predict->options.method, predict->options.reading);
+    finding->instances = group->instances;
+    finding->harm = HD_HARM_ITSELF;
+    finding->observed = observed && verdict == HD_VERDICT_FEASIBLE;
+    finding->pattern = pattern(s, group);
+    finding->repair = repair(s, group);
+    finding->threads_involved = group->length;
+    finding->accesses_involved = 2 * group->length;
+    hd_finding_set_events(s->findings, finding, predict->describe, predict->model, event,
+                          group->length);
+    free(event);
+    if (finding->events != group->length) return false;
+    set_verbs(s, group, finding);
+    finding->variable = variables(s, group, &finding->variables_involved);
+    finding->conclusion = conclusion(s, group, finding);
+    if (verdict == HD_VERDICT_FEASIBLE) set_witness(s, group, finding, &answer->witness);
+    return !s->findings->out_of_memory;
+}
+
+/* The types of a group that deadlocks. */
+static bool remember(struct search *s, const struct group *group) {
+    s->key.size = 0;
+    if (!hd_vector_reserve(&s->key, group->length)) return false;
+    for (uint32_t i = 0; i < group->length; i++)
+        s->key.data[i] = s->graph.dependency.data[group->dependency.data[i]].type;
+    return hd_known_cycles_add(&s->known, s->key.data, group->length);
+}
+
+static bool report(struct search *s, const struct hd_answer *answers) {
+    for (size_t i = 0; i < s->group.size; i++) {
+        struct group *group = &s->group.data[i];
+        enum hd_finding_verdict verdict = (enum hd_finding_verdict)answers[i].verdict;
+        if (verdict == HD_VERDICT_INFEASIBLE && group->cut) verdict = HD_VERDICT_UNDECIDED;
+        s->findings->summary.candidates++;
+        s->findings->summary.verdict[verdict]++;
+        if (verdict == HD_VERDICT_FEASIBLE && !s->predict->options.instances && !remember(s, group))
+            return false;
+        if (answers[i].asked == 0) {
+            s->predict->stats.ordered++;
+            group->begun = false;
+            group->cycle = 0;
+        }
+        if (!s->predict->options.all && verdict != HD_VERDICT_FEASIBLE) continue;
+        if (!add_finding(s, group, &answers[i], verdict)) return false;
+    }
+    return true;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+static bool decide_groups(struct search *s, struct hd_error *error) {
+    struct hd_predict *predict = s->predict;
+    struct hd_predict_stats *stats = &predict->stats;
+    struct hd_question_source source = {
+        .groups = (uint32_t)s->group.size, .context = s, .question = make_question};
+    struct hd_answer *answers = NULL;
+    double start = hd_seconds_now();
+    if (s->ground == NULL) s->ground = hd_ground_build(predict->model);
+    if (s->ground == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    double prepared = hd_seconds_now();
+    if (!hd_ask_all(&source, s->ground, predict->model, &predict->options, predict->options.reading,
+                    &answers, stats, error))
+        return false;
+    double decided = hd_seconds_now();
+    bool done = report(s, answers) || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    stats->groups += s->group.size;
+    stats->prepare_seconds += prepared - start;
+    stats->decide_seconds += decided - prepared;
+    stats->report_seconds += hd_seconds_now() - decided;
+    hd_answers_free(answers, (uint32_t)s->group.size);
+    return done;
+}
+
+/* A thread that is blocked at a lock that it, and only it, holds. */
+static bool add_self_deadlocks(struct search *s) {
+    const struct hd_lock_graph *graph = &s->graph;
+    for (uint32_t i = 0; i < graph->dependency.size; i++) {
+        const struct hd_dependency *each = &graph->dependency.data[i];
+        const struct hd_waiter *waiter = &graph->waiter.data[each->waiter];
+        if (each->holds != each->wants || !hd_dependency_blocks(each, each) || waiter->count == 0)
+            continue;
+        const struct hd_standing *standing = &graph->standing.data[waiter->start];
+        const struct hd_model *model = graph->model;
+        if (model->kind[standing->event] != HD_EV_BLOCKED) continue;
+        bool others = false;
+        for (uint32_t k = model->lock_start[each->wants]; k < model->lock_start[each->wants + 1];
+             k++) {
+            const struct hd_section *section = &model->section[model->lock_section[k]];
+            others |= section->release == HD_NONE && section->thread != waiter->thread;
+        }
+        if (!others && !add_cycle(s, &i, 1)) return false;
+    }
+    return true;
+}
+
+/* Circles that were not looked at are one more candidate, and undecided. */
+static bool say_cut(struct search *s, uint32_t length) {
+    s->findings->summary.candidates++;
+    s->findings->summary.verdict[HD_VERDICT_UNDECIDED]++;
+    if (!s->predict->options.all) return true;
+    struct hd_finding *finding = hd_finding_add(s->findings);
+    if (finding == NULL) return false;
+    finding->kind = HD_FINDING_DEADLOCK;
+    finding->verdict = HD_VERDICT_UNDECIDED;
+    finding->engine = hd_engine_name(s->predict->options.method, s->predict->options.reading);
+    finding->variable = "circles of locks";
+    finding->conclusion = hd_finding_text(
+        s->findings,
+        "The locks have too many circles to look at each: all shorter than %u were, and some of "
+        "this length.",
+        length);
+    return true;
+}
+
+static bool search_all(struct search *s, struct hd_error *error) {
+    struct hd_cycle_search cycles = {.graph = &s->graph,
+                                     .known = &s->known,
+                                     .steps_left = s->limits->steps,
+                                     .context = s,
+                                     .found = add_cycle};
+    uint32_t longest = hd_cycles_longest(&s->graph);
+    for (uint32_t length = 1; length <= longest && cycles.steps_left > 0; length++) {
+        double start = hd_seconds_now();
+        bool listed = length == 1 ? add_self_deadlocks(s) : hd_cycles_of_length(&cycles, length);
+        if (!listed) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+        s->predict->stats.candidate_seconds += hd_seconds_now() - start;
+        if (s->group.size > 0 && !decide_groups(s, error)) return false;
+        forget_groups(s);
+        if (cycles.steps_left == 0 && !say_cut(s, length))
+            return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    }
+    return true;
+}
+
+bool hd_predict_deadlocks_within(struct hd_predict *predict,
+                                 const struct hd_deadlock_limits *limits,
+                                 struct hd_findings *findings, struct hd_error *error) {
+    struct search s = {.predict = predict, .limits = limits, .findings = findings};
+    double start = hd_seconds_now();
+    if (!hd_lock_graph_build(predict->model, predict->describe, predict->options.instances,
+                             &s.graph, error))
+        return false;
+    predict->stats.candidate_seconds += hd_seconds_now() - start;
+    bool done = search_all(&s, error);
+    if (done && !hd_deadlock_observed(predict, findings))
+        done = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    forget_groups(&s);
+    hd_vector_free(&s.group);
+    hd_vector_free(&s.key);
+    hd_known_cycles_free(&s.known);
+    hd_ground_free(s.ground);
+    hd_lock_graph_free(&s.graph);
+    return done;
+}
+
+bool hd_predict_deadlocks(struct hd_predict *predict, struct hd_findings *findings,
+                          struct hd_error *error) {
+    return hd_predict_deadlocks_within(predict, &hd_deadlock_limits, findings, error);
+}

@@ -1,0 +1,208 @@
+/* What a run that deadlocked says by itself: who waits for what at its end. Circles of locks alone
+ * are deadlock.c's; here are circles that go through joins, and waits for something that nobody is
+ * left to give. The trace is the witness. */
+#include "predict/deadlock.h"
+
+#include "base/map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ending {
+    struct hd_predict *predict;
+    struct hd_findings *findings;
+    const struct hd_model *model;
+    uint32_t *blocked;     /* per thread: its BLOCKED event, HD_NONE */
+    struct hd_map grouped; /* kind of wait and site -> finding */
+    bool *done;            /* per thread: part of a finding */
+};
+
+/* The thread whose end or release another waits for, if that one is blocked too; HD_NONE if it is
+ * not known. */
+static uint32_t waits_for(const struct ending *ending, uint32_t thread) {
+    const struct hd_model *model = ending->model;
+    uint32_t event = ending->blocked[thread], object = model->object[event], other = HD_NONE;
+    if (object == HD_NONE) return HD_NONE;
+    if (model->flags[event] == HD_WAIT_JOIN) other = object;
+    if (model->flags[event] == HD_WAIT_LOCK)
+        for (uint32_t i = model->lock_start[object]; i < model->lock_start[object + 1]; i++) {
+            const struct hd_section *section = &model->section[model->lock_section[i]];
+            if (section->release == HD_NONE && section->thread != thread) other = section->thread;
+        }
+    return other != HD_NONE && other < model->threads && ending->blocked[other] != HD_NONE
+               ? other
+               : HD_NONE;
+}
+
+static const char *thread_name(const struct ending *ending, uint32_t thread) {
+    return hd_describe_thread(ending->predict->describe, thread);
+}
+
+/* "waits for the end of T2", "waits for a signal on c" */
+static const char *wait_words(const struct ending *ending, uint32_t event) {
+    static const char *const what[] = {[HD_WAIT_LOCK] = "wants",
+                                       [HD_WAIT_COND] = "waits for a signal on",
+                                       [HD_WAIT_JOIN] = "waits for the end of",
+                                       [HD_WAIT_BARRIER] = "waits for the others at the barrier",
+                                       [HD_WAIT_SEM] = "waits for the semaphore",
+                                       [HD_WAIT_ONCE] = "waits for the initialiser of"};
+    unsigned type = ending->model->flags[event];
+    const char *words =
+        type < sizeof what / sizeof *what && what[type] != NULL ? what[type] : "waits for";
+    const char *site = hd_describe_site(ending->predict->describe, event);
+    return hd_finding_text(ending->findings, "%s %s%s%s", words,
+                           hd_describe_event(ending->predict->describe, event, HD_SHORT),
+                           *site != '\0' ? " at " : "", hd_finding_short_site(site));
+}
+
+/* The whole trace up to what the threads cannot do. */
+static void set_witness(struct ending *ending, struct hd_finding *finding, const uint32_t *event,
+                        uint32_t count) {
+    const struct hd_model *model = ending->model;
+    struct hd_run *run = malloc((model->threads + (size_t)count + 2) * sizeof *run);
+    uint32_t runs = 0, start = 0;
+    if (run == NULL) {
+        ending->findings->out_of_memory = true;
+        return;
+    }
+    for (uint32_t e = 0; e <= model->events; e++) {
+        if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
+        if (e > start) run[runs++] = (struct hd_run){start, e - start};
+        start = e + 1;
+    }
+    for (uint32_t i = 0; i < count; i++) run[runs++] = (struct hd_run){event[i], 1};
+    hd_finding_set_witness(ending->findings, finding, ending->predict->describe, model, run, runs,
+                           count);
+    free(run);
+}
+
+static struct hd_finding *add_finding(struct ending *ending, const uint32_t *event,
+                                      uint32_t count) {
+    struct hd_finding *finding = hd_finding_add(ending->findings);
+    if (finding == NULL) return NULL;
+    ending->findings->summary.candidates++;
+    ending->findings->summary.verdict[HD_VERDICT_FEASIBLE]++;
+    finding->kind = HD_FINDING_DEADLOCK;
+    finding->verdict = HD_VERDICT_FEASIBLE;
+    finding->engine =
+        hd_engine_name(ending->predict->options.method, ending->predict->options.reading);
+    finding->instances = 1;
+    finding->harm = HD_HARM_ITSELF;
+    finding->observed = true;
+    finding->threads_involved = count;
+    finding->variables_involved = count;
+    finding->accesses_involved = count;
+    hd_finding_set_events(ending->findings, finding, ending->predict->describe, ending->model,
+                          event, count);
+    for (uint32_t i = 0; i < finding->events; i++)
+        finding->event[i].verb =
+            ending->model->flags[event[i]] == HD_WAIT_LOCK ? "wants" : "waits for";
+    set_witness(ending, finding, event, count);
+    return finding;
+}
+
+/* ---- circles through joins ---------------------------------------------------------------------
+ */
+
+static bool add_circle(struct ending *ending, const uint32_t *thread, uint32_t count) {
+    uint32_t *event = malloc(count * sizeof *event);
+    if (event == NULL) return false;
+    const char *text = "", *names = "";
+    for (uint32_t i = 0; i < count; i++) {
+        event[i] = ending->blocked[thread[i]];
+        ending->done[thread[i]] = true;
+        text = hd_finding_text(ending->findings, "%s%s%s %s", text, i > 0 ? "; " : "",
+                               thread_name(ending, thread[i]), wait_words(ending, event[i]));
+        names = hd_finding_text(ending->findings, "%s%s%s", names, i > 0 ? ", " : "",
+                                hd_describe_event(ending->predict->describe, event[i], HD_SHORT));
+    }
+    struct hd_finding *finding = add_finding(ending, event, count);
+    free(event);
+    if (finding == NULL) return false;
+    finding->pattern = "join";
+    finding->variable = names;
+    finding->conclusion = hd_finding_text(
+        ending->findings, "The run ended so: %s. Each waits for the next, the last for the first.",
+        text);
+    finding->repair =
+        "give-up (do not hold what the joined thread needs; join from one place only)";
+    return true;
+}
+
+/* A circle of threads of which one at least waits for an end; of locks alone it is reported
+ * elsewhere. */
+static bool find_circle(struct ending *ending, uint32_t start, uint32_t *path) {
+    uint32_t count = 0, thread = start;
+    bool joins = false;
+    do {
+        path[count++] = thread;
+        joins |= ending->model->flags[ending->blocked[thread]] == HD_WAIT_JOIN;
+        thread = waits_for(ending, thread);
+    } while (thread != HD_NONE && thread != start && count < ending->model->threads);
+    if (thread != start) return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (path[i] < start || ending->done[path[i]]) return true; /* found from its first */
+    return !joins || add_circle(ending, path, count);
+}
+
+/* ---- waits without end -------------------------------------------------------------------------
+ */
+
+/* Is everyone who could end the wait blocked or gone? At the end of a deadlocked run they are. */
+static bool add_endless(struct ending *ending, uint32_t thread) {
+    const struct hd_model *model = ending->model;
+    uint32_t event = ending->blocked[thread], fresh = (uint32_t)ending->findings->list.size;
+    uint64_t key = (uint64_t)model->flags[event] << 32 | model->site[event];
+    uint32_t *slot = hd_map_slot(&ending->grouped, key, fresh);
+    if (slot == NULL) return false;
+    if (*slot != fresh) { /* another thread at the same place */
+        ending->findings->list.data[*slot].instances++;
+        return true;
+    }
+    struct hd_finding *finding = add_finding(ending, &event, 1);
+    if (finding == NULL) return false;
+    finding->pattern = "endless wait";
+    finding->conclusion = hd_finding_text(
+        ending->findings, "The run ended so: %s %s, and no thread is left that could end the wait.",
+        thread_name(ending, thread), wait_words(ending, event));
+    finding->repair =
+        "condition check (test in a loop, under the lock, what the wait is for before "
+        "each wait)";
+    return true;
+}
+
+static bool find_all(struct ending *ending, uint32_t *path) {
+    const struct hd_model *model = ending->model;
+    for (uint32_t t = 0; t < model->threads; t++)
+        if (ending->blocked[t] != HD_NONE && !find_circle(ending, t, path)) return false;
+    for (uint32_t t = 0; t < model->threads; t++) {
+        if (ending->blocked[t] == HD_NONE || ending->done[t]) continue;
+        unsigned type = model->flags[ending->blocked[t]];
+        if ((type == HD_WAIT_COND || type == HD_WAIT_SEM || type == HD_WAIT_BARRIER ||
+             type == HD_WAIT_ONCE) &&
+            !add_endless(ending, t))
+            return false;
+    }
+    return true;
+}
+
+bool hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findings) {
+    const struct hd_model *model = predict->model;
+    struct ending ending = {.predict = predict, .findings = findings, .model = model};
+    size_t room = model->threads + (size_t)1;
+    uint32_t *path = malloc(room * sizeof *path);
+    ending.blocked = malloc(room * sizeof *ending.blocked);
+    ending.done = calloc(room, sizeof *ending.done);
+    bool done = path != NULL && ending.blocked != NULL && ending.done != NULL;
+    for (uint32_t t = 0; done && t < model->threads; t++) {
+        uint32_t end = model->thread_start[t + 1];
+        uint32_t last = end > model->thread_start[t] ? model->thread_event[end - 1] : HD_NONE;
+        ending.blocked[t] = last != HD_NONE && model->kind[last] == HD_EV_BLOCKED ? last : HD_NONE;
+    }
+    done = done && find_all(&ending, path);
+    free(path);
+    free(ending.blocked);
+    free(ending.done);
+    hd_map_free(&ending.grouped);
+    return done && !findings->out_of_memory;
+}

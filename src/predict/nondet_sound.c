@@ -1,0 +1,415 @@
+/* The sound model: may a read see another write in some correct reordering? What clocks and
+ * sections settle is never asked; the exact engine decides the rest.
+ *
+ * A reordering in which r sees c can end with r: what comes after r can be left out. So before r
+ * there are exactly the events of its thread before it, and all that these and r's must-order need:
+ * the past of r. No read of the past is exempt, so the order that reads and their writes give
+ * ("kept") holds among all events but r. Hence, for one read, along the writes of each thread:
+ *  - those in the past can only be seen if they are the last of their thread in the past, and no
+ *    other write in the past comes after them in kept order;
+ *  - those that need r itself cannot be seen, and then no later one of the thread either;
+ *  - what is left is a stretch of the thread's writes, of which sections reject some more. */
+#include "predict/crew.h"
+#include "predict/nondet.h"
+#include "predict/questions.h"
+
+#include <string.h>
+
+struct court {
+    struct hd_predict *predict;
+    struct hd_nondet *nondet;
+    const struct hd_couples *couples;
+    const struct hd_ground *ground;
+};
+
+struct worker {
+    struct hd_engine *engine;
+    struct hd_question question;
+    uint32_t *past; /* per thread: events that come before the read */
+    struct hd_nondet_stats stats;
+    HD_VECTOR(struct hd_triplet) found;
+    HD_VECTOR(uint32_t) last; /* per chain: writes of it in the past */
+    HD_VECTOR(uint32_t) held; /* sections open at the read */
+    hd_event_list list;
+};
+
+/* ---- the question ------------------------------------------------------------------------------
+ */
+
+/* Everything must be executed: every thread's last event is, if something is said of it that holds
+ * anyway. */
+static bool ask_for_all(const struct hd_model *model, struct hd_question *question) {
+    for (uint32_t t = 0; t < model->threads; t++) {
+        uint32_t start = model->thread_start[t], end = model->thread_start[t + 1];
+        if (end == start) continue;
+        uint32_t first = model->thread_event[start], last = model->thread_event[end - 1];
+        if (first != last) {
+            if (!hd_question_order(question, first, last)) return false;
+            continue;
+        }
+        const uint32_t *edges;
+        if (hd_model_edges_into(model, last, &edges) > 0) {
+            if (!hd_question_order(question, model->edge[edges[0]].from, last)) return false;
+        } else if (!hd_model_is_read(model, last)) {
+            if (!hd_question_stop(question, last, true)) return false;
+        } else if (model->from[last] != HD_NONE) {
+            if (!hd_question_order(question, model->from[last], last)) return false;
+        } else { /* it must come before the writes of others; without them it is of no interest */
+            const uint32_t *location;
+            uint32_t count = hd_model_locations(model, last, &location);
+            for (uint32_t i = 0; i < count; i++)
+                for (uint32_t at = model->location_start[location[i]];
+                     at < model->location_start[location[i] + 1]; at++) {
+                    uint32_t write = model->location_event[at];
+                    if (write == last || !hd_model_is_write(model, write)) continue;
+                    if (!hd_question_order(question, last, write)) return false;
+                    break;
+                }
+        }
+    }
+    return true;
+}
+
+bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *read,
+                        uint32_t other, struct hd_question *question) {
+    const struct hd_model *model = couples->model;
+    question->stops.size = question->orders.size = 0;
+    question->query = (struct hd_query){.reader = HD_NONE, .writer = HD_NONE};
+    if (read->event != HD_NONE) {
+        question->query.reader = read->event;
+        question->query.writer = other;
+        return hd_question_stop(question, read->event, true);
+    }
+    for (uint32_t c = couples->chain_first[read->location];
+         c < couples->chain_first[read->location + 1]; c++) {
+        const struct hd_chain *chain = &couples->chain.data[c];
+        uint32_t last = couples->write[chain->first + chain->count - 1];
+        if (last != other && !hd_question_order(question, last, other)) return false;
+    }
+    return ask_for_all(model, question);
+}
+
+static bool note(struct worker *worker, uint32_t number, const struct hd_read *read, uint32_t other,
+                 enum hd_verdict verdict) {
+    worker->stats.verdict[verdict]++;
+    if (verdict == HD_INFEASIBLE) return true;
+    struct hd_triplet triplet = {
+        .read = number, .seen = read->seen, .other = other, .verdict = (uint8_t)verdict};
+    return hd_vector_push(&worker->found, triplet);
+}
+
+static bool ask(const struct court *court, struct worker *worker, uint32_t number, uint32_t other) {
+    const struct hd_read *read = &court->couples->read.data[number];
+    worker->stats.asked++;
+    return hd_nondet_question(court->couples, read, other, &worker->question) &&
+           note(worker, number, read, other,
+                hd_engine_decide(worker->engine, &worker->question.query, NULL));
+}
+
+/* ---- the past ----------------------------------------------------------------------------------
+ */
+
+static void add_past(const struct court *court, uint32_t *past, uint32_t event) {
+    const struct hd_model *model = court->couples->model;
+    uint32_t thread = model->thread[event], position = hd_model_position(model, event);
+    const uint32_t *clock = hd_reach_clock(&court->ground->kept, thread, position);
+    for (uint32_t t = 0; clock != NULL && t < model->threads; t++)
+        if (clock[t] > past[t]) past[t] = clock[t];
+    if (position >= past[thread]) past[thread] = position + 1;
+}
+
+static void find_past(const struct court *court, struct worker *worker, uint32_t event,
+                      uint32_t position) {
+    const struct hd_model *model = court->couples->model;
+    memset(worker->past, 0, model->threads * sizeof *worker->past);
+    if (position > 0)
+        add_past(court, worker->past,
+                 model->thread_event[model->thread_start[model->thread[event]] + position - 1]);
+    const uint32_t *edges;
+    uint32_t count = hd_model_edges_into(model, event, &edges);
+    for (uint32_t i = 0; i < count; i++) add_past(court, worker->past, model->edge[edges[i]].from);
+}
+
+/* ---- sections ----------------------------------------------------------------------------------
+ */
+
+static bool find_held(const struct hd_model *model, struct worker *worker, uint32_t event) {
+    uint32_t count =
+        hd_model_held(model, event, worker->held.data, (uint32_t)worker->held.capacity);
+    if (count > worker->held.capacity) {
+        worker->held.size = 0;
+        if (!hd_vector_reserve(&worker->held, count)) return false;
+        hd_model_held(model, event, worker->held.data, count);
+    }
+    worker->held.size = count;
+    return true;
+}
+
+/* A section of the writer's that excludes one which the read is inside must be over before that one
+ * begins: it must be closed, need nothing from inside, and have no later write of the location.
+ * `next` is the position of the writer's next write of the location. */
+static bool sections_forbid(const struct court *court, const struct worker *worker, uint32_t write,
+                            uint32_t next, uint32_t reader) {
+    const struct hd_model *model = court->couples->model;
+    for (uint32_t s = model->event_section[write]; s != HD_NONE; s = model->section[s].outer) {
+        const struct hd_section *section = &model->section[s];
+        if (section->release != HD_NONE && section->release < write) continue; /* hand over hand */
+        for (size_t i = 0; i < worker->held.size; i++) {
+            const struct hd_section *mine = &model->section[worker->held.data[i]];
+            if (mine->lock != section->lock || !hd_conflicting_modes(mine, section)) continue;
+            if (section->release == HD_NONE) return true;
+            uint32_t end = hd_model_position(model, section->release);
+            if (next < end) return true;
+            const uint32_t *clock = hd_reach_clock(&court->ground->kept, section->thread, end);
+            if (clock != NULL && clock[reader] > hd_model_position(model, mine->acquire))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* ---- one read ----------------------------------------------------------------------------------
+ */
+
+static uint32_t first_at(const struct hd_couples *couples, const struct hd_chain *chain,
+                         uint32_t position) {
+    uint32_t low = 0, high = chain->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (couples->write_position[chain->first + middle] < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The first write of a chain, from `low` on, that needs more than `most` events of a thread. */
+static uint32_t first_beyond(const struct hd_couples *couples, const struct hd_chain *chain,
+                             uint32_t low, uint32_t thread, uint32_t most) {
+    uint32_t high = chain->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const uint32_t *clock = couples->write_clock[chain->first + middle];
+        if (clock == NULL || clock[thread] <= most)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Is a write of the past, the last of its chain there, before another one's last? */
+static bool overwritten(const struct hd_couples *couples, const struct worker *worker,
+                        uint32_t first_chain, uint32_t chains, uint32_t which) {
+    const struct hd_chain *mine = &couples->chain.data[first_chain + which];
+    uint32_t position = couples->write_position[mine->first + worker->last.data[which] - 1];
+    for (uint32_t i = 0; i < chains; i++) {
+        if (i == which || worker->last.data[i] == 0) continue;
+        const struct hd_chain *other = &couples->chain.data[first_chain + i];
+        const uint32_t *clock = couples->write_clock[other->first + worker->last.data[i] - 1];
+        if (clock != NULL && clock[mine->thread] > position) return true;
+    }
+    return false;
+}
+
+static bool judge_past(const struct court *court, struct worker *worker, uint32_t number,
+                       uint32_t first_chain, uint32_t chains) {
+    const struct hd_couples *couples = court->couples;
+    const struct hd_read *read = &couples->read.data[number];
+    uint32_t inside = 0, candidates = 0, seen = 0;
+    for (uint32_t i = 0; i < chains; i++) {
+        const struct hd_chain *chain = &couples->chain.data[first_chain + i];
+        uint32_t last = worker->last.data[i];
+        inside += last;
+        if (last == 0) continue;
+        uint32_t write = couples->write[chain->first + last - 1];
+        if (write == read->seen) continue;
+        if (overwritten(couples, worker, first_chain, chains, i)) continue;
+        candidates++;
+        if (!ask(court, worker, number, write)) return false;
+    }
+    if (read->seen != HD_NONE) { /* is it among them? */
+        const struct hd_model *model = couples->model;
+        seen = hd_model_position(model, read->seen) < worker->past[model->thread[read->seen]];
+        if (inside == 0) {
+            candidates++;
+            if (!ask(court, worker, number, HD_NONE)) return false;
+        }
+        inside++; /* the initial value is a candidate as well */
+    }
+    worker->stats.by_clocks += inside - seen - candidates;
+    worker->stats.verdict[HD_INFEASIBLE] += inside - seen - candidates;
+    return true;
+}
+
+static bool judge_stretch(const struct court *court, struct worker *worker, uint32_t number,
+                          const struct hd_chain *chain, uint32_t low, uint32_t high,
+                          uint32_t reader) {
+    const struct hd_couples *couples = court->couples;
+    const struct hd_read *read = &couples->read.data[number];
+    for (uint32_t i = low; i < high; i++) {
+        uint32_t write = couples->write[chain->first + i];
+        if (write == read->seen) continue;
+        uint32_t next =
+            i + 1 < chain->count ? couples->write_position[chain->first + i + 1] : HD_NONE;
+        if (worker->held.size > 0 && sections_forbid(court, worker, write, next, reader)) {
+            worker->stats.by_locks++;
+            worker->stats.verdict[HD_INFEASIBLE]++;
+        } else if (!ask(court, worker, number, write)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool judge_read(const struct court *court, struct worker *worker, uint32_t number) {
+    const struct hd_couples *couples = court->couples;
+    const struct hd_model *model = couples->model;
+    const struct hd_read *read = &couples->read.data[number];
+    uint32_t reader = model->thread[read->event], position = hd_model_position(model, read->event);
+    uint32_t first_chain = couples->chain_first[read->location];
+    uint32_t chains = couples->chain_first[read->location + 1] - first_chain;
+    worker->stats.triplets += hd_couples_writes(couples, read->location) + (uint64_t)1 - 1 -
+                              hd_model_is_write(model, read->event);
+    find_past(court, worker, read->event, position);
+    worker->last.size = 0;
+    if (!find_held(model, worker, read->event) || !hd_vector_reserve(&worker->last, chains))
+        return false;
+    for (uint32_t i = 0; i < chains; i++) {
+        const struct hd_chain *chain = &couples->chain.data[first_chain + i];
+        worker->last.data[i] = first_at(couples, chain, worker->past[chain->thread]);
+    }
+    worker->last.size = chains;
+    if (!judge_past(court, worker, number, first_chain, chains)) return false;
+    for (uint32_t i = 0; i < chains; i++) {
+        const struct hd_chain *chain = &couples->chain.data[first_chain + i];
+        uint32_t low = worker->last.data[i], high = low, beyond = chain->count - low;
+        if (chain->thread != reader) {
+            high = first_beyond(couples, chain, low, reader, position);
+            beyond = chain->count - high;
+        } else if (hd_model_is_write(model, read->event)) {
+            beyond--; /* itself */
+        }
+        worker->stats.by_clocks += beyond;
+        worker->stats.verdict[HD_INFEASIBLE] += beyond;
+        if (!judge_stretch(court, worker, number, chain, low, high, reader)) return false;
+    }
+    return true;
+}
+
+/* A read of several locations: its writes one by one. */
+static bool judge_wide(const struct court *court, struct worker *worker, uint32_t number) {
+    const struct hd_couples *couples = court->couples;
+    const struct hd_model *model = couples->model;
+    const struct hd_read *read = &couples->read.data[number];
+    uint32_t reader = model->thread[read->event], position = hd_model_position(model, read->event);
+    if (!hd_couples_challengers(couples, read, &worker->list)) return false;
+    worker->stats.triplets += worker->list.size;
+    for (size_t i = 0; i < worker->list.size; i++) {
+        uint32_t write = worker->list.data[i], thread = model->thread[write];
+        uint32_t at = hd_model_position(model, write);
+        const uint32_t *clock = hd_reach_clock(&court->ground->kept, thread, at);
+        if (thread == reader ? at > position : clock != NULL && clock[reader] > position) {
+            worker->stats.by_clocks++;
+            worker->stats.verdict[HD_INFEASIBLE]++;
+        } else if (!ask(court, worker, number, write)) {
+            return false;
+        }
+    }
+    if (hd_couples_sees(couples, read, HD_NONE)) return true;
+    worker->stats.triplets++;
+    return ask(court, worker, number, HD_NONE);
+}
+
+/* After everything: only the last writes of the threads can be last, if no other comes after them.
+ */
+static bool judge_final(const struct court *court, struct worker *worker, uint32_t number) {
+    const struct hd_couples *couples = court->couples;
+    const struct hd_read *read = &couples->read.data[number];
+    uint32_t first_chain = couples->chain_first[read->location];
+    uint32_t chains = couples->chain_first[read->location + 1] - first_chain;
+    uint32_t triplets = hd_couples_writes(couples, read->location), candidates = 0;
+    worker->last.size = 0;
+    if (!hd_vector_reserve(&worker->last, chains)) return false;
+    for (uint32_t i = 0; i < chains; i++)
+        worker->last.data[worker->last.size++] = couples->chain.data[first_chain + i].count;
+    for (uint32_t i = 0; i < chains; i++) {
+        const struct hd_chain *chain = &couples->chain.data[first_chain + i];
+        uint32_t write = couples->write[chain->first + chain->count - 1];
+        if (write == read->seen || overwritten(couples, worker, first_chain, chains, i)) continue;
+        candidates++;
+        if (!ask(court, worker, number, write)) return false;
+    }
+    worker->stats.triplets += triplets;
+    worker->stats.by_clocks += triplets - candidates;
+    worker->stats.verdict[HD_INFEASIBLE] += triplets - candidates;
+    return true;
+}
+
+/* ---- all reads ---------------------------------------------------------------------------------
+ */
+
+static void *begin(void *context) {
+    const struct court *court = context;
+    struct worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL) return NULL;
+    worker->past = malloc((court->couples->model->threads + (size_t)1) * sizeof *worker->past);
+    worker->engine = hd_engine_new(court->ground, HD_CDSR, court->predict->options.budget);
+    if (worker->past != NULL && worker->engine != NULL) return worker;
+    free(worker->past);
+    if (worker->engine != NULL) hd_engine_free(worker->engine);
+    free(worker);
+    return NULL;
+}
+
+static bool work(void *context, void *own, uint32_t item, struct hd_error *error) {
+    const struct court *court = context;
+    const struct hd_read *read = &court->couples->read.data[item];
+    bool done = read->event == HD_NONE ? judge_final(court, own, item)
+                : read->wide           ? judge_wide(court, own, item)
+                                       : judge_read(court, own, item);
+    return done || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+}
+
+static void end(void *context, void *own) {
+    struct court *court = context;
+    struct worker *worker = own;
+    struct hd_nondet *nondet = court->nondet;
+    hd_nondet_stats_add(&nondet->stats, &worker->stats);
+    hd_engine_stats_add(&court->predict->stats.engine, hd_engine_stats(worker->engine));
+    court->predict->stats.checks += worker->stats.asked;
+    size_t count = worker->found.size;
+    if (count > 0 && hd_vector_reserve(&nondet->found, count)) {
+        memcpy(nondet->found.data + nondet->found.size, worker->found.data,
+               count * sizeof *worker->found.data);
+        nondet->found.size += count;
+    } else if (count > 0) {
+        nondet->out_of_memory = true;
+    }
+    hd_engine_free(worker->engine);
+    free(worker->past);
+    hd_vector_free(&worker->question.stops);
+    hd_vector_free(&worker->question.orders);
+    hd_vector_free(&worker->found);
+    hd_vector_free(&worker->last);
+    hd_vector_free(&worker->held);
+    hd_vector_free(&worker->list);
+    free(worker);
+}
+
+bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error) {
+    struct court court = {predict, nondet, &nondet->couples, nondet->ground};
+    struct hd_crew crew = {.items = (uint32_t)nondet->couples.read.size,
+                           .jobs = predict->options.jobs,
+                           .what = "deciding",
+                           .progress = predict->options.progress,
+                           .context = &court,
+                           .begin = begin,
+                           .work = work,
+                           .end = end};
+    unsigned jobs = 0;
+    if (!hd_crew_run(&crew, &jobs, error)) return false;
+    if (jobs > predict->stats.jobs) predict->stats.jobs = jobs;
+    return true;
+}

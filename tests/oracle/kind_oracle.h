@@ -1,0 +1,79 @@
+/* A kind of prediction on random small traces, set against naive enumeration and brute force: what
+ * the tests of deadlocks and order violations have in common. */
+#ifndef HEDDLE_TESTS_ORACLE_KIND_ORACLE_H
+#define HEDDLE_TESTS_ORACLE_KIND_ORACLE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "predict/predict.h"
+#include "random_query.h"
+#include "reorder_search.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define KIND_SLOWDOWN 10
+#else
+#define KIND_SLOWDOWN 1
+#endif
+
+typedef bool (*kind_run)(struct hd_predict *predict, struct hd_findings *findings,
+                         struct hd_error *error);
+
+static inline void kind_find(const struct hd_model *model, kind_run run,
+                             struct hd_predict_options options, struct hd_findings *findings) {
+    struct hd_error error = {0};
+    struct hd_predict predict = {
+        .model = model, .describe = hd_describe_open(model), .options = options};
+    predict.options.method = HD_METHOD_POLY;
+    predict.options.jobs = 1;
+    memset(findings, 0, sizeof *findings);
+    if (!run(&predict, findings, &error)) fail_msg("%s", error.message);
+    assert_false(findings->out_of_memory);
+    hd_describe_close(predict.describe);
+}
+
+static inline void kind_show(const struct text_trace *text, uint64_t seed, enum hd_reading reading,
+                             const char *wrong) {
+    fprintf(stderr, "# seed %llu, %s: %s\n", (unsigned long long)seed, reading_name(reading),
+            wrong);
+    for (unsigned i = 0; i < text->lines; i++) fprintf(stderr, "%s\n", text->line[i]);
+}
+
+/* must[e]: events that must come before e, by definition. */
+static inline void kind_must(const struct hd_model *m, uint64_t *must) {
+    memset(must, 0, SMALL_EVENTS * sizeof *must);
+    for (uint32_t e = 0; e < m->events; e++) {
+        for (uint32_t a = 0; a < e; a++)
+            if (m->thread[a] == m->thread[e]) must[e] |= SMALL_BIT(a);
+        for (uint32_t i = 0; i < m->edges; i++)
+            if (m->edge[i].to == e) must[e] |= SMALL_BIT(m->edge[i].from);
+        for (uint64_t left = must[e]; left != 0; left &= left - 1)
+            must[e] |= must[__builtin_ctzll(left)];
+    }
+}
+
+/* The event of its thread before an event, HD_NONE. */
+static inline uint32_t kind_behind(const struct hd_model *m, uint32_t event) {
+    for (uint32_t e = event; e-- > 0;)
+        if (m->thread[e] == m->thread[event]) return e;
+    return HD_NONE;
+}
+
+/* HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
+static inline uint64_t kind_seeds(uint64_t *first, uint64_t usual, uint64_t full) {
+    const char *chosen = getenv("HEDDLE_SEED"), *some = getenv("HEDDLE_ORACLE_TRACES");
+    uint64_t count = (getenv("HEDDLE_TEST_FULL") != NULL ? full : usual) / KIND_SLOWDOWN;
+    if (some != NULL) count = strtoull(some, NULL, 0);
+    if (chosen != NULL) {
+        *first = strtoull(chosen, NULL, 0);
+        count = 1;
+    }
+    printf("# seeds %llu to %llu\n", (unsigned long long)*first,
+           (unsigned long long)(*first + count - 1));
+    return count;
+}
+
+#endif
