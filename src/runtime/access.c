@@ -353,8 +353,11 @@ static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_
  * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
+    t->next_address = address;
+    t->next_write = write;
     if (!may_run(t)) return;
     uint32_t site = rt_site(t, pc);
+    rt_before_access(t, site, address, size);
     struct rt_cell *cell = rt_cell(address);
     size_t in_cell = 8 - (address & 7);
     if (cell == NULL || site == 0) {
@@ -399,6 +402,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
                      uintptr_t pc) {
     if (size == 0) return;
     uint32_t site = rt_site(t, pc);
+    rt_before_access(t, site, address, size);
     t->busy++;
     bool stamp = false;
     uint64_t mine = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << RT_TAG_SHIFT;
@@ -440,6 +444,7 @@ static uint32_t part_slot(const struct rt_thread *t, uintptr_t pc, uintptr_t fro
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
     if (size == 0) return;
     uint32_t site = rt_site(t, pc);
+    rt_before_access(t, site, address, size);
     uintptr_t end = address + size, first = address & ~(uintptr_t)7;
     struct rt_cell *cell = rt_cell(address);
     bool one_region = ((address ^ (end - 1)) >> RT_SHADOW_SHIFT) == 0;

@@ -31,9 +31,12 @@ static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_
     return !rt.full && !rt_is_marked(t);
 }
 
-static struct rt_thread *begin(const volatile void *address, struct rt_spin **lock) {
+static struct rt_thread *begin(const volatile void *address, size_t size, uintptr_t pc,
+                               struct rt_spin **lock) {
     struct rt_thread *t = rt_enter();
     *lock = NULL;
+    if (t != NULL && unlikely(rt.forcing))
+        rt_force_access(t, rt_site(t, pc), (uintptr_t)address, size);
     if (t != NULL && rt.mode == HD_SCHED_FREE) {
         *lock = stripe_of(address);
         rt_spin_lock(*lock);
@@ -100,7 +103,7 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
     RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order);  \
     RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order) { \
         struct rt_spin *lock;                                                                \
-        struct rt_thread *t = begin(a, &lock);                                               \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                         \
         type old = load_##log(a);                                                            \
         while (!cas_##log(a, &old, (type)(expression))) {                                    \
         }                                                                                    \
@@ -114,7 +117,7 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
     RT_EXPORT int __tsan_atomic##bits##_compare_exchange_##how(volatile type *a, type *e, type v, \
                                                                int order, int fail) {             \
         struct rt_spin *lock;                                                                     \
-        struct rt_thread *t = begin(a, &lock);                                                    \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                              \
         bool done = cas_##log(a, e, v);                                                           \
         finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                   \
                done ? order : fail, RT_CALLER);                                                   \
@@ -125,7 +128,7 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
     RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);               \
     RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {              \
         struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, &lock);                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
         type value = load_##log(a);                                                             \
         finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                           \
         return value;                                                                           \
@@ -133,14 +136,14 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
     RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);            \
     RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {           \
         struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, &lock);                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
         store_##log(a, v);                                                                      \
         finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                          \
     }                                                                                           \
     RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);         \
     RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {        \
         struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, &lock);                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
         type old = exchange_##log(a, v);                                                        \
         finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                         \
         return old;                                                                             \
@@ -158,7 +161,7 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
     RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v, \
                                                               int order, int fail) {            \
         struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, &lock);                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
         bool done = cas_##log(a, &e, v);                                                        \
         finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                 \
                done ? order : fail, RT_CALLER);                                                 \

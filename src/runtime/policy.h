@@ -23,13 +23,17 @@ struct rt_policy {
     /* Nobody held the baton for so many milliseconds, though threads are ready, because pick said
      * NULL; true: ask again. May be NULL. */
     bool (*stalled)(unsigned milliseconds);
+    /* A thread has become ready by what the holder did; true: the holder's turn ends at its next
+     * call. May be NULL. */
+    bool (*preempts)(const struct rt_thread *t, const struct rt_thread *holder);
     /* Asked also when the holder is the only one ready; waiters are not handed the baton to be
      * fair; a holder that computes long is not asked to let go. May change while the program runs.
      */
     bool commands;
 };
 
-extern struct rt_policy rt_policy_replay; /* sched_replay.c */
+extern struct rt_policy rt_policy_replay;             /* sched_replay.c */
+extern struct rt_policy rt_policy_pct, rt_policy_pos; /* sched_pct.c */
 
 #pragma GCC visibility pop
 

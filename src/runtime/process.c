@@ -155,6 +155,8 @@ static void start(int forked_from) {
     rt.slot = slots;
     rt.full = rt.options.full;
     rt.always_slow = rt.full;
+    rt_force_start();
+    rt_noise_start();
     rt_modules_scan();
     struct rt_thread *t = &rt_self;
     t->busy++;

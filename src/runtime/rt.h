@@ -87,6 +87,14 @@ struct rt_thread {
     uint64_t spin_site; /* site and address of the last atomic read, while nothing else happened */
     uint64_t spin_mark;
     uint32_t spins;
+    /* what the access is about at which it has stopped (0: no access), for POS */
+    uintptr_t next_address;
+    bool next_write;
+    /* forcing: it is suspended; it has passed R's hook and R has run at its next; the call that was
+     * looked at last; what it waits on */
+    bool held_back, ran_r;
+    uint64_t force_call;
+    uint32_t force_go;
     int tid; /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
@@ -137,7 +145,9 @@ struct rt_global {
     struct hd_wire_session *session; /* NULL: not recording */
     enum hd_scheduler mode;
     bool full;
-    bool always_slow; /* full, or sites that the fast path could mix up */
+    bool always_slow; /* full, sites that the fast path could mix up, or forcing */
+    bool forcing;     /* threads are suspended at targets (force.c) */
+    bool noisy;       /* threads are held up at synchronisation (noise.c) */
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
@@ -403,6 +413,30 @@ void rt_sched_wake_cancelled(struct rt_thread *t);
 /* Events that one thread writes on behalf of another (serial: they share the stream). */
 void rt_emit_as(struct rt_thread *holder, struct rt_thread *other);
 void rt_emit_back(struct rt_thread *holder, struct rt_thread *other);
+
+/* ---- forcing and noise (force.c, noise.c): free ------------------------------------------- */
+
+void rt_force_start(void);                                  /* reads the plan */
+void rt_force_module(const char *path, uint32_t site_base); /* a module is there */
+void rt_force_access(struct rt_thread *t, uint32_t site, uintptr_t address, size_t size);
+void rt_force_stop(struct rt_thread *t, uint32_t site); /* about to enter a critical section */
+void rt_force_call(struct rt_thread *t); /* any other call: what was before has run */
+void rt_noise_start(void);
+void rt_noise(struct rt_thread *t);
+
+/* Before an access is carried out. */
+RT_INLINE void rt_before_access(struct rt_thread *t, uint32_t site, uintptr_t address,
+                                size_t size) {
+    if (unlikely(rt.forcing)) rt_force_access(t, site, address, size);
+}
+/* Before, or after, a synchronisation operation. */
+RT_INLINE void rt_before_sync(struct rt_thread *t, uintptr_t pc) {
+    if (unlikely(rt.forcing)) rt_force_stop(t, rt_site(t, pc));
+    if (unlikely(rt.noisy)) rt_noise(t);
+}
+RT_INLINE void rt_after_sync(struct rt_thread *t) {
+    if (unlikely(rt.noisy)) rt_noise(t);
+}
 
 /* ---- threads, process (thread.c, process.c) ----------------------------------------------- */
 

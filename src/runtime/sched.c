@@ -62,10 +62,17 @@ static struct queue *bucket(unsigned type, uintptr_t object) {
     return &waiting[((object ^ type) * 0x9e3779b97f4a7c15ull >> 56) % BUCKETS];
 }
 
+static struct rt_policy *policy;
+static void set_stop(struct rt_thread *t);
+
 static void make_ready(struct rt_thread *t) {
     t->state = RT_READY;
     ready_count++;
     append(&ready, t);
+    if (policy->preempts == NULL || holder != &rt_self || t == holder) return;
+    if (!policy->preempts(t, holder)) return;
+    holder->slice_end = rt_calls(holder) + 1;
+    set_stop(holder);
 }
 
 /* ---- the two simple policies, and the table of all ------------------------------------------- */
@@ -93,7 +100,9 @@ static struct rt_policy random_walk = {.pick = random_pick, .slice = random_slic
 
 static struct rt_policy *const policies[] = {[HD_POLICY_ROUND_ROBIN] = &round_robin,
                                              [HD_POLICY_RANDOM] = &random_walk,
-                                             [HD_POLICY_REPLAY] = &rt_policy_replay};
+                                             [HD_POLICY_REPLAY] = &rt_policy_replay,
+                                             [HD_POLICY_PCT] = &rt_policy_pct,
+                                             [HD_POLICY_POS] = &rt_policy_pos};
 #define POLICIES (sizeof policies / sizeof *policies)
 
 static struct rt_policy *policy = &round_robin;

@@ -141,6 +141,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
         name = path;
     }
     out->path = string_add(s, name);
+    rt_force_module(name, module[i].base);
     read_build_id(info, out);
     __atomic_store_n(&s->module_count, i + 1, __ATOMIC_RELEASE);
     return 0;

@@ -30,7 +30,8 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->calls_emitted = t->branches = t->branches_emitted = 0;
     t->text_size = 0;
     t->sequence = 0;
-    t->mark = 0;
+    t->mark = t->force_call = 0;
+    t->held_back = t->ran_r = false;
     t->cursor = t->chunk_end = NULL;
     t->chunk = NULL;
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);
@@ -152,6 +153,8 @@ struct rt_thread *rt_enter_slow(void) {
     struct rt_thread *t = &rt_self;
     if (t->state == RT_DEAD) return NULL;
     int saved = errno;
+    t->next_address = 0;
+    if (unlikely(rt.forcing) && !t->inside) rt_force_call(t);
     rt_sched_preempted(t);
     errno = saved;
     if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
@@ -193,6 +196,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
                   void *argument, bool c11, uintptr_t pc) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return -1;
+    rt_before_sync(t, pc);
     uint32_t number = new_number();
     if (number == UINT32_MAX) {
         rt_leave(t);
@@ -219,6 +223,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
         if (rt.mode == HD_SCHED_SERIAL) rt_sched_add(child);
         __atomic_store_n(&slot->permit, 1, __ATOMIC_RELEASE);
         rt_futex_wake(&slot->permit, 1, false);
+        rt_after_sync(t);
     }
     rt_leave(t);
     return result;
@@ -255,6 +260,7 @@ static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_
                 clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
     uint32_t number = number_of(handle);
     int status = 0;
+    rt_before_sync(t, pc);
     if (rt.mode == HD_SCHED_SERIAL && number != UINT32_MAX && number != t->number &&
         !rt.slot[number].detached && how != JOIN_TRY) {
         while (!rt.slot[number].ended) {

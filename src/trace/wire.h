@@ -163,7 +163,16 @@ struct hd_wire_options {
     uint32_t watchdog_ms;
 };
 enum hd_scheduler { HD_SCHED_OFF = 0, HD_SCHED_SERIAL, HD_SCHED_FREE };
-enum hd_policy { HD_POLICY_ROUND_ROBIN = 0, HD_POLICY_RANDOM, HD_POLICY_REPLAY };
+/* The last two are for free: threads run in parallel, and are held back here and there. */
+enum hd_policy {
+    HD_POLICY_ROUND_ROBIN = 0,
+    HD_POLICY_RANDOM,
+    HD_POLICY_REPLAY,
+    HD_POLICY_PCT,
+    HD_POLICY_POS,
+    HD_POLICY_FORCE,
+    HD_POLICY_NOISE
+};
 
 struct hd_wire_channel {
     uint64_t magic;
@@ -221,6 +230,65 @@ enum hd_replay_reason {
     HD_REPLAY_BLOCKED,   /* it waits for something that only another thread can give */
     HD_REPLAY_AWAY       /* it did not come back from a system call in time */
 };
+
+/* The plan of HD_POLICY_PCT: a run of about so many hook calls, priorities changed depth - 1 times
+ * at random places in it. HD_POLICY_POS needs none. */
+struct hd_wire_pct {
+    uint64_t length;
+    uint32_t depth;
+    uint32_t reserved;
+};
+
+/* The plan of HD_POLICY_NOISE: at every synchronisation operation a thread is held up with this
+ * probability, for up to so long; not more than `most` times in a run. */
+struct hd_wire_noise {
+    uint32_t per_mille, most_us, most, reserved;
+};
+
+/* The plan of HD_POLICY_FORCE: interleavings to bring about by suspending threads. A place in the
+ * code is a module, by the hash of its file name, and the offset of a site in it. */
+struct hd_wire_place {
+    uint64_t module; /* hd_wire_name_hash; 0: no place */
+    uint64_t offset; /* site - module.site_base */
+};
+/* R is to run between P and C, which another thread executes one after the other, all on the same
+ * bytes. Without a P, R is to run right before C. A thread is suspended before it comes to C (or
+ * R): at the access itself, or where it enters the outermost critical section around it. */
+struct hd_wire_target {
+    struct hd_wire_place p, c, r, c_stop, r_stop;
+    struct hd_wire_place c_caller, r_caller; /* call site of the function; no place: any */
+    uint32_t c_thread, r_thread;             /* UINT32_MAX: any */
+    uint32_t skip;                           /* opportunities to let go by first */
+    uint32_t reserved;
+};
+#define HD_FORCE_MOST 200u /* targets of a run */
+struct hd_wire_force {
+    uint32_t targets;
+    uint32_t timeout_us; /* of one suspension */
+    uint32_t timeouts;   /* after so many in vain a target is given up for this run */
+    uint32_t hits;       /* and after so many that were not */
+    struct hd_wire_target target[];
+};
+
+/* Its answer. */
+enum hd_force_state {
+    HD_FORCE_UNSEEN = 0, /* nobody came to where a thread would be suspended */
+    HD_FORCE_SUSPENDED,  /* in vain */
+    HD_FORCE_MET,        /* R came while C's thread was between P and C */
+    HD_FORCE_EXERCISED   /* and C came after that */
+};
+struct hd_wire_force_answer {
+    uint32_t suspensions, timeouts, hits;
+    uint32_t last; /* target that was exercised last, UINT32_MAX: none */
+    uint8_t state[HD_FORCE_MOST];
+};
+
+static inline uint64_t hd_wire_name_hash(const char *path) {
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (const char *c = path; *c != '\0'; c++)
+        hash = *c == '/' ? 0xcbf29ce484222325ull : (hash ^ (uint8_t)*c) * 0x100000001b3ull;
+    return hash ? hash : 1;
+}
 
 /* What a policy reports back: words whose meaning is the policy's own, in the session; the parent
  * hands them to whoever asked for the run. */
