@@ -112,9 +112,7 @@ enum hd_wait_type {
     HD_WAIT_ONCE
 };
 
-/* The last three are the runtime's own, under the replay policy: the thread asks for something that
- * no schedule controls. They are no hook calls. */
-enum hd_note_type { HD_NOTE_TEXT = 0, HD_NOTE_TIME, HD_NOTE_RANDOM, HD_NOTE_INPUT };
+enum hd_note_type { HD_NOTE_TEXT = 0 };
 
 static inline uint64_t hd_wire_head(unsigned kind, unsigned flags, uint64_t operand) {
     return (uint64_t)(kind & 0xff) | (uint64_t)(flags & 0xff) << 8 | operand << 16;
