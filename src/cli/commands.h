@@ -10,6 +10,7 @@
     X(cxx, "c++", "Build", "compile and link C++ for heddle; stands in for CXX")               \
     X(record, "record", "Run", "run a program and write down what its threads do")             \
     X(expose, "expose", "Run", "force rare interleavings until the program fails")             \
+    X(replay, "replay", "Run", "make a program take a given schedule")                         \
     X(predict, "predict", "Find", "races in other interleavings of a recorded run")            \
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \
     X(dump, "dump", "Look", "print a trace, one line an event")                                \

@@ -64,8 +64,10 @@ uint32_t hd_schedule_switches(const struct hd_schedule *schedule) {
 static void add_turn(struct hd_wire_replay *plan, uint64_t *made, const struct hd_turn *turn) {
     uint64_t mark = made[turn->thread] + turn->calls;
     made[turn->thread] = mark + turn->beyond;
-    plan->turn[plan->turns++] =
-        (struct hd_wire_turn){.thread = turn->thread, .mark = mark, .end = made[turn->thread]};
+    plan->turn[plan->turns++] = (struct hd_wire_turn){.thread = turn->thread,
+                                                      .finish = turn->calls == 0,
+                                                      .mark = mark,
+                                                      .end = made[turn->thread]};
 }
 
 void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms, size_t *bytes) {

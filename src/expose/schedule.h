@@ -19,6 +19,7 @@
 struct hd_model;
 struct hd_describe;
 struct hd_run;
+struct hd_finding;
 
 /* One thread runs: `calls` calls, the last of which is the one that `to` names, and then `beyond`
  * more that are in no trace. 0 calls: it finishes the call that it is in (a wait that is over). */
@@ -61,6 +62,10 @@ uint32_t hd_schedule_switches(const struct hd_schedule *schedule);
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_run *run, uint32_t runs,
                               uint32_t next, struct hd_error *error);
+/* The same from a finding that has a witness, with what it is about. */
+bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_model *model,
+                              struct hd_describe *describe, const struct hd_finding *finding,
+                              struct hd_error *error);
 /* The order in which a recorded run itself went. */
 bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *model,
                           struct hd_describe *describe, struct hd_error *error);

@@ -39,7 +39,7 @@ uint64_t *hd_schedule_call_counts(const struct hd_model *model) {
 
 void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model *model,
                             uint32_t event, char *text, size_t room) {
-    const char *site = hd_describe_site(describe, event);
+    const char *site = hd_finding_short_site(hd_describe_site(describe, event));
     const char *word = hd_kind_text(model->kind[event]);
     if (*word == '\0') word = hd_kind_name(model->kind[event]);
     snprintf(text, room, "%s%s%s(%s)", site, *site != '\0' ? " " : "", word,
@@ -238,6 +238,22 @@ bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_mode
     if (!m.failed) return true;
     hd_schedule_free(schedule);
     return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+}
+
+bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_model *model,
+                              struct hd_describe *describe, const struct hd_finding *finding,
+                              struct hd_error *error) {
+    memset(schedule, 0, sizeof *schedule);
+    if (finding->witness == NULL)
+        return hd_fail(error, HD_ERR_USAGE, "a finding without a witness has no schedule");
+    if (!hd_schedule_from_witness(schedule, model, describe, finding->witness,
+                                  finding->witness_runs, finding->witness_next, error))
+        return false;
+    schedule->kind = hd_schedule_text(schedule, hd_finding_kind_name(finding->kind));
+    schedule->variable = hd_schedule_text(schedule, finding->variable);
+    schedule->fingerprint = hd_schedule_text(schedule, finding->fingerprint);
+    schedule->about = hd_schedule_text(schedule, finding->conclusion);
+    return true;
 }
 
 bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *model,

@@ -83,6 +83,7 @@ static void note_vector(struct rt_thread *t, const struct iovec *vector, size_t 
 /* Input is written into memory by the time the call returns. */
 static ssize_t received(struct rt_thread *t, ssize_t result, void *to, size_t size, uintptr_t pc) {
     int saved = errno;
+    rt_source(t, HD_NOTE_INPUT, pc);
     if (result > 0) rt_touch(t, to, (size_t)result < size ? (size_t)result : size, true, pc);
     finish(t, result);
     errno = saved;
@@ -91,6 +92,7 @@ static ssize_t received(struct rt_thread *t, ssize_t result, void *to, size_t si
 static ssize_t received_vector(struct rt_thread *t, ssize_t result, const struct iovec *vector,
                                size_t count, uintptr_t pc) {
     int saved = errno;
+    rt_source(t, HD_NOTE_INPUT, pc);
     if (result > 0) note_vector(t, vector, count, (size_t)result, true, pc);
     finish(t, result);
     errno = saved;

@@ -456,6 +456,14 @@ extern volatile int rt_handlers_installed; /* the program may be woken by a sign
 /* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
 #define RT_SIGNAL SIGSTKFLT
 
+/* ---- what no schedule controls (sources.c) ------------------------------------------------- */
+
+void rt_source_slow(struct rt_thread *t, unsigned note, uintptr_t pc);
+/* The thread asks for it (enum hd_note_type); outside of interceptors. */
+RT_INLINE void rt_source(struct rt_thread *t, unsigned note, uintptr_t pc) {
+    if (unlikely(rt.options.policy == HD_POLICY_REPLAY)) rt_source_slow(t, note, pc);
+}
+
 /* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
 
 bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m);

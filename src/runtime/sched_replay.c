@@ -95,17 +95,22 @@ static enum state look(void) {
     uint64_t calls = rt_calls(t);
     /* It has stopped in the call after its last one: that one is counted, but not executed. */
     if (calls > turn->end) return DONE;
+    /* The marked call has left its event. Where the thread can't go on now, the rest of the turn
+     * may come later; but a turn without a call of its own is there to go on. */
+    bool enough = (calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls)) &&
+                  !turn->finish;
     switch (t->state) {
     case RT_READY:
     case RT_RUNNING:
         return RUNS;
     case RT_BLOCKED:
-        if (calls >= turn->mark) return DONE;
+        if (enough) return DONE;
         if (t->timed) return WAIT;
+        if (at >= plan->then) return DONE; /* an acquire that closes a deadlock */
         diverge(HD_REPLAY_BLOCKED, t, calls);
         return DIVERGED;
     case RT_OUTSIDE:
-        return calls >= turn->mark ? DONE : WAIT;
+        return enough ? DONE : WAIT;
     default:
         return WAIT;
     }

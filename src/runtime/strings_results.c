@@ -21,7 +21,7 @@
 #define FUNCTIONS(X)                                                                              \
     X(time) X(clock_gettime) X(gettimeofday) X(localtime_r) X(gmtime_r) X(ctime_r) X(asctime_r)   \
     X(strftime) X(getcwd) X(readlink) X(readlinkat) X(realpath) X(gethostname) X(pipe) X(pipe2)   \
-    X(socketpair) X(getrandom) X(inet_ntop) X(inet_pton) X(qsort) X(qsort_r) X(strlen)
+    X(socketpair) X(getrandom) X(getentropy) X(inet_ntop) X(inet_pton) X(qsort) X(qsort_r) X(strlen)
 /* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
@@ -35,24 +35,26 @@ RT_REAL_VARIABLE(fstatat)
 #endif
 
 /* One interceptor: calls the real function, whose value is `result`, and notes `bytes` at `address`
- * as written. */
-#define RESULT(type, symbol, function, parameters, arguments, address, bytes) \
-    RT_EXPORT type symbol parameters {                                        \
-        struct rt_thread *t = rt_touch_begin();                               \
-        type result = real(function) arguments;                               \
-        if (likely(t == NULL)) return result;                                 \
-        int saved = errno;                                                    \
-        WRITES(address, bytes);                                               \
-        errno = saved;                                                        \
-        return result;                                                        \
+ * as written; for some, that it is something no schedule controls (enum hd_note_type). */
+#define RESULT_OF(source, type, symbol, function, parameters, arguments, address, bytes) \
+    RT_EXPORT type symbol parameters {                                                   \
+        struct rt_thread *t = rt_touch_begin();                                          \
+        type result = real(function) arguments;                                          \
+        if (likely(t == NULL)) return result;                                            \
+        int saved = errno;                                                               \
+        if (source != HD_NOTE_TEXT) rt_source(t, source, RT_CALLER);                     \
+        WRITES(address, bytes);                                                          \
+        errno = saved;                                                                   \
+        return result;                                                                   \
     }
+#define RESULT(...) RESULT_OF(HD_NOTE_TEXT, __VA_ARGS__)
 #define IF_DONE(bytes) (result == 0 ? (bytes) : 0)
 
-RESULT(time_t, time, time, (time_t * to), (to), to, to != NULL ? sizeof *to : 0)
-RESULT(int, clock_gettime, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to), to,
-       IF_DONE(sizeof *to))
-RESULT(int, gettimeofday, gettimeofday, (struct timeval *restrict to, void *restrict zone),
-       (to, zone), to, IF_DONE(sizeof *to))
+RESULT_OF(HD_NOTE_TIME, time_t, time, time, (time_t * to), (to), to, to != NULL ? sizeof *to : 0)
+RESULT_OF(HD_NOTE_TIME, int, clock_gettime, clock_gettime, (clockid_t clock, struct timespec *to),
+          (clock, to), to, IF_DONE(sizeof *to))
+RESULT_OF(HD_NOTE_TIME, int, gettimeofday, gettimeofday,
+          (struct timeval *restrict to, void *restrict zone), (to, zone), to, IF_DONE(sizeof *to))
 RESULT(struct tm *, localtime_r, localtime_r, (const time_t *restrict from, struct tm *restrict to),
        (from, to), to, result != NULL ? sizeof *to : 0)
 RESULT(struct tm *, gmtime_r, gmtime_r, (const time_t *restrict from, struct tm *restrict to),
@@ -97,8 +99,10 @@ RESULT(char *, realpath, realpath, (const char *restrict path, char *restrict to
        result, text_bytes(result))
 RESULT(int, gethostname, gethostname, (char *to, size_t room), (to, room), to,
        IF_DONE(text_bytes(to)))
-RESULT(ssize_t, getrandom, getrandom, (void *to, size_t room, unsigned flags), (to, room, flags),
-       to, result > 0 ? (size_t)result : 0)
+RESULT_OF(HD_NOTE_RANDOM, ssize_t, getrandom, getrandom, (void *to, size_t room, unsigned flags),
+          (to, room, flags), to, result > 0 ? (size_t)result : 0)
+RESULT_OF(HD_NOTE_RANDOM, int, getentropy, getentropy, (void *to, size_t room), (to, room), to,
+          IF_DONE(room))
 
 RESULT(int, pipe, pipe, (int to[2]), (to), to, IF_DONE(2 * sizeof *to))
 RESULT(int, pipe2, pipe2, (int to[2], int flags), (to, flags), to, IF_DONE(2 * sizeof *to))

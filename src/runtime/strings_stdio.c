@@ -101,12 +101,13 @@ RT_EXPORT int __snprintf_chk(char *to, size_t size, int flag, size_t room, const
 
 /* ---- files ---------------------------------------------------------------------------------- */
 
-#define READ_INTO(result, to, bytes) \
-    if (unlikely(t != NULL)) {       \
-        int saved = errno;           \
-        WRITES(to, bytes);           \
-        errno = saved;               \
-    }                                \
+#define READ_INTO(result, to, bytes)            \
+    if (unlikely(t != NULL)) {                  \
+        int saved = errno;                      \
+        rt_source(t, HD_NOTE_INPUT, RT_CALLER); \
+        WRITES(to, bytes);                      \
+        errno = saved;                          \
+    }                                           \
     return result;
 
 RT_EXPORT size_t fread(void *restrict to, size_t size, size_t count, FILE *restrict file) {
@@ -159,6 +160,7 @@ RT_INLINE ssize_t read_line(char **line, size_t *room, int end, FILE *file, uint
     ssize_t length = real(getdelim)(line, room, end, file);
     if (likely(t == NULL)) return length;
     int saved = errno;
+    rt_source(t, HD_NOTE_INPUT, pc);
     rt_touch(t, line, sizeof *line, true, pc);
     rt_touch(t, room, sizeof *room, true, pc);
     if (length >= 0) rt_touch(t, *line, (size_t)length + 1, true, pc);

@@ -112,7 +112,9 @@ enum hd_wait_type {
     HD_WAIT_ONCE
 };
 
-enum hd_note_type { HD_NOTE_TEXT = 0 };
+/* The last three are the runtime's own, under the replay policy: the thread asks for something that
+ * no schedule controls. They are no hook calls. */
+enum hd_note_type { HD_NOTE_TEXT = 0, HD_NOTE_TIME, HD_NOTE_RANDOM, HD_NOTE_INPUT };
 
 static inline uint64_t hd_wire_head(unsigned kind, unsigned flags, uint64_t operand) {
     return (uint64_t)(kind & 0xff) | (uint64_t)(flags & 0xff) << 8 | operand << 16;
@@ -195,7 +197,7 @@ struct hd_wire_channel {
  * is reached. After the last turn threads run on by round robin. */
 struct hd_wire_turn {
     uint32_t thread;
-    uint32_t reserved;
+    uint32_t finish; /* has no call of its own: the thread must come back from a system call */
     uint64_t mark, end;
 };
 struct hd_wire_replay {

@@ -1,0 +1,318 @@
+/* heddle replay: make a program take a schedule, say whether that made it fail. */
+#define _GNU_SOURCE
+#include "base/process.h"
+#include "cli/commands.h"
+#include "cli/compiler.h"
+#include "cli/deadlock.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/replay_gdb.h"
+#include "expose/replay.h"
+#include "model/describe.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMAND "replay"
+
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+struct request {
+    struct hd_program program;
+    struct hd_schedule schedule;
+    struct hd_replay_options options;
+    uint64_t times;
+    bool check, quiet;
+    unsigned format;
+    const char *keep; /* where to keep the trace, or NULL */
+};
+
+/* ---- getting ready -------------------------------------------------------------------------- */
+
+/* A recorded run is its own schedule. */
+static bool is_trace(const char *path) {
+    char magic[4] = "";
+    FILE *file = strcmp(path, "-") != 0 ? fopen(path, "rb") : NULL;
+    if (file == NULL) return false;
+    size_t got = fread(magic, 1, sizeof magic, file);
+    fclose(file);
+    return got == sizeof magic && memchr(magic, '{', sizeof magic) == NULL &&
+           (unsigned char)magic[0] > ' ';
+}
+
+static bool load_schedule(const char *path, struct hd_schedule *schedule, struct hd_error *error) {
+    if (!is_trace(path)) return hd_schedule_load(path, schedule, error);
+    struct hd_model model;
+    struct hd_model_options options = {.lenient = true};
+    if (!hd_model_load(path, NULL, &options, &model, error)) return false;
+    struct hd_describe *describe = hd_describe_open(&model);
+    bool good = hd_schedule_from_run(schedule, &model, describe, error);
+    hd_describe_close(describe);
+    hd_model_free(&model);
+    return good;
+}
+
+/* Several runs read the same input: a pipe is read once, into a file without a name. */
+static bool spool_input(struct hd_program *program, char *path, size_t room) {
+    if (isatty(STDIN_FILENO)) return true;
+    int fd = hd_temporary_file();
+    if (fd < 0) return false;
+    char bytes[65536];
+    ssize_t n;
+    while ((n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0) {
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break;
+        for (ssize_t done = 0; done < n;) {
+            ssize_t wrote = write(fd, bytes + done, (size_t)(n - done));
+            if (wrote < 0 && errno != EINTR) return false;
+            if (wrote > 0) done += wrote;
+        }
+    }
+    snprintf(path, room, "/proc/self/fd/%d", fd);
+    program->input = path;
+    return true;
+}
+
+static void pass_on(void *context, int stream, const char *bytes, size_t count) {
+    const struct request *request = context;
+    /* Standard output is the report's if a program reads it. */
+    FILE *to = stream == 1 && request->format == FORMAT_TEXT ? stdout : stderr;
+    fwrite(bytes, 1, count, to);
+    fflush(to);
+}
+
+/* ---- one replay ----------------------------------------------------------------------------- */
+
+static int status_of(const struct hd_program_run *run) {
+    if (run->outcome.kind == HD_OUTCOME_DEADLOCK) return HD_EXIT_FINDINGS;
+    int status = run->wait_status;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* Ends as the signal would have ended us, so that whoever called us knows. */
+static int end_by(int number) {
+    signal(number, SIG_DFL);
+    raise(number);
+    return 128 + number;
+}
+
+static json_t *json_outcome(const struct hd_outcome *outcome) {
+    return json_pack("{s:s, s:i, s:s*}", "kind", hd_outcome_name(outcome->kind), "status",
+                     outcome->status, "words", outcome->words);
+}
+
+static json_t *json_divergence(const struct hd_divergence *d) {
+    if (!d->there) return json_null();
+    char thread[16];
+    snprintf(thread, sizeof thread, "T%u", d->thread);
+    json_t *object = json_pack("{s:i, s:s, s:I}", "turn", (int)d->turn, "thread", thread, "call",
+                               (json_int_t)d->call);
+    json_object_set_new(object, "event",
+                        d->event == HD_NONE ? json_null() : json_integer(d->event));
+    json_object_set_new(object, "expected", json_string(d->expected));
+    json_object_set_new(object, "came", json_string(d->came));
+    return object;
+}
+
+static int print_json(json_t *root) {
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
+    json_decref(root);
+    if (text == NULL) return hd_complain(COMMAND, "out of memory");
+    puts(text);
+    free(text);
+    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+}
+
+static json_t *json_head(const struct request *request) {
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:i}", "schema", "heddle-replay/1", "kind",
+                     request->schedule.kind, "variable", request->schedule.variable, "fingerprint",
+                     request->schedule.fingerprint, "turns",
+                     (int)(request->schedule.turn.size + request->schedule.then.size), "switches",
+                     (int)hd_schedule_switches(&request->schedule));
+}
+
+/* What the same schedule gives in a second run. */
+static bool check_again(const struct request *request, const struct hd_replay *first,
+                        struct hd_difference *difference, int *interrupted,
+                        struct hd_error *error) {
+    struct hd_program silent = request->program;
+    silent.echo = NULL;
+    struct hd_replay second;
+    if (!hd_replay(&silent, &request->schedule, &request->options, &second, error)) return false;
+    *interrupted = second.run.interrupted;
+    bool good = *interrupted ||
+                hd_runs_differ(first->run.trace_path, second.run.trace_path, difference, error);
+    hd_replay_free(&second);
+    return good;
+}
+
+static int replay_once(const struct request *request) {
+    struct hd_replay replay;
+    struct hd_error error;
+    if (!hd_replay(&request->program, &request->schedule, &request->options, &replay, &error))
+        return hd_complain_error(COMMAND, &error);
+    int interrupted = replay.run.interrupted;
+    struct hd_difference difference = {.there = false};
+    bool good = true;
+    if (!interrupted && request->check)
+        good = check_again(request, &replay, &difference, &interrupted, &error);
+    if (good && !interrupted && request->keep != NULL)
+        good = hd_program_run_keep_trace(&replay.run, request->keep, &error);
+    int status = status_of(&replay.run);
+    if (interrupted) {
+        hd_replay_free(&replay);
+        return end_by(interrupted);
+    }
+    if (!good) {
+        hd_replay_free(&replay);
+        return hd_complain_error(COMMAND, &error);
+    }
+    if (request->format == FORMAT_JSON) {
+        json_t *root = json_head(request);
+        json_object_set_new(root, "verdict", json_string(hd_replay_verdict_name(replay.verdict)));
+        json_object_set_new(root, "reached", json_boolean(replay.reached));
+        json_object_set_new(root, "outcome", json_outcome(&replay.run.outcome));
+        json_object_set_new(root, "divergence", json_divergence(&replay.divergence));
+        json_object_set_new(root, "words", json_string(replay.words));
+        if (request->check)
+            json_object_set_new(root, "differs",
+                                difference.there ? json_string(difference.words) : json_null());
+        int printed = print_json(root);
+        if (printed != HD_EXIT_CLEAN) status = printed;
+    } else if (!request->quiet) {
+        fprintf(stderr, "heddle: replay: %s\n", replay.words);
+        if (replay.run.outcome.kind == HD_OUTCOME_DEADLOCK)
+            hd_print_deadlock(stderr, replay.run.trace_path);
+        if (request->check)
+            fprintf(stderr, "heddle: replay: %s\n",
+                    difference.there ? difference.words
+                                     : "a second run of the schedule gave the same events");
+    }
+    hd_replay_free(&replay);
+    return status;
+}
+
+/* ---- many ----------------------------------------------------------------------------------- */
+
+static void step(void *context, const struct hd_replay_rate *rate) {
+    hd_progress_step(context, rate->runs);
+}
+
+static int replay_times(const struct request *request) {
+    struct hd_progress_bar bar;
+    hd_progress_bar_begin(&bar);
+    hd_progress_start(&bar.progress, "replaying", request->times);
+    struct hd_replay_rate rate;
+    struct hd_error error;
+    bool good = hd_replay_times(&request->program, &request->schedule, &request->options,
+                                (uint32_t)request->times, NULL, step, &bar.progress, &rate, &error);
+    hd_progress_bar_end(&bar);
+    if (!good) return hd_complain_error(COMMAND, &error);
+    if (rate.interrupted) return end_by(rate.interrupted);
+    int status = rate.reproduced > 0 ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    if (request->format == FORMAT_JSON) {
+        json_t *root = json_head(request);
+        json_object_set_new(root, "runs", json_integer(rate.runs));
+        json_object_set_new(root, "reproduced", json_integer(rate.reproduced));
+        json_object_set_new(root, "failed", json_integer(rate.failed));
+        json_object_set_new(root, "reached", json_integer(rate.reached));
+        json_object_set_new(root, "diverged", json_integer(rate.diverged));
+        json_object_set_new(root, "outcome", json_outcome(&rate.outcome));
+        json_object_set_new(root, "divergence", json_divergence(&rate.divergence));
+        int printed = print_json(root);
+        return printed == HD_EXIT_CLEAN ? status : printed;
+    }
+    printf("reproduced %u of %u: %s\n", rate.reproduced, rate.runs, rate.outcome.words);
+    if (rate.failed > rate.reproduced)
+        printf("failed in another way: %u\n", rate.failed - rate.reproduced);
+    if (rate.diverged > 0)
+        printf("diverged: %u, the first at turn %u (T%u, call %llu): expected %s; came: %s\n",
+               rate.diverged, rate.divergence.turn + 1, rate.divergence.thread,
+               (unsigned long long)rate.divergence.call, rate.divergence.expected,
+               rate.divergence.came);
+    return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
+}
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+int hd_cmd_replay(int argc, char **argv) {
+    struct request request = {.times = 0};
+    uint64_t limit = 60, patience = 2000, good_status = 0;
+    bool gdb = false, swap = false;
+    const char *oracle = NULL;
+    struct hd_option options[] = {
+        HD_NUMBER("times", 'n', "N", &request.times, 1, 1000000,
+                  "replay N times and print how often the failure comes"),
+        HD_FLAG("check", 'c', &request.check,
+                "run the schedule twice and say where the runs differ"),
+        HD_FLAG("gdb", 0, &gdb, "run the program in gdb, with the schedule in force"),
+        HD_FLAG("swap", 0, &swap, "the last two accesses the other way round (races)"),
+        HD_NUMBER("limit", 'l', "SECONDS", &limit, 0, 1000000,
+                  "time limit of a run, 0 for none (default 60)"),
+        HD_NUMBER("patience", 0, "MS", &patience, 1, 1000000,
+                  "wait so long for a thread that is in a system call (default 2000)"),
+        HD_TEXT("oracle", 0, "COMMAND", &oracle,
+                "shell command that reads the output and says by its status if it is good"),
+        HD_NUMBER("good-status", 0, "N", &good_status, 0, 255,
+                  "exit status that is no failure (default 0)"),
+        HD_TEXT("output", 'o', "FILE", &request.keep, "keep the trace of the run in FILE"),
+        HD_CHOICE("format", 0, "F", &request.format, "text|json", "a line to read, or JSON"),
+        HD_FLAG("quiet", 'q', &request.quiet, "say nothing but errors"),
+        HD_OPTIONS_END};
+    struct hd_usage usage = {
+        .command = COMMAND,
+        .operands = "FILE [--] CMD [ARG]...",
+        .about = "Makes CMD take the schedule of FILE (written by predict --witness, expose or\n"
+                 "hunt, or the trace of a run), and says on standard error: confirmed, did not\n"
+                 "fail, or where it diverged. Exits with the status of CMD; 128+N if signal N\n"
+                 "killed it; 1 if it deadlocked; 2 if it could not be run. With --times: 1 if\n"
+                 "the failure came at least once, 0 if not.\n",
+        .example = "  heddle replay w1.json -- ./app 4 input.txt\n"
+                   "  heddle replay --times 20 w1.json -- ./app 4 input.txt\n"
+                   "  heddle replay --gdb w1.json -- ./app 4 input.txt\n",
+        .options = options,
+        .least = 2,
+        .most = -1,
+        .operands_last = true};
+    int first, status;
+    if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    const char *file = argv[first++];
+    if (first < argc && strcmp(argv[first], "--") == 0) first++;
+    if (first >= argc) return hd_complain(COMMAND, "say what to run: heddle replay FILE -- CMD");
+    if (request.keep != NULL && (request.times > 0 || gdb))
+        return hd_complain(COMMAND, "--output is for a single replay without gdb");
+    struct hd_error error;
+    if (!load_schedule(file, &request.schedule, &error)) return hd_complain_error(COMMAND, &error);
+    char input[64];
+    if (swap && !hd_schedule_swap(&request.schedule)) {
+        status = hd_complain(COMMAND, "%s: \"then\" has no two entries to swap", file);
+    } else {
+        char *directory = hd_runtime_directory(&error);
+        request.program.argv = argv + first;
+        request.program.library_directory = directory;
+        request.program.limit_ms = limit * 1000;
+        request.program.oracle = oracle;
+        request.program.good_status = (int)good_status;
+        request.options.patience_ms = (uint32_t)patience;
+        bool many = request.times > 0 || request.check, from_input = strcmp(file, "-") == 0;
+        if (!many && !from_input) request.program.inherit_input = true;
+        if (request.times == 0) {
+            request.program.echo = pass_on;
+            request.program.context = &request;
+        }
+        if (gdb)
+            status = hd_replay_in_gdb(&request.program, &request.schedule, &request.options);
+        else if (many && !from_input && !spool_input(&request.program, input, sizeof input))
+            status = hd_complain(COMMAND, "cannot keep standard input: %s", strerror(errno));
+        else
+            status = request.times > 0 ? replay_times(&request) : replay_once(&request);
+        free(directory);
+    }
+    hd_schedule_free(&request.schedule);
+    return status;
+}
