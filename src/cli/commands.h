@@ -11,6 +11,7 @@
     X(record, "record", "Run", "run a program and write down what its threads do")             \
     X(expose, "expose", "Run", "force rare interleavings until the program fails")             \
     X(replay, "replay", "Run", "make a program take a given schedule")                         \
+    X(hunt, "hunt", "Find", "find, force, reproduce and explain failures of a program")        \
     X(predict, "predict", "Find", "races in other interleavings of a recorded run")            \
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \
     X(dump, "dump", "Look", "print a trace, one line an event")                                \

@@ -97,6 +97,26 @@ struct hd_run {
     uint32_t first, count;
 };
 
+/* A line of an order of accesses that a person reads: "T1", "r(len)", "log.c:57". */
+struct hd_finding_line {
+    const char *thread, *text, *site;
+};
+
+/* What came of making the program take a finding's schedule. Strings are never NULL. */
+struct hd_finding_forced {
+    const char *outcome; /* "signal", "passed", ... */
+    const char *words;   /* "killed by signal 11 (Segmentation fault)" */
+    bool failed;
+    const char *same_as;       /* fingerprint of the finding that fails in the same way; "" */
+    uint32_t runs, reproduced; /* repetitions; 0: it was not repeated */
+    uint32_t switches, switches_before; /* changes of thread, and before it was minimised */
+    const char *reproducer;             /* file that has the schedule; "" */
+    const char *command;                /* that does it again; "" */
+    /* the accesses that matter, in the order of a run that passed and of this one */
+    struct hd_finding_line *good, *bad;
+    uint32_t goods, bads;
+};
+
 struct hd_finding {
     enum hd_finding_kind kind;
     enum hd_finding_verdict verdict;
@@ -125,6 +145,7 @@ struct hd_finding {
     const char *possible; /* the order that is possible; "" */
     const char *repair;   /* what such bugs usually get; "": what the kind says */
     uint32_t threads_involved, variables_involved, accesses_involved;
+    struct hd_finding_forced *forced; /* NULL: the program was not made to take its schedule */
 };
 
 struct hd_finding_summary {

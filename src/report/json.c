@@ -61,6 +61,35 @@ static json_t *json_event(const struct hd_finding_event *event) {
     return object;
 }
 
+static json_t *json_order(const struct hd_finding_line *line, uint32_t lines) {
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < lines; i++) {
+        json_t *object = json_object();
+        json_object_set_new(object, "thread", text(line[i].thread));
+        json_object_set_new(object, "does", text(line[i].text));
+        json_object_set_new(object, "site", text(line[i].site));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+static json_t *json_forced(const struct hd_finding_forced *forced) {
+    json_t *object = json_object();
+    json_object_set_new(object, "outcome", text(forced->outcome));
+    json_object_set_new(object, "words", text(forced->words));
+    json_object_set_new(object, "failed", json_boolean(forced->failed));
+    json_object_set_new(object, "same_as", text_or_null(forced->same_as));
+    json_object_set_new(object, "runs", number(forced->runs));
+    json_object_set_new(object, "reproduced", number(forced->reproduced));
+    json_object_set_new(object, "switches", number(forced->switches));
+    json_object_set_new(object, "switches_before", number(forced->switches_before));
+    json_object_set_new(object, "reproducer", text_or_null(forced->reproducer));
+    json_object_set_new(object, "command", text_or_null(forced->command));
+    json_object_set_new(object, "passing_order", json_order(forced->good, forced->goods));
+    json_object_set_new(object, "failing_order", json_order(forced->bad, forced->bads));
+    return object;
+}
+
 static json_t *json_finding(const struct hd_finding *finding) {
     json_t *object = json_object();
     json_object_set_new(object, "kind", text(hd_finding_kind_name(finding->kind)));
@@ -90,6 +119,8 @@ static json_t *json_finding(const struct hd_finding *finding) {
     json_object_set_new(manifestation, "accesses", number(finding->accesses_involved));
     json_object_set_new(object, "manifestation", manifestation);
     json_object_set_new(object, "repair", text_or_null(hd_finding_repair(finding)));
+    if (finding->forced != NULL)
+        json_object_set_new(object, "forced", json_forced(finding->forced));
     return object;
 }
 

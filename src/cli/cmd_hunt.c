@@ -1,0 +1,282 @@
+/* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
+#define _GNU_SOURCE
+#include "cli/commands.h"
+#include "cli/compiler.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "expose/hunt.h"
+#include "report/hunt.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COMMAND "hunt"
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+/* ---- while it works ------------------------------------------------------------------------- */
+
+struct drawing {
+    bool terminal, drawn;
+    char what[64];
+    struct timespec next;
+};
+
+static bool due(struct drawing *drawing, const char *what) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    bool news = strcmp(drawing->what, what) != 0;
+    if (!news && (now.tv_sec < drawing->next.tv_sec ||
+                  (now.tv_sec == drawing->next.tv_sec && now.tv_nsec < drawing->next.tv_nsec)))
+        return false;
+    snprintf(drawing->what, sizeof drawing->what, "%s", what);
+    drawing->next = now;
+    drawing->next.tv_nsec += 100000000;
+    if (drawing->next.tv_nsec >= 1000000000) {
+        drawing->next.tv_nsec -= 1000000000;
+        drawing->next.tv_sec++;
+    }
+    return true;
+}
+
+static void draw(void *context, const struct hd_hunt_progress *progress) {
+    struct drawing *drawing = context;
+    if (!drawing->terminal || !due(drawing, progress->what)) return;
+    struct winsize window = {0};
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 20;
+    char line[512];
+    int used = snprintf(line, sizeof line, "%s", progress->what);
+    if (progress->all > 0) {
+        char bar[21];
+        unsigned filled = progress->done * 20 / progress->all;
+        for (unsigned i = 0; i < 20; i++) bar[i] = i < filled ? '=' : ' ';
+        bar[20] = '\0';
+        used += snprintf(line + used, sizeof line - (size_t)used, " [%s] %u of %u", bar,
+                         progress->done, progress->all);
+    }
+    used += snprintf(line + used, sizeof line - (size_t)used, "  %u runs, %u failure%s",
+                     progress->runs, progress->failures, progress->failures == 1 ? "" : "s");
+    if (*progress->best != '\0')
+        snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
+    fprintf(stderr, "\r\033[K%.*s", known ? window.ws_col - 1 : 79, line);
+    fflush(stderr);
+    drawing->drawn = true;
+}
+
+static void wipe(struct drawing *drawing) {
+    if (drawing->drawn) fputs("\r\033[K", stderr);
+    drawing->drawn = false;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------ */
+
+static void print_runs(const struct hd_hunt *hunt) {
+    printf("%u plain run%s, %u recorded (%u threads, %u events), %u forced: %u reached what was "
+           "predicted",
+           hunt->plain, hunt->plain == 1 ? "" : "s", hunt->recorded, hunt->threads, hunt->events,
+           hunt->forced, hunt->reached);
+    if (hunt->diverged > 0) printf(", %u went another way", hunt->diverged);
+    printf("; %.1f s\n", hunt->seconds);
+    if (hunt->left > 0)
+        printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs)\n",
+               hunt->left, hunt->left == 1 ? " was" : "s were");
+}
+
+/* Lines for findings that get no page of their own. */
+static void print_list(const struct hd_hunt *hunt, const char *title,
+                       bool (*belongs)(const struct hd_finding *),
+                       const struct hd_report_style *style) {
+    bool any = false;
+    for (size_t i = 0; i < hunt->findings.list.size; i++) {
+        const struct hd_finding *finding = &hunt->findings.list.data[i];
+        if (!belongs(finding)) continue;
+        if (!any) printf("%s\n", title);
+        any = true;
+        hd_report_hunted_line(stdout, finding, style);
+    }
+    if (any) putchar('\n');
+}
+
+static bool is_page(const struct hd_finding *finding) {
+    return hd_hunt_matters(finding) &&
+           (finding->forced == NULL || *finding->forced->same_as == '\0');
+}
+static bool is_same(const struct hd_finding *finding) {
+    return hd_hunt_matters(finding) && !is_page(finding);
+}
+static bool is_exercised(const struct hd_finding *finding) { return !hd_hunt_matters(finding); }
+
+static void print_text(const struct hd_hunt *hunt, bool all) {
+    struct hd_report_style style = {.color = hd_color(stdout)};
+    unsigned exercised = 0;
+    for (size_t i = 0; i < hunt->findings.list.size; i++) {
+        const struct hd_finding *finding = &hunt->findings.list.data[i];
+        if (is_page(finding)) hd_report_hunted(stdout, finding, &style);
+        exercised += is_exercised(finding);
+    }
+    print_list(hunt, "These fail in the same way:", is_same, &style);
+    if (all) print_list(hunt, "Forced without any harm:", is_exercised, &style);
+    if (hunt->failures == 0) {
+        bool any = false;
+        for (size_t i = 0; i < hunt->findings.list.size; i++)
+            any |= hd_hunt_matters(&hunt->findings.list.data[i]);
+        if (!any) printf("Nothing found: no schedule that was tried makes the program fail.\n");
+    }
+    if (exercised > 0 && !all)
+        printf("%u order%s forced without any harm (--all lists them)\n", exercised,
+               exercised == 1 ? " was" : "s were");
+    print_runs(hunt);
+}
+
+static bool print_json(const struct hd_hunt *hunt, const struct hd_hunt_options *options,
+                       bool all) {
+    char *command = hd_quote_command(options->program.argv);
+    if (command == NULL) return false;
+    struct hd_findings shown = hunt->findings;
+    size_t kept = 0;
+    shown.list.data = calloc(hunt->findings.list.size + 1, sizeof *shown.list.data);
+    if (shown.list.data == NULL) {
+        free(command);
+        return false;
+    }
+    for (size_t i = 0; i < hunt->findings.list.size; i++)
+        if (all || hd_hunt_matters(&hunt->findings.list.data[i]))
+            shown.list.data[kept++] = hunt->findings.list.data[i];
+    shown.list.size = kept;
+    shown.summary.hidden = hunt->findings.list.size - kept;
+    struct hd_report_input input = {.path = options->program.argv[0],
+                                    .format = "program",
+                                    .command = command,
+                                    .events = hunt->events,
+                                    .threads = hunt->threads};
+    bool done = hd_report_json(stdout, &shown, &input, HEDDLE_VERSION);
+    free(shown.list.data);
+    free(command);
+    return done;
+}
+
+static int finish(const struct hd_hunt *hunt, const struct hd_hunt_options *options,
+                  unsigned format, bool all) {
+    bool found = false, done = true;
+    for (size_t i = 0; i < hunt->findings.list.size; i++)
+        found |= hd_hunt_matters(&hunt->findings.list.data[i]);
+    if (hunt->plain_failed > 0)
+        hd_warn(COMMAND, "%u of %u plain runs failed without being steered: %s", hunt->plain_failed,
+                hunt->plain, hunt->plain_words);
+    if (format == FORMAT_JSON)
+        done = print_json(hunt, options, all);
+    else
+        print_text(hunt, all);
+    if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
+    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+}
+
+/* Everything is cleaned up: ends as the signal that asked for it would have it. */
+static int end_by_signal(int number) {
+    signal(number, SIG_DFL);
+    raise(number);
+    return 128 + number;
+}
+
+static char *default_path(const char *program) {
+    const char *name = strrchr(program, '/');
+    char *path;
+    if (asprintf(&path, "%s.heddle.json", name != NULL ? name + 1 : program) < 0) return NULL;
+    return path;
+}
+
+int hd_cmd_hunt(int argc, char **argv) {
+    uint64_t seconds = 60, runs = 1000, records = 12, repeats = 20, limit = 0, seed = 0, jobs = 0,
+             good_status = 0;
+    const char *output = NULL, *oracle = NULL, *input = NULL;
+    unsigned format = FORMAT_TEXT;
+    bool first = false, any_output = false, all = false, aslr = false, keep_nothing = false;
+    struct hd_option options[] = {
+        HD_TEXT("output", 'o', "FILE", &output,
+                "write the failing schedule to FILE (default NAME.heddle.json)"),
+        HD_FLAG("no-output", 'n', &keep_nothing, "write no file"),
+        HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000, "how long to hunt (default 60)"),
+        HD_NUMBER("runs", 0, "N", &runs, 1, UINT32_MAX, "force at most N runs (default 1000)"),
+        HD_NUMBER("records", 0, "N", &records, 1, 1000,
+                  "record at most N runs to predict from (default 12)"),
+        HD_NUMBER("repeat", 0, "N", &repeats, 1, 100000,
+                  "replay a failing schedule N times (default 20)"),
+        HD_NUMBER("limit", 0, "SECONDS", &limit, 1, 1000000,
+                  "a run that takes longer hangs (default: from the program's own runs)"),
+        HD_TEXT("oracle", 0, "CMD", &oracle,
+                "shell command that judges a run: reads its output, fails if that is wrong"),
+        HD_NUMBER("status", 0, "N", &good_status, 0, 255, "exit status of a good run (default 0)"),
+        HD_FLAG("any-output", 0, &any_output, "standard output may differ from that of plain runs"),
+        HD_TEXT("input", 0, "FILE", &input, "the program's standard input (default: none)"),
+        HD_FLAG("first", '1', &first, "stop at the first failure"),
+        HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
+        HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "predict with N threads (default: the cores)"),
+        HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
+        HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
+        HD_CHOICE("format", 0, "F", &format, "text|json", "a report to read, or JSON"),
+        HD_OPTIONS_END};
+    struct hd_usage usage = {
+        .command = COMMAND,
+        .operands = "[--] CMD [ARG]...",
+        .about =
+            "Looks for concurrency bugs in CMD, which `heddle cc` or `heddle c++` has linked:\n"
+            "records a few runs, predicts from them what could go wrong in other\n"
+            "interleavings, makes the program take each of those, and reports what failed,\n"
+            "with a schedule that makes it fail again. Exit status 0: nothing found, 1: a\n"
+            "failure, or something that is a bug by itself; 2: could not do the job.\n",
+        .example = "  heddle cc -g -O1 -o app app.c -pthread\n"
+                   "  heddle hunt -- ./app 4\n"
+                   "  heddle hunt --time 300 --oracle 'grep -q total=12' -- ./app\n",
+        .options = options,
+        .least = 1,
+        .most = -1,
+        .operands_last = true};
+    int operands, status;
+    if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
+    struct hd_error error;
+    char *path = default_path(argv[operands]);
+    char *library = hd_runtime_directory(&error);
+    if (path == NULL || library == NULL) {
+        free(path);
+        free(library);
+        return path == NULL ? hd_complain(COMMAND, "out of memory")
+                            : hd_complain_error(COMMAND, &error);
+    }
+    struct drawing drawing = {.terminal = isatty(STDERR_FILENO)};
+    struct hd_hunt_options wanted = {.program = {.argv = argv + operands,
+                                                 .library_directory = library,
+                                                 .input = input,
+                                                 .limit_ms = limit * 1000,
+                                                 .good_status = (int)good_status,
+                                                 .oracle = oracle,
+                                                 .keep_aslr = aslr},
+                                     .most_recorded = (uint32_t)records,
+                                     .most_forced = (uint32_t)runs,
+                                     .repeats = (uint32_t)repeats,
+                                     .seconds = (double)seconds,
+                                     .seed = seed,
+                                     .jobs = (unsigned)jobs,
+                                     .any_output = any_output,
+                                     .first = first,
+                                     .reproducer = keep_nothing     ? NULL
+                                                   : output != NULL ? output
+                                                                    : path,
+                                     .told = draw,
+                                     .context = &drawing};
+    struct hd_hunt hunt;
+    bool done = hd_hunt(&wanted, &hunt, &error);
+    wipe(&drawing);
+    int interrupted = 0;
+    if (!done)
+        status = hd_complain_error(COMMAND, &error);
+    else if ((interrupted = hunt.interrupted) == 0)
+        status = finish(&hunt, &wanted, format, all);
+    if (done) hd_hunt_free(&hunt);
+    free(path);
+    free(library);
+    return interrupted ? end_by_signal(interrupted) : status;
+}

@@ -1,0 +1,165 @@
+/* The course of a hunt. See hunt.h. */
+#include "expose/hunt_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define QUIET_RUNS 3u /* recorded runs without news after which there will be none */
+
+bool hunt_is_over(const struct hunt_work *work) {
+    uint32_t most = work->options->most_forced ? work->options->most_forced : 1000;
+    return work->hunt->interrupted || work->hunt->forced >= most ||
+           hd_seconds_now() > work->deadline;
+}
+
+void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t all) {
+    if (work->options->told == NULL) return;
+    const struct hd_hunt *hunt = work->hunt;
+    struct hd_hunt_progress progress = {.what = what,
+                                        .runs = hunt->plain + hunt->recorded + hunt->forced +
+                                                hunt->repeated + hunt->asked,
+                                        .done = done,
+                                        .all = all,
+                                        .failures = hunt->failures,
+                                        .best = work->best};
+    work->options->told(work->options->context, &progress);
+}
+
+bool hd_hunt_matters(const struct hd_finding *finding) {
+    if (finding->verdict == HD_VERDICT_CONFIRMED)
+        return finding->harm == HD_HARM_ITSELF ||
+               (finding->forced != NULL && finding->forced->failed);
+    return finding->verdict == HD_VERDICT_FEASIBLE && finding->harm == HD_HARM_ITSELF;
+}
+
+/* ---- phases --------------------------------------------------------------------------------- */
+
+static bool stop_here(const struct hunt_work *work) {
+    return hunt_is_over(work) || (work->options->first && work->hunt->failures > 0);
+}
+
+/* Records until nothing new comes; each run that shows something new is predicted from, and what
+ * is predicted is forced before the next one is recorded. */
+static bool record_and_force(struct hunt_work *work, struct hd_error *error) {
+    uint32_t most = work->options->most_recorded ? work->options->most_recorded : 12, quiet = 0;
+    for (uint32_t n = 0; n < most && quiet < QUIET_RUNS && !stop_here(work); n++) {
+        struct hunt_run *run;
+        uint32_t news;
+        hunt_tell(work, "recording", n, most);
+        if (!hunt_record(work, n, &run, &news, error)) return false;
+        if (n == 0 && run == NULL && !work->hunt->interrupted && work->hunt->failures == 0)
+            return hd_fail(error, HD_ERR_FORMAT, "the recorded run shows no event");
+        quiet = news > 0 ? 0 : quiet + 1;
+        if (run == NULL || stop_here(work)) continue;
+        hunt_tell(work, "predicting", n, most);
+        if (!hunt_predict(work, run, HUNT_EXACT, error)) return false;
+        if (!hunt_force(work, error)) return false;
+    }
+    work->hunt->saturated = quiet >= QUIET_RUNS;
+    return true;
+}
+
+/* Values may change on the way: less certain, so only while nothing failed. */
+static bool reach_further(struct hunt_work *work, struct hd_error *error) {
+    for (int depth = HUNT_RELAXED; depth <= HUNT_FREE; depth++)
+        for (size_t i = 0; i < work->run.size && work->hunt->failures == 0; i++) {
+            if (stop_here(work)) return true;
+            hunt_tell(work, "predicting further", (uint32_t)i, (uint32_t)work->run.size);
+            if (!hunt_predict(work, work->run.data[i], (enum hunt_depth)depth, error)) return false;
+            if (!hunt_force(work, error)) return false;
+        }
+    return true;
+}
+
+/* ---- the result ----------------------------------------------------------------------------- */
+
+static bool add(struct hunt_work *work, const struct hd_finding *finding) {
+    return hd_vector_push(&work->hunt->findings.list, *finding);
+}
+
+/* Failures first, what is harmful by itself next, then what was exercised. */
+static int place_of(const struct hd_finding *finding) {
+    if (finding->forced != NULL && finding->forced->failed)
+        return *finding->forced->same_as == '\0' ? 0 : 1;
+    if (finding->verdict == HD_VERDICT_CONFIRMED) return 2;
+    return hd_hunt_matters(finding) ? 3 : finding->forced != NULL ? 4 : 5;
+}
+
+static bool conclude_targets(struct hunt_work *work) {
+    struct hd_finding_summary *summary = &work->hunt->findings.summary;
+    for (size_t i = 0; i < work->target.size; i++) {
+        struct hunt_target *target = &work->target.data[i];
+        struct hd_finding *finding = target->finding;
+        if (target->tried == 0) work->hunt->left++;
+        if (target->tried > 0 && finding->forced == NULL && target->reached) {
+            if (!hunt_no_failure(work, target)) return false;
+            if (finding->harm == HD_HARM_ITSELF)
+                finding->verdict = HD_VERDICT_CONFIRMED;
+            else
+                finding->harm = HD_HARM_EXERCISED;
+        }
+        bool of_interest = finding->forced != NULL || finding->harm == HD_HARM_ITSELF;
+        if (finding->verdict == HD_VERDICT_CONFIRMED) summary->verdict[HD_VERDICT_CONFIRMED]++;
+        if (of_interest && !add(work, finding)) return false;
+    }
+    for (size_t i = 0; i < work->failure.size; i++) {
+        const struct hd_finding *finding = work->failure.data[i].finding;
+        if (finding->kind != HD_FINDING_FAILURE) continue;
+        summary->verdict[HD_VERDICT_CONFIRMED]++;
+        if (!add(work, finding)) return false;
+    }
+    return true;
+}
+
+static void sort(struct hd_findings *findings) {
+    /* few, and in an order that has to stay: insertion */
+    for (size_t i = 1; i < findings->list.size; i++) {
+        struct hd_finding finding = findings->list.data[i];
+        size_t k = i;
+        for (; k > 0 && place_of(&findings->list.data[k - 1]) > place_of(&finding); k--)
+            findings->list.data[k] = findings->list.data[k - 1];
+        findings->list.data[k] = finding;
+    }
+}
+
+static void free_work(struct hunt_work *work) {
+    for (size_t i = 0; i < work->run.size; i++) hunt_run_free(work->run.data[i]);
+    hd_vector_free(&work->run);
+    hd_vector_free(&work->target);
+    hd_vector_free(&work->failure);
+    hd_findings_free(&work->own);
+    hd_map_free(&work->key);
+    hd_seen_free(&work->seen);
+    if (work->reference >= 0) close(work->reference);
+    free(work);
+}
+
+bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct hd_error *error) {
+    memset(hunt, 0, sizeof *hunt);
+    struct hunt_work *work = calloc(1, sizeof *work);
+    if (work == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    work->options = options;
+    work->hunt = hunt;
+    work->program = options->program;
+    work->reference = -1;
+    work->start = hd_seconds_now();
+    work->deadline = work->start + (options->seconds > 0 ? options->seconds : 60);
+    hunt->work = work;
+    bool good = hunt_plain_runs(work, error);
+    if (good) good = record_and_force(work, error);
+    if (good && hunt->failures == 0) good = reach_further(work, error);
+    if (good && (!conclude_targets(work) || work->own.out_of_memory))
+        good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    sort(&hunt->findings);
+    hunt->seconds = hd_seconds_now() - work->start;
+    if (!good) hd_hunt_free(hunt);
+    return good;
+}
+
+void hd_hunt_free(struct hd_hunt *hunt) {
+    hd_findings_free(&hunt->findings);
+    if (hunt->work != NULL) free_work(hunt->work);
+    hunt->work = NULL;
+}

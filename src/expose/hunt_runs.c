@@ -1,0 +1,212 @@
+/* The runs of a hunt that force nothing: plain ones, which say what is normal, and recorded ones,
+ * which are predicted from. */
+#include "expose/hunt_work.h"
+
+#include "base/process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLAIN_LIMIT_MS 60000u
+#define LEAST_LIMIT_MS 3000u
+
+/* ---- output --------------------------------------------------------------------------------- */
+
+static char *read_all(int fd, size_t *bytes) {
+    off_t size = lseek(fd, 0, SEEK_END);
+    char *text = size < 0 || size > (64 << 20) ? NULL : malloc((size_t)size + 1);
+    *bytes = 0;
+    while (text != NULL && *bytes < (size_t)size) {
+        ssize_t n = pread(fd, text + *bytes, (size_t)size - *bytes, (off_t)*bytes);
+        if (n <= 0) break;
+        *bytes += (size_t)n;
+    }
+    return text;
+}
+
+/* A sum over lines that does not know their order. */
+static uint64_t lines_of(const char *text, size_t bytes) {
+    uint64_t sum = 0;
+    while (bytes > 0) {
+        const char *end = memchr(text, '\n', bytes);
+        size_t length = end != NULL ? (size_t)(end - text) : bytes;
+        uint64_t line = 1469598103934665603ull;
+        for (size_t i = 0; i < length; i++) line = (line ^ (unsigned char)text[i]) * 1099511628211u;
+        sum += hd_mix64(line);
+        size_t used = end != NULL ? length + 1 : length;
+        text += used;
+        bytes -= used;
+    }
+    return sum;
+}
+
+/* Threads that print may do so in any order. */
+static bool same_lines(int a, int b) {
+    size_t a_bytes, b_bytes;
+    char *first = read_all(a, &a_bytes), *second = read_all(b, &b_bytes);
+    bool same = first != NULL && second != NULL && a_bytes == b_bytes &&
+                lines_of(first, a_bytes) == lines_of(second, b_bytes);
+    free(first);
+    free(second);
+    return same;
+}
+
+bool hunt_failed(const struct hunt_work *work, const struct hd_program_run *run) {
+    if (!hd_outcome_failed(&run->outcome)) return false;
+    return run->outcome.kind != HD_OUTCOME_OUTPUT || work->reference < 0 ||
+           !same_lines(run->output, work->reference);
+}
+
+/* ---- plain runs ----------------------------------------------------------------------------- */
+
+static bool keep_output(struct hunt_work *work, const struct hd_program_run *run) {
+    size_t bytes;
+    char *text = read_all(run->output, &bytes);
+    work->reference = text != NULL ? hd_temporary_file() : -1;
+    size_t done = 0;
+    while (work->reference >= 0 && done < bytes) {
+        ssize_t n = write(work->reference, text + done, bytes - done);
+        if (n <= 0) {
+            close(work->reference);
+            work->reference = -1;
+        } else {
+            done += (size_t)n;
+        }
+    }
+    free(text);
+    snprintf(work->reference_path, sizeof work->reference_path, "/proc/self/fd/%d",
+             work->reference);
+    return work->reference >= 0;
+}
+
+static void forget_output(struct hunt_work *work) {
+    if (work->reference >= 0) close(work->reference);
+    work->reference = -1;
+    work->program.output_like = NULL;
+    work->hunt->output_counts = false;
+}
+
+bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
+    struct hd_control plain = {.scheduler = HD_SCHED_OFF};
+    struct hd_hunt *hunt = work->hunt;
+    uint32_t runs = work->options->plain_runs ? work->options->plain_runs : 3;
+    bool same = !work->options->any_output && work->options->program.oracle == NULL &&
+                work->options->program.output_like == NULL;
+    uint64_t hash = 0;
+    if (work->program.limit_ms == 0) work->program.limit_ms = PLAIN_LIMIT_MS;
+    for (uint32_t i = 0; i < runs && !hunt_is_over(work); i++) {
+        struct hd_program_run run;
+        hunt_tell(work, "plain runs", i, runs);
+        if (!hd_run_program(&work->program, &plain, &run, error)) return false;
+        hunt->interrupted = run.interrupted;
+        if (!run.interrupted) {
+            hunt->plain++;
+            if (hd_outcome_failed(&run.outcome)) {
+                hunt->plain_failed++;
+                snprintf(hunt->plain_words, sizeof hunt->plain_words, "%s", run.outcome.words);
+            } else if (same && work->reference < 0 && hash == 0) {
+                hash = run.output_hash;
+                same = keep_output(work, &run);
+            } else if (run.output_hash != hash) {
+                same = false;
+            }
+        }
+        hd_program_run_free(&run);
+    }
+    if (hunt->plain_failed == hunt->plain && hunt->plain > 0)
+        return hd_fail(error, HD_ERR_USAGE,
+                       "%s fails without any schedule being forced on it (%s); a hunt begins with "
+                       "a run that passes",
+                       work->program.argv[0], hunt->plain_words);
+    if (!same) forget_output(work);
+    if (work->reference >= 0) {
+        work->program.output_like = work->reference_path;
+        hunt->output_counts = true;
+    }
+    return true;
+}
+
+/* ---- recorded runs -------------------------------------------------------------------------- */
+
+void hunt_run_free(struct hunt_run *run) {
+    for (size_t i = 0; i < sizeof run->findings / sizeof *run->findings; i++)
+        hd_findings_free(&run->findings[i]);
+    hd_describe_close(run->describe);
+    hd_model_free(&run->model);
+    free(run);
+}
+
+/* A hang is what takes ten times as long as a run that is recorded. */
+static void set_limit(struct hunt_work *work, const struct hd_program_run *run) {
+    if (work->options->program.limit_ms != 0) return;
+    uint64_t limit = LEAST_LIMIT_MS + 10 * (run->nanoseconds / 1000000u);
+    work->program.limit_ms = limit < PLAIN_LIMIT_MS ? limit : PLAIN_LIMIT_MS;
+}
+
+static bool fails_as_recorded(struct hunt_work *work, const struct hunt_run *recorded,
+                              const struct hd_program_run *run, struct hd_error *error) {
+    struct hd_schedule schedule;
+    if (!hd_schedule_from_run(&schedule, &recorded->model, recorded->describe, error)) return false;
+    bool good = hunt_failure(work, NULL, &schedule, run, error);
+    hd_schedule_free(&schedule);
+    return good;
+}
+
+static bool load(struct hunt_work *work, const struct hd_program_run *run, struct hunt_run **added,
+                 uint32_t *news, struct hd_error *error) {
+    struct hunt_run *recorded = calloc(1, sizeof *recorded);
+    if (recorded == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    struct hd_model_options lenient = {.lenient = true};
+    if (!hd_model_load(run->trace_path, NULL, &lenient, &recorded->model, error)) {
+        free(recorded);
+        return false;
+    }
+    recorded->describe = hd_describe_open(&recorded->model);
+    recorded->passed = !hunt_failed(work, run);
+    struct hd_hunt *hunt = work->hunt;
+    if (recorded->model.threads > hunt->threads) hunt->threads = recorded->model.threads;
+    if (recorded->model.events > hunt->events) hunt->events = recorded->model.events;
+    bool good = true;
+    if (!recorded->passed) {
+        hunt->recorded_failed++;
+        good = fails_as_recorded(work, recorded, run, error);
+    } else if (!hd_seen_add(&work->seen, &recorded->model, news)) {
+        good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    }
+    if (good && recorded->passed && *news > 0) {
+        if (hd_vector_push(&work->run, recorded)) {
+            *added = recorded;
+            return true;
+        }
+        good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    }
+    hunt_run_free(recorded);
+    return good;
+}
+
+bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
+                 struct hd_error *error) {
+    struct hd_control control = hd_seed_control(n, work->options->seed);
+    struct hd_program_run run;
+    *added = NULL;
+    *news = 0;
+    if (!hd_run_program(&work->program, &control, &run, error)) return false;
+    work->hunt->interrupted = run.interrupted;
+    bool good = true;
+    if (!run.interrupted) {
+        work->hunt->recorded++;
+        if (n == 0) {
+            set_limit(work, &run);
+            /* Regular, and still another output: it depends on who comes first. */
+            if (run.outcome.kind == HD_OUTCOME_OUTPUT && hunt_failed(work, &run)) {
+                forget_output(work);
+                run.outcome.kind = HD_OUTCOME_PASSED;
+            }
+        }
+        good = load(work, &run, added, news, error);
+    }
+    hd_program_run_free(&run);
+    return good;
+}

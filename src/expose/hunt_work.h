@@ -1,0 +1,88 @@
+/* What the parts of a hunt share; not for others. */
+#ifndef HEDDLE_EXPOSE_HUNT_WORK_H
+#define HEDDLE_EXPOSE_HUNT_WORK_H
+
+#include "base/map.h"
+#include "expose/hunt.h"
+#include "expose/replay.h"
+#include "expose/seeds.h"
+#include "predict/predict.h"
+
+/* A recorded run, and what was predicted from it. */
+struct hunt_run {
+    struct hd_model model;
+    struct hd_describe *describe;
+    struct hd_findings findings[3]; /* by enum hunt_depth */
+    bool passed;
+};
+
+/* How far values may change in what is predicted. */
+enum hunt_depth {
+    HUNT_EXACT,   /* every read keeps its write: what is feasible is so in the program */
+    HUNT_RELAXED, /* reads that no branch follows are free */
+    HUNT_FREE     /* all reads are: the program may do something else on the way */
+};
+
+/* A prediction that can be forced. */
+struct hunt_target {
+    struct hunt_run *run;
+    struct hd_finding *finding;
+    uint64_t key;   /* of its sites: the same target in every run */
+    uint32_t rank;  /* small first */
+    uint32_t tried; /* variants */
+    bool reached, failed, diverged;
+    struct hd_outcome outcome; /* of the forced run that tells most */
+};
+
+/* A failure that can be had again. */
+struct hunt_failure {
+    struct hd_outcome outcome;
+    struct hd_finding *finding; /* of a target, or made for a run that failed by itself */
+};
+
+struct hunt_work {
+    const struct hd_hunt_options *options;
+    struct hd_hunt *hunt;
+    struct hd_program program;
+    int reference; /* standard output of a plain run; -1: none */
+    char reference_path[40];
+    double start, deadline;
+    HD_VECTOR(struct hunt_run *) run;
+    HD_VECTOR(struct hunt_target) target;
+    HD_VECTOR(struct hunt_failure) failure;
+    struct hd_findings own; /* findings that were made here, and what all of them are told */
+    struct hd_map key;      /* targets by key, plus one */
+    struct hd_seen seen;
+    char best[160];
+};
+
+bool hunt_is_over(const struct hunt_work *work); /* time, runs or Ctrl-C */
+void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t all);
+/* Runs fail as the hunt sees it: the same lines in another order are no failure. */
+bool hunt_failed(const struct hunt_work *work, const struct hd_program_run *run);
+
+/* hunt_runs.c */
+bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error);
+/* Records the n-th run. *added is the new one, NULL if it brought nothing new or was interrupted;
+ * a failing one is dealt with here. */
+bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
+                 struct hd_error *error);
+void hunt_run_free(struct hunt_run *run);
+
+/* hunt_force.c */
+/* Predicts from a run and adds targets that are new. */
+bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth depth,
+                  struct hd_error *error);
+/* Forces what was not forced yet. */
+bool hunt_force(struct hunt_work *work, struct hd_error *error);
+
+/* hunt_failure.c */
+/* A run failed under a schedule: reproduces it, minimises it, says what it is about. The finding is
+ * the target's, or NULL for a run that was not aimed at anything. */
+bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
+                  const struct hd_schedule *schedule, const struct hd_program_run *run,
+                  struct hd_error *error);
+/* What forcing without failure is told about. */
+bool hunt_no_failure(struct hunt_work *work, struct hunt_target *target);
+
+#endif

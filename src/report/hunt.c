@@ -1,0 +1,207 @@
+/* A hunt's findings as text. See hunt.h. */
+#include "report/hunt.h"
+
+#include <ctype.h>
+#include <string.h>
+
+struct page {
+    FILE *out;
+    const char *bold, *dim, *red, *green, *off;
+    unsigned width;
+};
+
+static struct page page_for(FILE *out, const struct hd_report_style *style) {
+    bool color = style->color;
+    return (struct page){.out = out,
+                         .bold = color ? "\033[1m" : "",
+                         .dim = color ? "\033[2m" : "",
+                         .red = color ? "\033[31m" : "",
+                         .green = color ? "\033[32m" : "",
+                         .off = color ? "\033[0m" : "",
+                         .width = style->width > 0 ? style->width : 100};
+}
+
+static unsigned columns(const char *text) {
+    unsigned count = 0;
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text & 0xc0) != 0x80) count++;
+    return count;
+}
+
+static void paragraph(const struct page *page, unsigned indent, const char *text) {
+    unsigned column = indent;
+    fprintf(page->out, "%*s", (int)indent, "");
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        char word[512];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        unsigned wide = columns(word);
+        if (column > indent && column + 1 + wide > page->width) {
+            fprintf(page->out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', page->out);
+            column++;
+        }
+        fprintf(page->out, "%.*s", (int)length, text);
+        column += wide;
+        text += length;
+        while (*text == ' ') text++;
+    }
+    fputc('\n', page->out);
+}
+
+/* ---- what is wrong -------------------------------------------------------------------------- */
+
+static const char *what_it_is(const struct hd_finding *finding) {
+    switch (finding->kind) {
+    case HD_FINDING_RACE:
+        return "Race";
+    case HD_FINDING_ATOMICITY:
+        return "Atomicity violation";
+    case HD_FINDING_ORDER:
+        return "Order violation";
+    case HD_FINDING_DEADLOCK:
+        return "Deadlock";
+    default:
+        return finding->events == 3   ? "Atomicity violation"
+               : finding->events == 2 ? "Order violation"
+                                      : "Failure";
+    }
+}
+
+/* "Atomicity violation on proc_info (R-W-R): the program crashed" */
+static void print_title(const struct page *page, const struct hd_finding *finding) {
+    const struct hd_finding_forced *forced = finding->forced;
+    bool failed = forced != NULL && forced->failed;
+    fprintf(page->out, "%s%s", page->bold, what_it_is(finding));
+    if (*finding->variable != '\0') fprintf(page->out, " on %s", finding->variable);
+    if (finding->pattern != NULL) fprintf(page->out, " (%s)", finding->pattern);
+    fprintf(page->out, "%s: ", page->off);
+    if (failed)
+        fprintf(page->out, "%s%s%s", page->red, forced->words, page->off);
+    else if (finding->verdict == HD_VERDICT_CONFIRMED)
+        fprintf(page->out, "reached, no visible failure");
+    else
+        fprintf(page->out, "predicted, not forced");
+    fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
+}
+
+static void print_story(const struct page *page, const struct hd_finding *finding) {
+    const struct hd_finding_forced *forced = finding->forced;
+    char story[3000];
+    size_t used = (size_t)snprintf(story, sizeof story, "%s", finding->conclusion);
+    if (used < sizeof story && forced != NULL && forced->failed)
+        snprintf(story + used, sizeof story - used, " When the program takes this order: %s.",
+                 forced->words);
+    fputc('\n', page->out);
+    paragraph(page, 2, story);
+}
+
+/* ---- the orders ----------------------------------------------------------------------------- */
+
+/* "T1  r(len)  log.c:57" */
+static void line_text(const struct hd_finding_line *line, char *text, size_t room) {
+    snprintf(text, room, "%s  %s  %s", line->thread, line->text, line->site);
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ') text[--length] = '\0';
+}
+
+static bool same_line(const struct hd_finding_line *a, const struct hd_finding_line *b) {
+    return strcmp(a->thread, b->thread) == 0 && strcmp(a->text, b->text) == 0 &&
+           strcmp(a->site, b->site) == 0;
+}
+
+static void print_orders(const struct page *page, const struct hd_finding_forced *forced) {
+    static const char good[] = "a run that passes", bad[] = "this one";
+    char text[1024];
+    if (forced->goods == 0 || forced->bads == 0) {
+        for (uint32_t i = 0; i < forced->bads; i++) {
+            line_text(&forced->bad[i], text, sizeof text);
+            fprintf(page->out, "%s    %s\n", i == 0 ? "\n" : "", text);
+        }
+        return;
+    }
+    unsigned wide = columns(good);
+    for (uint32_t i = 0; i < forced->goods; i++) {
+        line_text(&forced->good[i], text, sizeof text);
+        if (columns(text) > wide) wide = columns(text);
+    }
+    fprintf(page->out, "\n    %s%s%s%*s%s%s%s\n", page->green, good, page->off,
+            (int)(wide - columns(good) + 4), "", page->red, bad, page->off);
+    uint32_t lines = forced->goods > forced->bads ? forced->goods : forced->bads;
+    for (uint32_t i = 0; i < lines; i++) {
+        text[0] = '\0';
+        if (i < forced->goods) line_text(&forced->good[i], text, sizeof text);
+        fprintf(page->out, "    %s", text);
+        if (i < forced->bads) {
+            bool differs = i >= forced->goods || !same_line(&forced->good[i], &forced->bad[i]);
+            fprintf(page->out, "%*s", (int)(wide - columns(text) + 4), "");
+            line_text(&forced->bad[i], text, sizeof text);
+            fprintf(page->out, "%s%s%s", differs ? page->red : "", text, differs ? page->off : "");
+        }
+        fputc('\n', page->out);
+    }
+}
+
+/* ---- the accesses --------------------------------------------------------------------------- */
+
+static void print_event(const struct page *page, const struct hd_finding_event *event) {
+    fprintf(page->out, "    %s %s %s", event->thread, event->verb, event->variable);
+    if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
+    if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
+    fprintf(page->out, ", holding ");
+    if (event->locks == 0) fprintf(page->out, "no lock");
+    for (uint32_t i = 0; i < event->locks; i++)
+        fprintf(page->out, "%s%s%s", i > 0 ? ", " : "", event->lock[i].name,
+                event->lock[i].reading ? " (for reading)" : "");
+    fputc('\n', page->out);
+    for (uint32_t i = 1; i < event->frames; i++)
+        fprintf(page->out, "      %scalled from %s%s%s:%u%s\n", page->dim, event->frame[i].function,
+                event->frame[i].file != NULL ? " at " : "",
+                event->frame[i].file != NULL ? event->frame[i].file : "", event->frame[i].line,
+                page->off);
+}
+
+static void print_rate(const struct page *page, const struct hd_finding_forced *forced) {
+    if (forced->runs > 0) {
+        fprintf(page->out, "\n  %sReproduced %u of %u%s", page->bold, forced->reproduced,
+                forced->runs, page->off);
+        fprintf(page->out, ", with %u change%s of thread", forced->switches,
+                forced->switches == 1 ? "" : "s");
+        if (forced->switches < forced->switches_before)
+            fprintf(page->out, " (%u before minimising)", forced->switches_before);
+        fprintf(page->out, ".\n");
+    }
+    if (*forced->command != '\0')
+        fprintf(page->out, "  Again:  %s%s%s\n", page->bold, forced->command, page->off);
+}
+
+void hd_report_hunted(FILE *out, const struct hd_finding *finding,
+                      const struct hd_report_style *style) {
+    struct page page = page_for(out, style);
+    print_title(&page, finding);
+    print_story(&page, finding);
+    if (finding->forced != NULL) print_orders(&page, finding->forced);
+    fputc('\n', out);
+    for (uint32_t i = 0; i < finding->events; i++) print_event(&page, &finding->event[i]);
+    const char *repair = hd_finding_repair(finding);
+    if (*repair != '\0') {
+        char line[1024];
+        snprintf(line, sizeof line, "Usual repairs: %s.", repair);
+        fputc('\n', out);
+        paragraph(&page, 2, line);
+    }
+    if (finding->forced != NULL) print_rate(&page, finding->forced);
+    fputc('\n', out);
+}
+
+void hd_report_hunted_line(FILE *out, const struct hd_finding *finding,
+                           const struct hd_report_style *style) {
+    struct page page = page_for(out, style);
+    fprintf(out, "  %s on %s", hd_finding_kind_name(finding->kind), finding->variable);
+    if (finding->pattern != NULL) fprintf(out, " (%s)", finding->pattern);
+    for (uint32_t i = 0; i < finding->events; i++)
+        fprintf(out, "%s%s", i == 0 ? ": " : ", ", hd_finding_short_site(finding->event[i].site));
+    fprintf(out, "  %s%s%s\n", page.dim, finding->fingerprint, page.off);
+}
