@@ -78,6 +78,14 @@ static bool spool_input(struct hd_program *program, char *path, size_t room) {
     return true;
 }
 
+static int print_schedule(const struct hd_schedule *schedule) {
+    char *text = hd_schedule_write(schedule);
+    if (text == NULL) return hd_complain(COMMAND, "out of memory");
+    fputs(text, stdout);
+    free(text);
+    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+}
+
 static void pass_on(void *context, int stream, const char *bytes, size_t count) {
     const struct request *request = context;
     /* Standard output is the report's if a program reads it. */
@@ -243,7 +251,7 @@ static int replay_times(const struct request *request) {
 int hd_cmd_replay(int argc, char **argv) {
     struct request request = {.times = 0};
     uint64_t limit = 60, patience = 2000, good_status = 0;
-    bool gdb = false, swap = false;
+    bool gdb = false, swap = false, print = false;
     const char *oracle = NULL;
     struct hd_option options[] = {
         HD_NUMBER("times", 'n', "N", &request.times, 1, 1000000,
@@ -251,6 +259,7 @@ int hd_cmd_replay(int argc, char **argv) {
         HD_FLAG("check", 'c', &request.check,
                 "run the schedule twice and say where the runs differ"),
         HD_FLAG("gdb", 0, &gdb, "run the program in gdb, with the schedule in force"),
+        HD_FLAG("print", 'p', &print, "print the schedule (of a trace, say) and run nothing"),
         HD_FLAG("swap", 0, &swap, "the last two accesses the other way round (races)"),
         HD_NUMBER("limit", 'l', "SECONDS", &limit, 0, 1000000,
                   "time limit of a run, 0 for none (default 60)"),
@@ -276,14 +285,15 @@ int hd_cmd_replay(int argc, char **argv) {
                    "  heddle replay --times 20 w1.json -- ./app 4 input.txt\n"
                    "  heddle replay --gdb w1.json -- ./app 4 input.txt\n",
         .options = options,
-        .least = 2,
+        .least = 1,
         .most = -1,
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     const char *file = argv[first++];
     if (first < argc && strcmp(argv[first], "--") == 0) first++;
-    if (first >= argc) return hd_complain(COMMAND, "say what to run: heddle replay FILE -- CMD");
+    if (first >= argc && !print)
+        return hd_complain(COMMAND, "say what to run: heddle replay FILE -- CMD");
     if (request.keep != NULL && (request.times > 0 || gdb))
         return hd_complain(COMMAND, "--output is for a single replay without gdb");
     struct hd_error error;
@@ -291,6 +301,8 @@ int hd_cmd_replay(int argc, char **argv) {
     char input[64];
     if (swap && !hd_schedule_swap(&request.schedule)) {
         status = hd_complain(COMMAND, "%s: \"then\" has no two entries to swap", file);
+    } else if (print) {
+        status = print_schedule(&request.schedule);
     } else {
         char *directory = hd_runtime_directory(&error);
         request.program.argv = argv + first;

@@ -105,7 +105,7 @@ static enum state look(void) {
         return RUNS;
     case RT_BLOCKED:
         if (enough) return DONE;
-        if (t->timed) return WAIT;
+        if (t->timed || rt_handlers_installed) return WAIT; /* a signal may be on its way */
         if (at >= plan->then) return DONE; /* an acquire that closes a deadlock */
         diverge(HD_REPLAY_BLOCKED, t, calls);
         return DIVERGED;
