@@ -73,6 +73,16 @@ static bool reach_further(struct hunt_work *work, struct hd_error *error) {
     return true;
 }
 
+/* One change of thread at every place where two threads meet. */
+static bool switch_everywhere(struct hunt_work *work, struct hd_error *error) {
+    for (size_t i = 0; i < work->run.size && work->hunt->failures == 0; i++) {
+        if (stop_here(work)) return true;
+        if (!hunt_switch(work, work->run.data[i], error)) return false;
+        if (!hunt_force(work, error)) return false;
+    }
+    return true;
+}
+
 /* ---- the result ----------------------------------------------------------------------------- */
 
 static bool add(struct hunt_work *work, const struct hd_finding *finding) {
@@ -150,6 +160,7 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     bool good = hunt_plain_runs(work, error);
     if (good) good = record_and_force(work, error);
     if (good && hunt->failures == 0) good = reach_further(work, error);
+    if (good && hunt->failures == 0) good = switch_everywhere(work, error);
     if (good && (!conclude_targets(work) || work->own.out_of_memory))
         good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);

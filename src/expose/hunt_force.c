@@ -12,7 +12,6 @@
 
 static bool is_wanted(const struct hd_predict_kind *kind, enum hunt_depth depth) {
     if ((kind->methods >> HD_METHOD_POLY & 1) == 0) return false;
-    if (kind->kind == HD_FINDING_NONDETERMINISM) return false;
     /* Reads that may change matter to triples and orders; races and deadlocks that need it are
      * those of another run. */
     return depth == HUNT_EXACT || kind->kind == HD_FINDING_ATOMICITY ||
@@ -39,20 +38,23 @@ static uint64_t key_of(const struct hd_finding *finding) {
 static uint32_t rank_of(const struct hd_finding *finding, enum hunt_depth depth) {
     uint32_t score = finding->score < 1000 ? finding->score : 999, rank = 1000 * (uint32_t)depth;
     if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_RACE) return rank;
-    if (finding->harm == HD_HARM_LIKELY) return rank + 1000 - score;
+    bool likely = finding->harm == HD_HARM_LIKELY && finding->kind != HD_FINDING_NONDETERMINISM;
+    if (likely) return rank + 1000 - score;
+    if (depth == HUNT_SWITCHED) return 8000 + (finding->events == 2) * 1000;
     if (finding->kind == HD_FINDING_RACE) return rank + 1500;
     return rank + 3000 + (finding->harm == HD_HARM_EXERCISED) * 1000 - score;
 }
 
-static bool add_target(struct hunt_work *work, struct hunt_run *run, struct hd_finding *finding,
-                       enum hunt_depth depth) {
-    uint64_t key = key_of(finding);
+bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
+                     enum hunt_depth depth) {
+    uint64_t key = key_of(target->finding) + (depth == HUNT_SWITCHED);
     uint32_t *slot = hd_map_slot(&work->key, key, 0);
     if (slot == NULL) return false;
     if (*slot != 0) return true;
-    struct hunt_target target = {
-        .run = run, .finding = finding, .key = key, .rank = rank_of(finding, depth)};
-    if (!hd_vector_push(&work->target, target)) return false;
+    struct hunt_target added = *target;
+    added.key = key;
+    added.rank = rank_of(target->finding, depth);
+    if (!hd_vector_push(&work->target, added)) return false;
     *slot = (uint32_t)work->target.size;
     work->hunt->targets++;
     return true;
@@ -114,7 +116,8 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
         for (size_t i = 0; good && i < findings->list.size; i++) {
             struct hd_finding *finding = &findings->list.data[i];
             if (finding->verdict != HD_VERDICT_FEASIBLE || finding->witness == NULL) continue;
-            good = add_target(work, run, finding, depth);
+            struct hunt_target target = {.run = run, .finding = finding};
+            good = hunt_add_target(work, &target, depth);
         }
         if (!good) hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
@@ -142,9 +145,11 @@ static bool go_on_with(struct hd_schedule *schedule, uint32_t thread) {
 static bool make_variant(const struct hunt_target *target, uint32_t variant,
                          struct hd_schedule *schedule, struct hd_error *error) {
     const struct hd_finding *finding = target->finding;
-    if (!hd_schedule_from_witness(schedule, &target->run->model, target->run->describe,
-                                  finding->witness, finding->witness_runs, finding->witness_next,
-                                  error))
+    if (target->switched) {
+        if (!hunt_switch_schedule(target, schedule, error)) return false;
+    } else if (!hd_schedule_from_witness(schedule, &target->run->model, target->run->describe,
+                                         finding->witness, finding->witness_runs,
+                                         finding->witness_next, error))
         return false;
     schedule->kind = hd_finding_kind_name(finding->kind);
     schedule->variable = hd_schedule_text(schedule, finding->variable);

@@ -12,7 +12,7 @@
 struct hunt_run {
     struct hd_model model;
     struct hd_describe *describe;
-    struct hd_findings findings[3]; /* by enum hunt_depth */
+    struct hd_findings findings[4]; /* by enum hunt_depth */
     bool passed;
 };
 
@@ -20,15 +20,20 @@ struct hunt_run {
 enum hunt_depth {
     HUNT_EXACT,   /* every read keeps its write: what is feasible is so in the program */
     HUNT_RELAXED, /* reads that no branch follows are free */
-    HUNT_FREE     /* all reads are: the program may do something else on the way */
+    HUNT_FREE,    /* all reads are: the program may do something else on the way */
+    HUNT_SWITCHED /* not predicted: one change of thread where two threads meet (hunt_switch.c) */
 };
 
 /* A prediction that can be forced. */
 struct hunt_target {
     struct hunt_run *run;
     struct hd_finding *finding;
-    uint64_t key;   /* of its sites: the same target in every run */
-    uint32_t rank;  /* small first */
+    uint64_t key;  /* of its sites: the same target in every run */
+    uint32_t rank; /* small first */
+    /* HUNT_SWITCHED: a thread stops before `stop`, the thread of `other` runs through that and as
+     * far as it can, then the first goes on. */
+    bool switched;
+    uint32_t stop, other;
     uint32_t tried; /* variants */
     bool reached, failed, diverged;
     struct hd_outcome outcome; /* of the forced run that tells most */
@@ -75,6 +80,16 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
                   struct hd_error *error);
 /* Forces what was not forced yet. */
 bool hunt_force(struct hunt_work *work, struct hd_error *error);
+
+/* Adds a target if it is new. False when memory is out. */
+bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
+                     enum hunt_depth depth);
+
+/* hunt_switch.c */
+/* Adds a target for each place of a run where a thread could be late by one change of thread. */
+bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
+bool hunt_switch_schedule(const struct hunt_target *target, struct hd_schedule *schedule,
+                          struct hd_error *error);
 
 /* hunt_failure.c */
 /* A run failed under a schedule: reproduces it, minimises it, says what it is about. The finding is
