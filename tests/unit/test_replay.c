@@ -210,6 +210,49 @@ static void recorded_runs(void **state) {
     }
 }
 
+/* The runtime believes nothing in a plan: it says that it did not understand it, and the program
+ * runs on without. */
+static void bad_plans(void **state) {
+    (void)state;
+    compile("counter_race");
+    char path[100], *argv[2];
+    struct hd_program program = program_of(argv, path, sizeof path, "counter_race");
+    struct {
+        struct hd_wire_replay head;
+        struct hd_wire_turn turn[2];
+    } plan;
+    for (int i = 0; i < 8; i++) {
+        memset(&plan, 0, sizeof plan);
+        plan.head = (struct hd_wire_replay){.turns = 2, .then = 1, .patience_ms = 100};
+        plan.turn[0] = (struct hd_wire_turn){.thread = 0, .mark = 1, .end = 1};
+        plan.turn[1] = (struct hd_wire_turn){.thread = 0, .mark = 2, .end = 2};
+        size_t bytes = sizeof plan;
+        if (i == 1) bytes = 0;
+        if (i == 2) bytes = 7;
+        if (i == 3) bytes -= 1;
+        if (i == 4) plan.head.turns = UINT32_MAX;
+        if (i == 5) plan.head.then = 3;
+        if (i == 6) plan.turn[1].thread = 70000;
+        if (i == 7) plan.turn[1].end = UINT64_MAX;
+        struct hd_control control = {.scheduler = HD_SCHED_SERIAL,
+                                     .policy = HD_POLICY_REPLAY,
+                                     .plan = &plan,
+                                     .plan_bytes = bytes};
+        struct hd_program_run run;
+        if (!hd_run_program(&program, &control, &run, &problem)) fail_msg("%s", problem.message);
+        struct hd_wire_replay_answer answer;
+        memcpy(&answer, run.answer, sizeof answer);
+        assert_false(hd_outcome_failed(&run.outcome));
+        if (i == 0) {
+            assert_int_equal(answer.state, HD_REPLAY_OVER);
+        } else {
+            assert_int_equal(answer.state, HD_REPLAY_DIVERGED);
+            assert_int_equal(answer.reason, HD_REPLAY_BAD_PLAN);
+        }
+        hd_program_run_free(&run);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counter_race),      cmocka_unit_test(hidden_race),
@@ -217,7 +260,7 @@ int main(void) {
         cmocka_unit_test(bank_partial_fix),  cmocka_unit_test(double_checked),
         cmocka_unit_test(use_before_assign), cmocka_unit_test(wrong_lock),
         cmocka_unit_test(barrier_phase),     cmocka_unit_test(c11_threads),
-        cmocka_unit_test(recorded_runs),
+        cmocka_unit_test(recorded_runs),     cmocka_unit_test(bad_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
