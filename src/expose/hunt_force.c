@@ -40,20 +40,24 @@ static uint32_t rank_of(const struct hd_finding *finding, enum hunt_depth depth)
     if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_RACE) return rank;
     bool likely = finding->harm == HD_HARM_LIKELY && finding->kind != HD_FINDING_NONDETERMINISM;
     if (likely) return rank + 1000 - score;
-    if (depth == HUNT_SWITCHED) return 8000 + (finding->events == 2) * 1000;
+    if (depth == HUNT_SWITCHED) {
+        bool lock = strstr(finding->event[0].op, "acq") != NULL;
+        return 8000 + (finding->events == 2) * 1000 + lock * 500;
+    }
     if (finding->kind == HD_FINDING_RACE) return rank + 1500;
     return rank + 3000 + (finding->harm == HD_HARM_EXERCISED) * 1000 - score;
 }
 
 bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
                      enum hunt_depth depth) {
-    uint64_t key = key_of(target->finding) + (depth == HUNT_SWITCHED);
+    uint64_t key = key_of(target->finding);
+    if (target->switched) key += 1 + target->repeat;
     uint32_t *slot = hd_map_slot(&work->key, key, 0);
     if (slot == NULL) return false;
     if (*slot != 0) return true;
     struct hunt_target added = *target;
     added.key = key;
-    added.rank = rank_of(target->finding, depth);
+    added.rank = rank_of(target->finding, depth) + 100 * target->repeat;
     if (!hd_vector_push(&work->target, added)) return false;
     *slot = (uint32_t)work->target.size;
     work->hunt->targets++;
@@ -133,6 +137,7 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
 #define RACE_VARIANTS 4u
 
 static uint32_t variants(const struct hunt_target *target) {
+    if (target->switched) return 2;
     return target->finding->kind == HD_FINDING_RACE ? RACE_VARIANTS : 1;
 }
 
@@ -146,7 +151,7 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
                          struct hd_schedule *schedule, struct hd_error *error) {
     const struct hd_finding *finding = target->finding;
     if (target->switched) {
-        if (!hunt_switch_schedule(target, schedule, error)) return false;
+        if (!hunt_switch_schedule(target, variant == 1, schedule, error)) return false;
     } else if (!hd_schedule_from_witness(schedule, &target->run->model, target->run->describe,
                                          finding->witness, finding->witness_runs,
                                          finding->witness_next, error))
@@ -155,7 +160,7 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
     schedule->variable = hd_schedule_text(schedule, finding->variable);
     schedule->fingerprint = hd_schedule_text(schedule, finding->fingerprint);
     schedule->about = hd_schedule_text(schedule, finding->conclusion);
-    if (variants(target) == 1 || schedule->then.size < 2) return true;
+    if (finding->kind != HD_FINDING_RACE || schedule->then.size < 2) return true;
     /* The witness has them in the order of the run as a rule. */
     size_t last = schedule->then.size - 1;
     bool as_recorded = finding->witness_runs > 0 && finding->events == 2 &&
@@ -205,13 +210,17 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
     return good;
 }
 
-static bool is_due(const struct hunt_target *target, uint32_t variant) {
+static bool is_due(const struct hunt_work *work, const struct hunt_target *target,
+                   uint32_t variant) {
+    /* Where two threads meet once, they often meet more than once. */
+    if (target->switched && work->hunt->failures > 0) return false;
     return !target->failed && target->tried == variant && variant < variants(target);
 }
 
 static uint32_t due(const struct hunt_work *work, uint32_t variant) {
     uint32_t many = 0;
-    for (size_t i = 0; i < work->target.size; i++) many += is_due(&work->target.data[i], variant);
+    for (size_t i = 0; i < work->target.size; i++)
+        many += is_due(work, &work->target.data[i], variant);
     return many;
 }
 
@@ -219,7 +228,8 @@ static struct hunt_target *next_target(struct hunt_work *work, uint32_t variant)
     struct hunt_target *best = NULL;
     for (size_t i = 0; i < work->target.size; i++) {
         struct hunt_target *target = &work->target.data[i];
-        if (is_due(target, variant) && (best == NULL || target->rank < best->rank)) best = target;
+        if (is_due(work, target, variant) && (best == NULL || target->rank < best->rank))
+            best = target;
     }
     return best;
 }

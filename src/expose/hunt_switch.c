@@ -9,6 +9,7 @@
 
 #define MOST_PLACES 2000u /* of a run */
 #define MOST_HELD 16u
+#define MOST_REPEATS 4u /* of the same sites by other threads */
 
 struct switches {
     struct hunt_work *work;
@@ -108,7 +109,7 @@ static void wait_in_words(struct hd_findings *findings, struct hd_finding_event 
 /* `event` of one thread, in front of which `other` is to come. `wait` is the wait that `event`
  * begins, or HD_NONE. */
 static void add_place(struct switches *s, uint32_t before, uint32_t event, uint32_t other,
-                      uint32_t wait) {
+                      uint32_t wait, uint32_t repeat) {
     const struct hd_model *model = s->model;
     uint32_t stop = place_to_stop(model, event, other);
     if (s->places >= MOST_PLACES || !exists(model, model->thread[other], stop)) return;
@@ -150,13 +151,28 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     finding->conclusion = words_for(findings, finding);
     struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
     hd_findings_fingerprint(&alone, model);
-    struct hunt_target target = {
-        .run = s->run, .finding = finding, .switched = true, .stop = stop, .other = other};
+    struct hunt_target target = {.run = s->run,
+                                 .finding = finding,
+                                 .switched = true,
+                                 .repeat = repeat,
+                                 .stop = stop,
+                                 .other = other};
     s->places++;
     if (!hunt_add_target(s->work, &target, HUNT_SWITCHED)) s->failed = true;
 }
 
 /* ---- places --------------------------------------------------------------------------------- */
+
+/* How often these sites came by other threads before; HD_NONE: by these threads too. */
+static uint32_t count_place(struct switches *s, struct hd_map *known, uint64_t sites,
+                            uint32_t event, uint32_t other) {
+    uint64_t threads = (uint64_t)s->model->thread[event] << 32 | s->model->thread[other];
+    uint32_t *own = hd_map_slot(known, sites ^ hd_mix64(threads + 1), 0);
+    if (own != NULL && ++*own > 1) return HD_NONE;
+    uint32_t *all = own != NULL ? hd_map_slot(known, sites, 0) : NULL;
+    if (all == NULL) s->failed = true;
+    return all != NULL ? (*all)++ : HD_NONE;
+}
 
 /* Every access to a location, with the next of each other thread that conflicts with it. The same
  * sites are the same place. */
@@ -174,12 +190,9 @@ static void look_at_location(struct switches *s, uint32_t location, struct hd_ma
             if (model->thread[other] == thread) continue;
             if (!hd_model_is_write(model, event) && !hd_model_is_write(model, other)) continue;
             uint64_t sites = (uint64_t)model->site[event] << 32 | model->site[other];
-            uint64_t place =
-                hd_mix64(sites) ^ hd_mix64(before != HD_NONE ? model->site[before] + 1u : 0u);
-            uint32_t *slot = hd_map_slot(known, place, 0);
-            if (slot == NULL) s->failed = true;
-            if (slot == NULL || ++*slot > 1) continue;
-            add_place(s, before, event, other, HD_NONE);
+            sites = hd_mix64(sites) ^ hd_mix64(before != HD_NONE ? model->site[before] + 1u : 0u);
+            uint32_t repeat = count_place(s, known, sites, event, other);
+            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, repeat);
         }
     }
 }
@@ -194,9 +207,29 @@ static void look_at_waits(struct switches *s) {
              other < model->events && !s->failed; other++)
             if (is_signal(model, other) && model->object[other] == model->object[wait] &&
                 model->thread[other] != model->thread[wait]) {
-                add_place(s, HD_NONE, begins, other, wait);
+                add_place(s, HD_NONE, begins, other, wait, 0);
                 break;
             }
+    }
+}
+
+/* Sections of one lock in the other order: what is in them may be out of sight (memory that
+ * uninstrumented code touches). */
+static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known) {
+    const struct hd_model *model = s->model;
+    for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
+        const struct hd_section *first = &model->section[model->lock_section[i]];
+        for (uint32_t k = i + 1; k < model->lock_start[lock + 1] && !s->failed; k++) {
+            const struct hd_section *second = &model->section[model->lock_section[k]];
+            if (first->thread == second->thread || (first->read_mode && second->read_mode))
+                continue;
+            uint64_t sites =
+                (uint64_t)model->site[first->acquire] << 32 | model->site[second->acquire];
+            uint32_t repeat =
+                count_place(s, known, hd_mix64(sites), first->acquire, second->acquire);
+            if (repeat < MOST_REPEATS)
+                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, repeat);
+        }
     }
 }
 
@@ -209,6 +242,8 @@ bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *
     for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
         if (run->model.location[l].shared && s.places < MOST_PLACES)
             look_at_location(&s, l, &known);
+    for (uint32_t l = 0; l < run->model.locks && !s.failed; l++)
+        if (s.places < MOST_PLACES) look_at_lock(&s, l, &known);
     hd_map_free(&known);
     if (s.clocks != NULL) hd_clocks_free(s.clocks);
     return !s.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
@@ -216,27 +251,38 @@ bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *
 
 /* ---- as a schedule -------------------------------------------------------------------------- */
 
-bool hunt_switch_schedule(const struct hunt_target *target, struct hd_schedule *schedule,
-                          struct hd_error *error) {
+/* How far the other thread goes: as far as it can, or out of the sections that it is in. */
+static uint64_t calls_beyond(const struct hd_model *model, const uint64_t *count, uint32_t other,
+                             bool briefly) {
+    uint32_t thread = model->thread[other], last = other;
+    if (!briefly)
+        return count[model->thread_event[model->thread_start[thread + 1] - 1]] - count[other];
+    uint32_t held[MOST_HELD], sections = hd_model_held(model, other, held, MOST_HELD);
+    for (uint32_t i = 0; i < sections && i < MOST_HELD; i++)
+        if (model->section[held[i]].release != HD_NONE && model->section[held[i]].release > last)
+            last = model->section[held[i]].release;
+    return count[last] - count[other];
+}
+
+bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
+                          struct hd_schedule *schedule, struct hd_error *error) {
     const struct hd_model *model = &target->run->model;
     struct hd_run before = {0, target->stop};
     if (!hd_schedule_from_witness(schedule, model, target->run->describe, &before, 1, 0, error))
         return false;
-    uint64_t *count = hd_schedule_call_counts(model), made = 0, all = 0;
+    uint64_t *count = hd_schedule_call_counts(model), made = 0;
     uint32_t thread = model->thread[target->other];
     char text[1024];
     bool good = count != NULL;
     for (size_t i = 0; i < schedule->turn.size; i++)
         if (schedule->turn.data[i].thread == thread)
             made += schedule->turn.data[i].calls + schedule->turn.data[i].beyond;
-    for (uint32_t i = model->thread_start[thread]; good && i < model->thread_start[thread + 1]; i++)
-        all = count[model->thread_event[i]];
     if (good) {
         uint64_t mark = count[target->other];
         hd_schedule_event_text(target->run->describe, model, target->other, text, sizeof text);
         struct hd_turn turn = {.thread = thread,
                                .calls = mark > made ? mark - made : 0,
-                               .beyond = all > mark ? all - mark : 0,
+                               .beyond = calls_beyond(model, count, target->other, briefly),
                                .to = hd_schedule_text(schedule, text)};
         good = hd_vector_push(&schedule->turn, turn);
         hd_schedule_event_text(target->run->describe, model, target->stop, text, sizeof text);

@@ -33,6 +33,7 @@ struct hunt_target {
     /* HUNT_SWITCHED: a thread stops before `stop`, the thread of `other` runs through that and as
      * far as it can, then the first goes on. */
     bool switched;
+    uint32_t repeat; /* of the same sites, by other threads */
     uint32_t stop, other;
     uint32_t tried; /* variants */
     bool reached, failed, diverged;
@@ -88,8 +89,8 @@ bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
 /* hunt_switch.c */
 /* Adds a target for each place of a run where a thread could be late by one change of thread. */
 bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
-bool hunt_switch_schedule(const struct hunt_target *target, struct hd_schedule *schedule,
-                          struct hd_error *error);
+bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
+                          struct hd_schedule *schedule, struct hd_error *error);
 
 /* hunt_failure.c */
 /* A run failed under a schedule: reproduces it, minimises it, says what it is about. The finding is
