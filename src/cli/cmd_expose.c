@@ -53,6 +53,14 @@ static void clear(struct bar *bar) {
     bar->drawn = false;
 }
 
+static void list_candidate(void *context, uint32_t rank, const struct hd_interleaving *it,
+                           const char *words) {
+    clear(context);
+    printf("%4u  %-5s  gap %llu in %llu%s  %s\n", rank, it->p ? hd_pattern_name(it->pattern) : "",
+           (unsigned long long)it->gap, (unsigned long long)it->pairs,
+           it->exercised ? ", seen in the profile" : "", words);
+}
+
 /* ---- the report ----------------------------------------------------------------------------- */
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
@@ -226,7 +234,7 @@ int hd_cmd_expose(int argc, char **argv) {
     uint64_t seconds = 60, runs = 0, seed = 1, tries = 20, plain = 3, profile = 6, depth = 3;
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
-    bool same_output = false, stats = false, aslr = false;
+    bool same_output = false, stats = false, aslr = false, list = false;
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
                   "how threads are steered (default ctrigger)"),
@@ -258,6 +266,7 @@ int hd_cmd_expose(int argc, char **argv) {
                   "ctrigger, race: longest suspension at first (default 25)"),
         HD_NUMBER("targets", 0, "N", &targets, 1, HD_FORCE_MOST,
                   "ctrigger: interleavings of the first runs (default 8)"),
+        HD_FLAG("list", 0, &list, "ctrigger, race: list what would be forced, ranked, and stop"),
         HD_NUMBER("depth", 0, "D", &depth, 1, 64, "pct: depth of the bug looked for (default 3)"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_CHOICE("format", 0, "F", &format, "text|json", "how to report (default text)"),
@@ -310,6 +319,7 @@ int hd_cmd_expose(int argc, char **argv) {
                                            .timeout_ms = (uint32_t)timeout,
                                            .targets = (uint32_t)targets,
                                            .same_output = same_output,
+                                           .list = list ? list_candidate : NULL,
                                            .report = draw,
                                            .report_context = &bar};
     struct hd_campaign_result result;

@@ -134,9 +134,9 @@ static bool plain_runs(struct hd_campaign *c) {
     struct hd_steering plain = {.strategy = c->options->strategy, .scheduler = HD_SCHED_OFF};
     uint32_t wanted = c->options->plain_runs;
     if (wanted == 0) wanted = 1; /* something has to tell how long a run takes */
-    for (uint32_t i = 0; i < wanted && !is_over(c); i++) {
+    for (uint32_t i = 0; i < wanted; i++) {
         struct hd_program_run run;
-        uint64_t factor = i == 0 ? 10 : 1; /* nothing is known about it yet */
+        uint64_t factor = i == 0 ? 5 : 1; /* nothing is known about it yet */
         if (!run_steered(c, &plain, false, factor, &run)) return false;
         c->result->plain++;
         c->result->plain_tries++;
@@ -263,6 +263,10 @@ void hd_interleaving_words(const struct hd_places *places, const struct hd_inter
     hd_place_words(places, it->p, p, sizeof p);
     hd_place_words(places, it->c, c, sizeof c);
     hd_place_words(places, it->r, r, sizeof r);
+    if (it->p == 0) {
+        snprintf(text, room, "%s: %s, right before it %s by another thread", it->variable, c, r);
+        return;
+    }
     snprintf(text, room, "%s: %s at %s, %s at %s", it->variable, pattern_verb(it, 0), p,
              pattern_verb(it, 2), c);
     size_t used = strlen(text);
@@ -367,6 +371,16 @@ static bool make_reproducer(struct hd_campaign *c) {
 static enum hd_step explore(struct hd_campaign *c) {
     const struct hd_strategy_ops *ops = &hd_strategy_ops[c->options->strategy];
     enum hd_step step = ops->prepare != NULL ? ops->prepare(c) : HD_STEP_PASSED;
+    for (uint32_t i = 0; step == HD_STEP_PASSED && c->options->list != NULL && i < c->count; i++) {
+        const struct hd_interleaving *it = &c->profile.list.data[c->order[i]];
+        char words[512];
+        hd_interleaving_words(&c->profile.places, it, words, sizeof words);
+        c->options->list(c->options->report_context, i + 1, it, words);
+    }
+    if (step == HD_STEP_PASSED && c->options->list != NULL) {
+        c->result->end = HD_END_EXHAUSTED;
+        return HD_STEP_OVER;
+    }
     while (step == HD_STEP_PASSED) {
         struct hd_steering steering = {.strategy = c->options->strategy,
                                        .seed = c->options->seed + c->number,

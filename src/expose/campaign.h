@@ -36,6 +36,8 @@ struct hd_campaign_options {
     bool same_output;    /* standard output has to be that of the first plain run */
     void (*report)(void *context, const struct hd_campaign_status *status);
     void *report_context;
+    /* Told every candidate in the order of its rank, and then nothing is forced. May be NULL. */
+    void (*list)(void *context, uint32_t rank, const struct hd_interleaving *it, const char *words);
 };
 
 enum hd_campaign_verdict {

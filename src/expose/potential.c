@@ -200,6 +200,35 @@ static void look_at(struct collector *c, uint32_t p, uint32_t second, uint32_t r
     finding->p = p, finding->c = second, finding->r = r;
 }
 
+/* Threads that run the same code could change places: what one did after P, another that came to
+ * the same P at the same time could have done too, if the first had let it. Only accesses count
+ * that were seen after P in a thread, and only where another thread came to that P. */
+static void look_at_twins(struct collector *c, const struct local *pair, const struct remote *group,
+                          size_t count, uint32_t twin, struct finding *finding) {
+    for (size_t i = 0; i < count && i < MOST_NEAR && !finding->possible; i++) {
+        uint32_t r = group[i].event;
+        if (c->model->thread[r] != c->model->thread[pair->p] || r < pair->p) continue;
+        /* as if the twin did it: ordered like the twin, inside the sections of the original */
+        if (hd_prune_triple(c->model, c->clocks, pair->p, pair->c, twin) == HD_PRUNED_ORDER ||
+            hd_prune_exclusion(c->model, pair->p, pair->c, r))
+            continue;
+        finding->possible = true;
+        finding->p = pair->p, finding->c = pair->c, finding->r = r;
+        finding->distance = UINT32_MAX; /* after all that were seen */
+    }
+}
+
+/* Another thread's access at the place of a pair's P; HD_NONE if there is none. */
+static uint32_t twin_of(const struct collector *c, const struct local *pair) {
+    uint32_t place = (uint32_t)(pair->key >> 32);
+    for (size_t i = 0; i < c->remote.size; i++) {
+        const struct remote *other = &c->remote.data[i];
+        if (other->key >> 8 == place && c->model->thread[other->event] != c->model->thread[pair->p])
+            return other->event;
+    }
+    return HD_NONE;
+}
+
 /* The accesses of a group around a pair, nearest first, up to a limit. */
 static void look_around(struct collector *c, const struct local *pair, const struct remote *group,
                         size_t count, struct finding *finding) {
@@ -249,6 +278,13 @@ static bool add(struct collector *c, const struct local *local, size_t locals,
     for (size_t i = 0; i < locals; i += step) {
         look_around(c, &local[i], remote, remotes, &finding);
         gap += gap_of(c, local[i].p, local[i].c) * step;
+    }
+    if (!finding.possible && c->asker == NULL) {
+        for (size_t i = 0; i < locals && i < MOST_NEAR && !finding.possible; i++) {
+            uint32_t twin = twin_of(c, &local[i]);
+            if (twin == HD_NONE) break;
+            look_at_twins(c, &local[i], remote, remotes, twin, &finding);
+        }
     }
     if (finding.p == HD_NONE) {
         if (finding.whole) return true; /* all accesses are the pairs' own threads' */

@@ -71,6 +71,9 @@ uint32_t *hd_profile_rank(const struct hd_profile *profile, uint32_t *count);
 enum hd_pruned hd_prune_triple(const struct hd_model *model, const struct hd_clocks *clocks,
                                uint32_t p, uint32_t c, uint32_t r);
 
+/* Are P and C in one critical section and R in another of the same lock? */
+bool hd_prune_exclusion(const struct hd_model *model, uint32_t p, uint32_t c, uint32_t r);
+
 /* The acquire of the outermost section of `event` that does not contain `other` (HD_NONE: of the
  * outermost of all), and its release in *release; HD_NONE if there is none. */
 uint32_t hd_outermost_acquire(const struct hd_model *model, uint32_t event, uint32_t other,

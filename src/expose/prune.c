@@ -4,9 +4,7 @@
 
 #define MOST_HELD 64
 
-enum hd_pruned hd_prune_triple(const struct hd_model *model, const struct hd_clocks *clocks,
-                               uint32_t p, uint32_t c, uint32_t r) {
-    if (hd_clocks_before(clocks, r, p) || hd_clocks_before(clocks, c, r)) return HD_PRUNED_ORDER;
+bool hd_prune_exclusion(const struct hd_model *model, uint32_t p, uint32_t c, uint32_t r) {
     uint32_t mine[MOST_HELD], theirs[MOST_HELD];
     uint32_t held = hd_model_held(model, c, mine, MOST_HELD);
     uint32_t others = hd_model_held(model, r, theirs, MOST_HELD);
@@ -17,11 +15,16 @@ enum hd_pruned hd_prune_triple(const struct hd_model *model, const struct hd_clo
         if (both->acquire > p) continue; /* begins after P: not the one dynamic section of both */
         for (uint32_t k = 0; k < others; k++) {
             const struct hd_section *other = &model->section[theirs[k]];
-            if (other->lock == both->lock && !(other->read_mode && both->read_mode))
-                return HD_PRUNED_EXCLUSION;
+            if (other->lock == both->lock && !(other->read_mode && both->read_mode)) return true;
         }
     }
-    return HD_PRUNED_NOT;
+    return false;
+}
+
+enum hd_pruned hd_prune_triple(const struct hd_model *model, const struct hd_clocks *clocks,
+                               uint32_t p, uint32_t c, uint32_t r) {
+    if (hd_clocks_before(clocks, r, p) || hd_clocks_before(clocks, c, r)) return HD_PRUNED_ORDER;
+    return hd_prune_exclusion(model, p, c, r) ? HD_PRUNED_EXCLUSION : HD_PRUNED_NOT;
 }
 
 uint32_t hd_outermost_acquire(const struct hd_model *model, uint32_t event, uint32_t other,

@@ -37,7 +37,8 @@ static const char *const scheduler_word[] = {
     X("most", most, UINT32_MAX)           \
     X("timeout_us", timeout_us, 60000000) \
     X("timeouts", timeouts, 1000000)      \
-    X("hits", hits, 1000000)
+    X("hits", hits, 1000000)              \
+    X("strict", strict, HD_FORCE_R_FIRST)
 
 /* The places of a target. */
 #define PLACES(X) X(p) X(c) X(r) X(c_stop) X(r_stop) X(c_caller) X(r_caller)

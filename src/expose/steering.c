@@ -45,6 +45,7 @@ static void *force_plan(const struct hd_steering *s, size_t *bytes) {
     plan->timeout_us = s->timeout_us;
     plan->timeouts = s->timeouts;
     plan->hits = s->hits;
+    plan->strict = s->strict;
     for (size_t i = 0; i < targets; i++) {
         const struct hd_force_target *from = &s->target.data[i];
         plan->target[i] = (struct hd_wire_target){.p = wire_place(s->places, from->p),

@@ -44,6 +44,7 @@ struct hd_steering {
     uint32_t per_mille, most_us, most;
     /* force */
     uint32_t timeout_us, timeouts, hits;
+    uint32_t strict; /* enum hd_force_strict */
     HD_VECTOR(struct hd_force_target) target;
     const struct hd_places *places;
 };

@@ -12,12 +12,29 @@ struct pass {
     uint32_t targets;  /* of a run; 0: as the user says */
     uint32_t patience; /* times the user's time-out */
     uint32_t timeouts, hits, skip;
+    enum hd_force_strict strict;
     bool context;   /* in the profiled context at least */
     bool exercised; /* also those that came about before */
 };
 static const struct pass passes[] = {
-    {0, 1, 2, 4, 0, false, false}, {1, 3, 3, 8, 0, false, false}, {1, 6, 3, 8, 0, true, false},
-    {2, 2, 3, 8, 1, false, true},  {2, 2, 3, 8, 3, false, true},  {1, 6, 3, 8, 7, false, true},
+    {.targets = 0, .patience = 1, .timeouts = 2, .hits = 4},
+    {.targets = 1, .patience = 3, .timeouts = 3, .hits = 8},
+    {.patience = 2,
+     .timeouts = 3,
+     .hits = 1,
+     .strict = HD_FORCE_R_FIRST,
+     .exercised = true,
+     .targets = 1},
+    {.patience = 2,
+     .timeouts = 3,
+     .hits = 1,
+     .strict = HD_FORCE_C_FIRST,
+     .exercised = true,
+     .targets = 1},
+    {.targets = 1, .patience = 6, .timeouts = 3, .hits = 8, .context = true},
+    {.targets = 2, .patience = 2, .timeouts = 3, .hits = 8, .skip = 1, .exercised = true},
+    {.targets = 1, .patience = 2, .timeouts = 3, .hits = 8, .skip = 3, .exercised = true},
+    {.targets = 1, .patience = 6, .timeouts = 3, .hits = 8, .skip = 7, .exercised = true},
 };
 #define PASSES (sizeof passes / sizeof *passes)
 
@@ -73,6 +90,7 @@ bool hd_ctrigger_next(struct hd_campaign *c, struct hd_steering *s) {
         s->timeout_us = c->options->timeout_ms * 1000 * pass->patience;
         s->timeouts = pass->timeouts;
         s->hits = pass->hits;
+        s->strict = pass->strict;
         hd_interleaving_words(&c->profile.places, &c->profile.list.data[c->chosen.data[0]], c->best,
                               sizeof c->best);
         return true;

@@ -13,6 +13,7 @@
 
 #define BETWEEN 16u       /* threads that are between P and C of one target, as far as is noted */
 #define GRACE_NS 5000000u /* for R to run when its thread comes to no other hook */
+#define HEAD_START_NS 1000000u
 
 enum place { P, C, R, C_STOP, R_STOP, C_CALLER, R_CALLER, PLACES };
 
@@ -58,6 +59,9 @@ static struct {
     uintptr_t low, high; /* 0, 0: not known yet (R's, before its section) */
 } held;
 
+/* strict: R's thread, while C is to run. */
+static struct rt_thread *r_waits;
+
 static struct hd_wire_force_answer *answer(void) {
     _Static_assert(sizeof(struct hd_wire_force_answer) <= sizeof rt.session->answer, "fits");
     return (struct hd_wire_force_answer *)(void *)rt.session->answer;
@@ -101,6 +105,7 @@ void rt_force_start(void) {
     rt.forcing = false;
     lock.word = 0;
     held.at = NULL;
+    r_waits = NULL;
     if (rt.options.scheduler != HD_SCHED_FREE || rt.options.policy != HD_POLICY_FORCE) return;
     plan = rt.plan;
     if (plan == NULL || rt.plan_bytes < sizeof *plan || plan->targets > HD_FORCE_MOST ||
@@ -245,6 +250,7 @@ static void suspend(struct rt_thread *t, struct target *it, bool is_c, uintptr_t
     rt_spin_lock(&lock);
     t->held_back = false;
     if (is_c && t->force_go != WAIT) {
+        t->ran_c = plan->strict;
         it->hits++;
         answer()->hits++;
         if (!it->needs_p) note(it, HD_FORCE_EXERCISED);
@@ -268,10 +274,10 @@ static void at_c(struct rt_thread *t, struct target *it, uintptr_t low, uintptr_
         high = b->high;
     }
     if (high == 0) return;
-    bool r_waits = held.at == it && !held.is_c && held.t != t &&
-                   (held.high == 0 || overlap(low, high, held.low, held.high));
-    if ((held.at != NULL && !r_waits) || over(it)) return;
-    if (r_waits) release(held.t);
+    bool r_is_held = held.at == it && !held.is_c && held.t != t &&
+                     (held.high == 0 || overlap(low, high, held.low, held.high));
+    if ((held.at != NULL && !r_is_held) || over(it)) return;
+    if (r_is_held) release(held.t);
     suspend(t, it, true, low, high);
 }
 
@@ -288,15 +294,57 @@ static void at_r(struct rt_thread *t, struct target *it, uintptr_t low, uintptr_
 
 /* ---- hooks ---------------------------------------------------------------------------------- */
 
+/* R's thread, with the lock held: C is next. A moment is enough, since C's thread waits for
+ * nothing; and it may be that it needs what this one holds. */
+static void let_c_go(struct rt_thread *t) {
+    r_waits = t;
+    t->force_go = WAIT;
+    t->held_back = true;
+    rt_spin_unlock(&lock);
+    struct timespec moment = {0, GRACE_NS};
+    rt_futex_wait(&t->force_go, WAIT, &moment, false);
+    rt_spin_lock(&lock);
+    if (r_waits == t) r_waits = NULL;
+    t->held_back = false;
+}
+
 static void r_has_run(struct rt_thread *t) {
+    int saved = errno;
     rt_spin_lock(&lock);
     t->ran_r = false;
-    if (held.at != NULL && held.met && held.partner == t->number) release(held.t);
+    if (held.at != NULL && held.met && held.partner == t->number) {
+        release(held.t);
+        if (plan->strict) let_c_go(t);
+    }
     rt_spin_unlock(&lock);
+    errno = saved;
+}
+
+static void c_has_run(struct rt_thread *t) {
+    rt_spin_lock(&lock);
+    t->ran_c = false;
+    bool r_goes_on = r_waits != NULL;
+    if (r_goes_on) {
+        __atomic_store_n(&r_waits->force_go, GO, __ATOMIC_RELEASE);
+        rt_futex_wake(&r_waits->force_go, 1, false);
+        r_waits = NULL;
+    }
+    rt_spin_unlock(&lock);
+    if (!r_goes_on || plan->strict != HD_FORCE_R_FIRST) return;
+    int saved = errno;
+    uint32_t nobody = 0;
+    struct timespec moment = {0, HEAD_START_NS};
+    rt_futex_wait(&nobody, 0, &moment, false);
+    errno = saved;
+}
+
+static void look_back(struct rt_thread *t) {
+    if (t->ran_r) r_has_run(t);
+    if (t->ran_c) c_has_run(t);
 }
 
 void rt_force_call(struct rt_thread *t) {
-    if (t->ran_r) r_has_run(t);
+    if (!t->held_back) look_back(t);
 }
 
 static bool in_context(const struct target *it, enum place place, const struct rt_thread *t,
@@ -361,7 +409,7 @@ static void come(struct rt_thread *t, uint32_t site, uintptr_t low, uintptr_t hi
 }
 
 void rt_force_access(struct rt_thread *t, uint32_t site, uintptr_t address, size_t size) {
-    if (t->ran_r && t->force_call != rt_calls(t)) r_has_run(t);
+    if ((t->ran_r || t->ran_c) && t->force_call != rt_calls(t) && !t->held_back) look_back(t);
     if (site >= HD_SITE_LIMIT || !__atomic_load_n(&marks[site], __ATOMIC_ACQUIRE)) return;
     if (t->held_back || t->force_call == rt_calls(t)) return;
     t->force_call = rt_calls(t);

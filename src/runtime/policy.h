@@ -26,6 +26,9 @@ struct rt_policy {
     /* A thread has become ready by what the holder did; true: the holder's turn ends at its next
      * call. May be NULL. */
     bool (*preempts)(const struct rt_thread *t, const struct rt_thread *holder);
+    /* The thread would sleep while others are ready: it gives way at once instead, and pick says
+     * who goes on. NULL: it sleeps. */
+    void (*sleeps)(const struct rt_thread *t);
     /* Asked also when the holder is the only one ready; waiters are not handed the baton to be
      * fair; a holder that computes long is not asked to let go. May change while the program runs.
      */

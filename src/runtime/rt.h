@@ -90,9 +90,9 @@ struct rt_thread {
     /* what the access is about at which it has stopped (0: no access), for POS */
     uintptr_t next_address;
     bool next_write;
-    /* forcing: it is suspended; it has passed R's hook and R has run at its next; the call that was
-     * looked at last; what it waits on */
-    bool held_back, ran_r;
+    /* forcing: it is suspended; it has passed R's (C's) hook and has run that at its next one; the
+     * call that was looked at last; what it waits on */
+    bool held_back, ran_r, ran_c;
     uint64_t force_call;
     uint32_t force_go;
     int tid; /* kernel's */
@@ -383,6 +383,8 @@ void rt_sched_start(void);
 void rt_sched_forked(void); /* a child has no watchdog yet */
 /* Serial: give the baton to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
+/* Serial: the thread would sleep; true if the policy has let others run instead. */
+bool rt_sched_sleeps(struct rt_thread *t);
 /* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The
  * caller re-checks its condition. False if the deadline passed. Only with the baton held; returns
  * with it. */

@@ -246,6 +246,18 @@ void rt_sched_yield(struct rt_thread *t) {
     wait_go(t);
 }
 
+bool rt_sched_sleeps(struct rt_thread *t) {
+    rt_spin_lock(&lock);
+    bool gives_way = policy->sleeps != NULL && ready_count > 0;
+    if (gives_way) {
+        policy->sleeps(t);
+        t->slice_end = rt_calls(t); /* its turn is over, as if its time was up */
+    }
+    rt_spin_unlock(&lock);
+    if (gives_way) rt_sched_yield(t);
+    return gives_way;
+}
+
 /* Whether a thread holds what it waits for is known for mutexes, by the C library's own word. */
 static struct rt_thread *by_tid(int tid) {
     for (uint32_t i = 0; i < rt.threads; i++) {

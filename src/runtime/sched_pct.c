@@ -105,8 +105,16 @@ static bool pct_preempts(const struct rt_thread *t, const struct rt_thread *hold
     return priority[t->number] > priority[holder->number];
 }
 
-struct rt_policy rt_policy_pct = {
-    .start = pct_start, .pick = pct_pick, .slice = pct_slice, .preempts = pct_preempts};
+/* Sleeping usually means that others are to go first; but nothing makes sure that they do. */
+static void pct_sleeps(const struct rt_thread *t) {
+    if (draw() & 1) priority[t->number] = --lowest;
+}
+
+struct rt_policy rt_policy_pct = {.start = pct_start,
+                                  .pick = pct_pick,
+                                  .slice = pct_slice,
+                                  .preempts = pct_preempts,
+                                  .sleeps = pct_sleeps};
 
 /* ---- POS ------------------------------------------------------------------------------------ */
 
@@ -130,4 +138,7 @@ static uint64_t pos_slice(struct rt_thread *t) {
     return 1;
 }
 
-struct rt_policy rt_policy_pos = {.start = begin, .pick = pos_pick, .slice = pos_slice};
+static void pos_sleeps(const struct rt_thread *t) { (void)t; } /* pick draws anew for it */
+
+struct rt_policy rt_policy_pos = {
+    .start = begin, .pick = pos_pick, .slice = pos_slice, .sleeps = pos_sleeps};

@@ -31,7 +31,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->text_size = 0;
     t->sequence = 0;
     t->mark = t->force_call = 0;
-    t->held_back = t->ran_r = false;
+    t->held_back = t->ran_r = t->ran_c = false;
     t->cursor = t->chunk_end = NULL;
     t->chunk = NULL;
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);

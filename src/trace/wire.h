@@ -264,11 +264,16 @@ struct hd_wire_target {
     uint32_t reserved;
 };
 #define HD_FORCE_MOST 200u /* targets of a run */
+/* What R's thread does when R has run: goes on; lets C run first; the same, and is the first to go
+ * on after that. */
+enum hd_force_strict { HD_FORCE_LOOSE = 0, HD_FORCE_C_FIRST, HD_FORCE_R_FIRST };
 struct hd_wire_force {
     uint32_t targets;
     uint32_t timeout_us; /* of one suspension */
     uint32_t timeouts;   /* after so many in vain a target is given up for this run */
     uint32_t hits;       /* and after so many that were not */
+    uint32_t strict;     /* enum hd_force_strict */
+    uint32_t reserved;
     struct hd_wire_target target[];
 };
 
