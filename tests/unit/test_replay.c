@@ -40,7 +40,7 @@ struct found {
     struct hd_findings findings;
 };
 
-/* Records under a control and predicts races. */
+/* Records under a control and predicts everything. */
 static void predict(const struct hd_program *program, const struct hd_control *control,
                     struct found *found) {
     struct hd_program_run run;
@@ -55,7 +55,10 @@ static void predict(const struct hd_program *program, const struct hd_control *c
         .model = &found->model,
         .describe = found->describe,
         .options = {.method = HD_METHOD_POLY, .reading = HD_CDSR, .jobs = 1}};
-    if (!hd_predict_races(&predict, &found->findings, &problem)) fail_msg("%s", problem.message);
+    predict.options.all = true;
+    for (unsigned i = 0; i < hd_predict_kind_count; i++)
+        if (!hd_predict_kinds[i].run(&predict, &found->findings, &problem))
+            fail_msg("%s", problem.message);
     hd_program_run_free(&run);
 }
 
@@ -80,8 +83,9 @@ static void through_a_file(struct hd_schedule *schedule) {
     *schedule = read;
 }
 
-/* Replays every race of a program in both orders; returns how many replays failed. */
-static unsigned replay_races(const char *name, const struct hd_control *control, unsigned *races) {
+/* Replays every finding of a program, races in both orders; returns how many replays failed. */
+static unsigned replay_findings(const char *name, const struct hd_control *control,
+                                unsigned *races) {
     char path[100], *argv[2];
     struct hd_program program = program_of(argv, path, sizeof path, name);
     struct found found;
@@ -90,24 +94,27 @@ static unsigned replay_races(const char *name, const struct hd_control *control,
     for (size_t i = 0; i < found.findings.list.size; i++) {
         const struct hd_finding *finding = &found.findings.list.data[i];
         if (finding->verdict != HD_VERDICT_FEASIBLE || finding->witness == NULL) continue;
-        ++*races;
+        *races += finding->kind == HD_FINDING_RACE;
         struct hd_schedule schedule;
         if (!hd_schedule_from_finding(&schedule, &found.model, found.describe, finding, &problem))
             fail_msg("%s", problem.message);
-        assert_int_equal(schedule.then.size, 2);
-        assert_string_equal(schedule.kind, "race");
+        if (finding->kind == HD_FINDING_RACE) assert_int_equal(schedule.then.size, 2);
+        assert_string_equal(schedule.kind, hd_finding_kind_name(finding->kind));
         through_a_file(&schedule);
-        for (int order = 0; order < 2; order++) {
+        for (int order = 0; order < (finding->kind == HD_FINDING_RACE ? 2 : 1); order++) {
             struct hd_replay replay;
             if (!hd_replay(&program, &schedule, NULL, &replay, &problem))
                 fail_msg("%s", problem.message);
             if (!replay.reached || replay.unchecked) {
                 char *text = hd_schedule_write(&schedule);
-                fail_msg("%s: %s\n%s", name, replay.words, text);
+                fail_msg("%s, %s: %s\n%s", name, hd_finding_kind_name(finding->kind), replay.words,
+                         text);
             }
             failed += replay.verdict == HD_REPLAYED_CONFIRMED;
+            if (finding->kind == HD_FINDING_DEADLOCK)
+                assert_int_equal(replay.run.outcome.kind, HD_OUTCOME_DEADLOCK);
             hd_replay_free(&replay);
-            assert_true(hd_schedule_swap(&schedule));
+            hd_schedule_swap(&schedule);
         }
         hd_schedule_free(&schedule);
     }
@@ -122,7 +129,7 @@ static void expect_races(const char *name, unsigned least_races, unsigned least_
         {.scheduler = HD_SCHED_SERIAL, .full = true},
     };
     for (size_t i = 0; i < sizeof control / sizeof *control; i++) {
-        unsigned races = 0, failed = replay_races(name, &control[i], &races);
+        unsigned races = 0, failed = replay_findings(name, &control[i], &races);
         if (races < least_races || failed < least_failures)
             fail_msg("%s: %u races, %u replays that failed", name, races, failed);
     }
@@ -167,6 +174,25 @@ static void barrier_phase(void **state) {
 static void c11_threads(void **state) {
     (void)state;
     expect_races("c11_threads", 1, 0);
+}
+
+/* What is predicted of the others, of every kind, is reached too. */
+static void other_programs(void **state) {
+    (void)state;
+    static const char *const name[] = {"abba_deadlock",  "check_then_act",
+                                       "last_writer",    "lost_update",
+                                       "mailbox",        "missed_wakeup",
+                                       "multi_variable", "philosophers",
+                                       "queue_if",       "refcount",
+                                       "self_deadlock",  "semaphore_count",
+                                       "rwlock_upgrade", "relaxed_publication",
+                                       "pipeline",       "shutdown_use_after_free"};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+        compile(name[i]);
+        struct hd_control control = {.scheduler = HD_SCHED_SERIAL};
+        unsigned races = 0;
+        replay_findings(name[i], &control, &races);
+    }
 }
 
 /* The order of a recorded run is a schedule: its replay gives the same events. */
@@ -260,7 +286,8 @@ int main(void) {
         cmocka_unit_test(bank_partial_fix),  cmocka_unit_test(double_checked),
         cmocka_unit_test(use_before_assign), cmocka_unit_test(wrong_lock),
         cmocka_unit_test(barrier_phase),     cmocka_unit_test(c11_threads),
-        cmocka_unit_test(recorded_runs),     cmocka_unit_test(bad_plans),
+        cmocka_unit_test(other_programs),    cmocka_unit_test(recorded_runs),
+        cmocka_unit_test(bad_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
