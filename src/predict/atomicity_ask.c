@@ -7,12 +7,12 @@
 
 /* UA has no triples that speak for others; a group with more open ones stays undecided. */
 #define UA_QUESTIONS 1024
-/* The relaxation only adds what is possible: it looks at near triples. */
-#define RELAXED_QUESTIONS 256
 #define NEAR 64
 #define NEAR_OF_BUNDLE 16
 
-enum way { ENDS, PASSES };
+/* Where the thread of j stands at the end: at j; anywhere; or, with the branch relaxation, at the
+ * release that lets the other thread get to k. */
+enum way { ENDS, PASSES, LEAVES };
 
 struct hd_triple_asker {
     const struct hd_triples *triples;
@@ -21,6 +21,7 @@ struct hd_triple_asker {
     const struct hd_branches *branches;
     enum hd_reading reading;
     bool relax;
+    const uint32_t *relaxed; /* by what the questions at hand are relaxed; NULL */
     struct hd_asker *asker;
     uint64_t asked, dominated, ordered;
     struct hd_triple near[NEAR];
@@ -117,17 +118,38 @@ static bool end_matters(const struct hd_triple_asker *asker, uint32_t remote) {
     return asker->reading == HD_CDSR && hd_model_is_read(asker->model, remote);
 }
 
+/* The last release of the sections around j that keep the other thread from k; HD_NONE if there is
+ * none, or one is never released. */
+static uint32_t leaving(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
+    const struct hd_model *model = asker->model;
+    uint32_t mine[32], its[32], last = HD_NONE;
+    uint32_t count = hd_model_held(model, triple->second, mine, 32);
+    uint32_t others = hd_model_held(model, triple->remote, its, 32);
+    if (count > 32 || others > 32) return HD_NONE;
+    for (uint32_t a = 0; a < count; a++)
+        for (uint32_t b = 0; b < others; b++) {
+            const struct hd_section *local = &model->section[mine[a]];
+            const struct hd_section *remote = &model->section[its[b]];
+            if (local->lock != remote->lock || !hd_conflicting_modes(local, remote)) continue;
+            if (remote->release == HD_NONE) return HD_NONE;
+            if (last == HD_NONE || remote->release > last) last = remote->release;
+        }
+    return last;
+}
+
 static bool put(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
                 enum hd_verdict *verdict, struct hd_error *error) {
     struct hd_stop stop[2] = {{triple->second, false}, {triple->remote, true}};
     struct hd_precedes order = {triple->first, triple->remote};
+    if (way == LEAVES) stop[1].event = leaving(asker, triple);
     asker->asked++;
     struct hd_query query = {.stop = stop,
-                             .stops = way == ENDS ? 2 : 1,
+                             .stops = way == PASSES ? 1 : 2,
                              .order = &order,
                              .orders = 1,
                              .reader = HD_NONE,
-                             .writer = HD_NONE};
+                             .writer = HD_NONE,
+                             .branches = asker->relaxed};
     return hd_asker_ask(asker->asker, &query, verdict, error);
 }
 
@@ -176,10 +198,11 @@ static int compare_near(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
+/* Does an earlier pair speak for it? In UA, and where branches count, none does. */
 static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                     uint32_t pair) {
     const uint32_t *stand = asker->triples->stands.of;
-    return asker->reading != HD_UA && pair > 0 &&
+    return asker->reading != HD_UA && asker->relaxed == NULL && pair > 0 &&
            stand[lists->pair[pair].second] == stand[lists->pair[pair - 1].second];
 }
 
@@ -329,6 +352,54 @@ static bool ask_strictly(struct hd_triple_asker *asker, struct hd_triple_decisio
     return true;
 }
 
+/* ---- the branch relaxation --------------------------------------------------------------------
+ */
+
+static bool ask_relaxed_ways(struct hd_triple_asker *asker, const struct hd_triple *triple,
+                             struct hd_triple_decision *decision, bool *settled,
+                             struct hd_error *error) {
+    if (!ends_held(asker, triple)) {
+        if (!ask_way(asker, triple, ENDS, decision, settled, error)) return false;
+    } else if (leaving(asker, triple) != HD_NONE &&
+               !ask_way(asker, triple, LEAVES, decision, settled, error))
+        return false;
+    return *settled || ask_way(asker, triple, PASSES, decision, settled, error);
+}
+
+/* What only the relaxation makes feasible ignores values that flow into addresses, so it is no more
+ * than possible. It adds to what the strict questions found and takes nothing away, so triples near
+ * in the trace will do. */
+static bool ask_relaxed(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
+                        bool whole_group, struct hd_error *error) {
+    enum hd_verdict strict = decision->verdict;
+    struct hd_triple_limits limits = hd_must_limits(asker->triples);
+    bool settled = false, done = true;
+    asker->relaxed = asker->branches->before;
+    if (whole_group)
+        find_near(asker, decision->group, &limits);
+    else {
+        asker->near[0] = decision->triple;
+        asker->nears = 1;
+    }
+    for (uint32_t n = 0; done && !settled && n < asker->nears; n++)
+        done = ask_relaxed_ways(asker, &asker->near[n], decision, &settled, error);
+    asker->relaxed = NULL;
+    if (settled) {
+        decision->verdict = HD_POSSIBLE;
+        decision->relaxed = true;
+    } else
+        decision->verdict = strict;
+    return done;
+}
+
+/* ---- the interface ----------------------------------------------------------------------------
+ */
+
+static bool wants_relaxed(const struct hd_triple_asker *asker,
+                          const struct hd_triple_decision *decision) {
+    return asker->relax && decision->verdict != HD_FEASIBLE;
+}
+
 bool hd_triple_ask_group(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
                          struct hd_error *error) {
     bool settled = false;
@@ -336,7 +407,7 @@ bool hd_triple_ask_group(struct hd_triple_asker *asker, struct hd_triple_decisio
     decision->verdict = HD_INFEASIBLE;
     if (!ask_strictly(asker, decision, &settled, error)) return false;
     asker->ordered += asker->asked == asked;
-    return true;
+    return !wants_relaxed(asker, decision) || ask_relaxed(asker, decision, true, error);
 }
 
 bool hd_triple_ask(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
@@ -344,5 +415,6 @@ bool hd_triple_ask(struct hd_triple_asker *asker, struct hd_triple_decision *dec
     bool settled = false;
     struct hd_triple triple = decision->triple;
     decision->verdict = HD_INFEASIBLE;
-    return ask_triple(asker, &triple, decision, &settled, error);
+    if (!ask_triple(asker, &triple, decision, &settled, error)) return false;
+    return !wants_relaxed(asker, decision) || ask_relaxed(asker, decision, false, error);
 }
