@@ -142,6 +142,42 @@ static struct between look_between(const struct hd_model *model, const struct hd
     return result;
 }
 
+/* The thread's next access to the location; HD_NONE if there is none near. */
+static uint32_t next_access(const struct hd_model *model, uint32_t event, uint32_t location) {
+    uint32_t low = model->location_start[location], high = model->location_start[location + 1];
+    uint32_t end = high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (model->location_event[middle] <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (end - low > LOOK_AT) end = low + LOOK_AT;
+    for (; low < end; low++)
+        if (model->thread[model->location_event[low]] == model->thread[event])
+            return model->location_event[low];
+    return HD_NONE;
+}
+
+/* The same place in the source: a compiler may have made two of it, to turn a loop round. */
+static bool is_same_access(const struct hd_intent *intent, uint32_t a, uint32_t b) {
+    const struct hd_model *model = intent->model;
+    if (model->kind[a] != model->kind[b]) return false;
+    struct hd_describe *describe = intent->predict->describe;
+    return model->site[a] == model->site[b] ||
+           hd_site_identity(describe, model, a) == hd_site_identity(describe, model, b);
+}
+
+/* Does the thread wait for others after an access and then come back to it? */
+static bool is_wait_condition(const struct hd_intent *intent, const struct hd_triple *triple) {
+    const struct hd_model *model = intent->model;
+    uint32_t next = next_access(model, triple->second, triple->location);
+    if (next == HD_NONE || !is_same_access(intent, triple->second, next)) return false;
+    struct hd_triple again = {triple->second, HD_NONE, next, triple->location};
+    return look_between(model, &again, false).waits;
+}
+
 /* ---- the signs --------------------------------------------------------------------------------
  */
 
@@ -152,22 +188,52 @@ static bool has_stacks(const struct hd_model *model) {
            model->stack != NULL;
 }
 
+/* Do both happen in the same function, in two calls of it? Inlined calls count. */
+static bool in_two_calls(const struct hd_intent *intent, const struct hd_triple *triple) {
+    struct hd_describe *describe = intent->predict->describe;
+    const struct hd_frame *a, *b;
+    uint32_t frames = hd_describe_stack(describe, triple->first, &a);
+    uint32_t others = hd_describe_stack(describe, triple->second, &b);
+    if (frames < 2 || others < 2 || strcmp(a[0].function, b[0].function) != 0) return false;
+    return frames != others || strcmp(a[1].function, b[1].function) != 0 ||
+           a[1].line != b[1].line || a[1].column != b[1].column;
+}
+
+/* Does the second come earlier in the code of the function that both are in, or below? */
+static bool is_backward(const struct hd_model *model, const struct hd_triple *triple) {
+    const struct hd_trace *trace = model->trace;
+    uint32_t a = hd_model_stack(model, triple->first), b = hd_model_stack(model, triple->second);
+    if (a == b) return model->site[triple->second] < model->site[triple->first];
+    uint32_t depth = depth_of(trace, common_call(trace, a, b));
+    uint32_t depth_a = depth_of(trace, a), depth_b = depth_of(trace, b);
+    /* where in it they are, or the calls that they are below */
+    uint32_t site_a = depth_a == depth ? model->site[triple->first]
+                                       : trace->stack_site[climb(trace, a, depth_a - depth - 1)];
+    uint32_t site_b = depth_b == depth ? model->site[triple->second]
+                                       : trace->stack_site[climb(trace, b, depth_b - depth - 1)];
+    return site_b < site_a;
+}
+
 /* Where the two accesses stand to each other in the code. */
 static uint32_t place_signs(const struct hd_intent *intent, const struct hd_triple *triple,
                             const struct between *between) {
     const struct hd_model *model = intent->model;
-    uint32_t site_i = model->site[triple->first], site_k = model->site[triple->second];
-    if (site_i == site_k && model->kind[triple->first] == model->kind[triple->second])
-        return bit(HD_SIGN_REPEATED);
+    if (is_same_access(intent, triple->first, triple->second)) return bit(HD_SIGN_REPEATED);
     if (!has_stacks(model)) return 0;
-    uint32_t a = hd_model_stack(model, triple->first), b = hd_model_stack(model, triple->second);
     if (between->returned) return bit(HD_SIGN_TWO_CALLS);
-    if (a != b) return bit(HD_SIGN_ONE_CALLER);
-    return bit(HD_SIGN_ONE_CALL) | (site_k < site_i ? bit(HD_SIGN_BACKWARD) : 0);
+    if (is_backward(model, triple)) return bit(HD_SIGN_BACKWARD);
+    if (in_two_calls(intent, triple)) return bit(HD_SIGN_EACH_ITS_CALL);
+    /* a call that was inlined has no stack of its own, but a name */
+    struct hd_describe *describe = intent->predict->describe;
+    bool same = hd_model_stack(model, triple->first) == hd_model_stack(model, triple->second) &&
+                strcmp(hd_describe_function(describe, triple->first),
+                       hd_describe_function(describe, triple->second)) == 0;
+    return bit(same ? HD_SIGN_ONE_CALL : HD_SIGN_ONE_CALLER);
 }
 
+/* How the second access may depend on the first. `apart`: they are in different functions. */
 static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_triple *triple,
-                              enum hd_pattern pattern) {
+                              enum hd_pattern pattern, bool apart) {
     const struct hd_model *model = intent->model;
     bool branch = !intent->branches->known ||
                   hd_branch_between(intent->branches, triple->first, triple->second);
@@ -180,7 +246,7 @@ static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_tr
     case HD_PATTERN_RWR:
         return branch ? bit(HD_SIGN_CHECKED) : 0;
     case HD_PATTERN_WWR:
-        return bit(HD_SIGN_READ_BACK);
+        return apart ? 0 : bit(HD_SIGN_READ_BACK);
     case HD_PATTERN_WWW:
         return bit(HD_SIGN_UNSEEN);
     default:
@@ -232,8 +298,13 @@ bool hd_intent_judge(struct hd_intent *intent, const struct hd_triple_decision *
     struct between between = look_between(intent->model, triple, has_stacks(intent->model));
     struct hd_run_counts counts = count_runs(intent, triple);
     *verdict = (struct hd_intent_verdict){0};
-    verdict->signs = place_signs(intent, triple, &between) | pattern_signs(intent, triple, pattern);
-    if (between.waits) verdict->signs |= bit(HD_SIGN_WAITS);
+    verdict->signs = place_signs(intent, triple, &between);
+    bool apart = (verdict->signs & bit(HD_SIGN_ONE_CALLER)) != 0;
+    verdict->signs |= pattern_signs(intent, triple, pattern, apart);
+    if (between.waits)
+        verdict->signs |= bit(HD_SIGN_WAITS);
+    else if (is_wait_condition(intent, triple))
+        verdict->signs |= bit(HD_SIGN_WAIT_LOOP);
     if (between.far || between.steps > MANY_STEPS)
         verdict->signs |= bit(HD_SIGN_LONG);
     else if (between.steps <= FEW_STEPS)
