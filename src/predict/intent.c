@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Steps between the two accesses that are few, many; and how many are looked at. */
-enum { FEW_STEPS = 24, MANY_STEPS = 2000, LOOK_AT = 4096 };
+enum { FEW_STEPS = 24, MANY_STEPS = 2000, LOOK_AT = 4096, UPDATE_STEPS = 8 };
 
 struct hd_intent {
     const struct hd_predict *predict;
@@ -169,6 +169,21 @@ static bool is_same_access(const struct hd_intent *intent, uint32_t a, uint32_t 
            hd_site_identity(describe, model, a) == hd_site_identity(describe, model, b);
 }
 
+/* Is a write the end of an update, whose read comes shortly before it? What an update leaves
+ * behind nobody expects to find again. */
+static bool ends_update(const struct hd_model *model, uint32_t event, uint32_t location) {
+    if (hd_access_does(model, event) == HD_DOES_UPDATE) return true;
+    uint32_t thread = model->thread[event], position = hd_model_position(model, event);
+    const uint32_t *list = model->thread_event + model->thread_start[thread];
+    for (uint32_t n = position; n-- > 0 && position - n <= UPDATE_STEPS;) {
+        const uint32_t *touched;
+        uint32_t count = hd_model_locations(model, list[n], &touched);
+        for (uint32_t i = 0; i < count; i++)
+            if (touched[i] == location) return hd_model_is_read(model, list[n]);
+    }
+    return false;
+}
+
 /* Does the thread wait for others after an access and then come back to it? */
 static bool is_wait_condition(const struct hd_intent *intent, const struct hd_triple *triple) {
     const struct hd_model *model = intent->model;
@@ -231,9 +246,9 @@ static uint32_t place_signs(const struct hd_intent *intent, const struct hd_trip
     return bit(same ? HD_SIGN_ONE_CALL : HD_SIGN_ONE_CALLER);
 }
 
-/* How the second access may depend on the first. `apart`: they are in different functions. */
+/* How the second access may depend on the first. */
 static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_triple *triple,
-                              enum hd_pattern pattern, bool apart) {
+                              enum hd_pattern pattern) {
     const struct hd_model *model = intent->model;
     bool branch = !intent->branches->known ||
                   hd_branch_between(intent->branches, triple->first, triple->second);
@@ -246,7 +261,7 @@ static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_tr
     case HD_PATTERN_RWR:
         return branch ? bit(HD_SIGN_CHECKED) : 0;
     case HD_PATTERN_WWR:
-        return apart ? 0 : bit(HD_SIGN_READ_BACK);
+        return ends_update(model, triple->first, triple->location) ? 0 : bit(HD_SIGN_READ_BACK);
     case HD_PATTERN_WWW:
         return bit(HD_SIGN_UNSEEN);
     default:
@@ -298,9 +313,7 @@ bool hd_intent_judge(struct hd_intent *intent, const struct hd_triple_decision *
     struct between between = look_between(intent->model, triple, has_stacks(intent->model));
     struct hd_run_counts counts = count_runs(intent, triple);
     *verdict = (struct hd_intent_verdict){0};
-    verdict->signs = place_signs(intent, triple, &between);
-    bool apart = (verdict->signs & bit(HD_SIGN_ONE_CALLER)) != 0;
-    verdict->signs |= pattern_signs(intent, triple, pattern, apart);
+    verdict->signs = place_signs(intent, triple, &between) | pattern_signs(intent, triple, pattern);
     if (between.waits)
         verdict->signs |= bit(HD_SIGN_WAITS);
     else if (is_wait_condition(intent, triple))
