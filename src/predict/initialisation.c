@@ -8,7 +8,7 @@
 /* What is known of a thread at the location at hand. */
 struct visitor {
     uint32_t location; /* that this is about */
-    bool has_read;     /* what someone wrote: it keeps its write */
+    bool has_read;     /* what someone wrote: no initial value any more */
     bool has_written;
 };
 
@@ -44,9 +44,7 @@ static bool visit(struct pass *pass, uint32_t location, uint32_t write, uint32_t
             return false;
     }
     if (hd_model_is_write(model, event)) {
-        /* A thread that read the first write, or what came after it, comes later. */
-        if ((!visitor->has_read || candidates->reading == HD_CSR) &&
-            !hd_order_add(candidates, HD_ORDER_LATE_INITIALISATION, false, event, write, location))
+        if (!hd_order_add(candidates, HD_ORDER_LATE_INITIALISATION, false, event, write, location))
             return false;
         visitor->has_written = true;
     }

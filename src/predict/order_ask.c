@@ -1,6 +1,14 @@
 /* The error conditions of order violations, as queries. */
 #include "predict/order_violations.h"
 
+/* Executed, whatever its thread does next: as a stop it would keep the locks that it holds there.
+ */
+static bool demand(const struct hd_model *model, uint32_t event, struct hd_question *question) {
+    uint32_t before = hd_event_before(model, event);
+    return before == HD_NONE ? hd_question_stop(question, event, true)
+                             : hd_question_order(question, before, event);
+}
+
 /* A block is used after it was allocated, also where the trace does not say how its address got
  * from one thread to the other. */
 static bool after_alloc(const struct hd_model *model, uint32_t block, uint32_t event,
@@ -9,6 +17,17 @@ static bool after_alloc(const struct hd_model *model, uint32_t block, uint32_t e
     uint32_t alloc = model->block[block].alloc;
     if (alloc >= model->events || model->thread[alloc] == model->thread[event]) return true;
     return hd_question_order(question, alloc, event);
+}
+
+/* Does only the thread that initialises a location write it? Then whoever reads it before the
+ * initialisation sees the initial value. */
+static bool has_one_writer(const struct hd_model *model, uint32_t location, uint32_t write) {
+    const uint32_t *event = model->location_event + model->location_start[location];
+    uint32_t count = model->location_start[location + 1] - model->location_start[location];
+    for (uint32_t i = 0; i < count; i++)
+        if (hd_model_is_write(model, event[i]) && model->thread[event[i]] != model->thread[write])
+            return false;
+    return true;
 }
 
 /* Where the read touches more than the initialisation wrote, the initial value everywhere is too
@@ -24,10 +43,13 @@ static bool ask_early_read(const struct hd_model *model, const struct hd_order_c
                        question);
 }
 
+/* The initialisation ends its thread's part. The other write does not, so that its thread can leave
+ * the section that it writes in; only if it is an update, it may have to be the last, to read
+ * anything. */
 static bool ask_late_initialisation(const struct hd_model *model,
-                                    const struct hd_order_candidate *candidate,
+                                    const struct hd_order_candidate *candidate, uint32_t form,
                                     struct hd_question *question) {
-    return hd_question_stop(question, candidate->first, true) &&
+    return (form == 0 || hd_question_stop(question, candidate->first, true)) &&
            hd_question_stop(question, candidate->second, true) &&
            hd_question_order(question, candidate->first, candidate->second) &&
            after_alloc(model, model->location[candidate->location].block, candidate->first,
@@ -35,9 +57,9 @@ static bool ask_late_initialisation(const struct hd_model *model,
 }
 
 /* The free is done and the use is next. */
-static bool ask_after_free(const struct hd_order_candidate *candidate,
+static bool ask_after_free(const struct hd_model *model, const struct hd_order_candidate *candidate,
                            struct hd_question *question) {
-    return hd_question_stop(question, candidate->first, true) &&
+    return demand(model, candidate->first, question) &&
            hd_question_stop(question, candidate->second, false);
 }
 
@@ -52,14 +74,6 @@ static uint32_t last_of_thread(const struct hd_order_signal *list, uint32_t firs
             high = middle;
     }
     return low;
-}
-
-/* Executed, whatever its thread does next: as a stop it would keep the locks that it holds there.
- */
-static bool demand(const struct hd_model *model, uint32_t event, struct hd_question *question) {
-    uint32_t before = hd_event_before(model, event);
-    return before == HD_NONE ? hd_question_stop(question, event, true)
-                             : hd_question_order(question, before, event);
 }
 
 /* The waiting thread is about to release its lock and wait, and all signals that might still come
@@ -95,24 +109,25 @@ enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,
                            uint32_t form, struct hd_question *question) {
     const struct hd_model *model = candidates->model;
     const uint32_t *location;
-    uint32_t forms =
-        type == HD_ORDER_EARLY_READ && hd_model_locations(model, candidate->first, &location) > 1
-            ? 2
-            : 1;
-    if (form >= forms) return HD_NO_MORE;
+    bool another = false;
+    if (type == HD_ORDER_EARLY_READ)
+        another = hd_model_locations(model, candidate->first, &location) > 1 &&
+                  has_one_writer(model, candidate->location, candidate->second);
+    if (type == HD_ORDER_LATE_INITIALISATION) another = hd_model_is_read(model, candidate->first);
+    if (form > another) return HD_NO_MORE;
     bool made;
     switch (type) {
     case HD_ORDER_EARLY_READ:
         made = ask_early_read(model, candidate, form, question);
         break;
     case HD_ORDER_LATE_INITIALISATION:
-        made = ask_late_initialisation(model, candidate, question);
+        made = ask_late_initialisation(model, candidate, form, question);
         break;
     case HD_ORDER_MISSED_SIGNAL:
         made = ask_missed_signal(candidates, candidate, question);
         break;
     default:
-        made = ask_after_free(candidate, question);
+        made = ask_after_free(model, candidate, question);
         break;
     }
     return made ? HD_ASK : HD_ASK_FAILED;
