@@ -5,8 +5,10 @@
 
 #include <stdlib.h>
 
-/* UA has no triples that speak for others; a group with more open ones stays undecided. */
+/* UA has no triples that speak for others: a group with more open ones stays undecided. */
 #define UA_QUESTIONS 1024
+/* The same for the exact questions, which hardly ever need so many. */
+#define QUESTIONS 1000000
 #define NEAR 64
 #define NEAR_OF_BUNDLE 16
 
@@ -23,7 +25,7 @@ struct hd_triple_asker {
     bool relax;
     const uint32_t *relaxed; /* by what the questions at hand are relaxed; NULL */
     struct hd_asker *asker;
-    uint64_t asked, dominated, ordered;
+    uint64_t asked, limit, dominated, ordered;
     struct hd_triple near[NEAR];
     uint32_t nears;
 };
@@ -90,6 +92,33 @@ static bool before_remote(const void *context, uint32_t second, uint32_t remote)
 
 static struct hd_triple_limits kept_limits(const struct hd_triple_asker *asker) {
     return (struct hd_triple_limits){before_first, before_remote, asker};
+}
+
+/* The same if j's thread is to go on after j. Where j reads, it keeps its write then: that one must
+ * come after i if i writes there too (the initial value cannot), and k must not be needed for it.
+ */
+static bool passes_before_first(const void *context, uint32_t remote, uint32_t first) {
+    const struct hd_triple_asker *asker = context;
+    const struct hd_model *model = asker->model;
+    const uint32_t *list;
+    if (before_first(context, remote, first)) return true;
+    if (asker->reading == HD_CSR || !hd_model_is_read(model, remote) ||
+        !hd_model_is_write(model, first) || hd_model_locations(model, remote, &list) != 1)
+        return false;
+    uint32_t write = model->from[remote];
+    if (write == HD_NONE) return asker->reading == HD_CDSR;
+    return write != first && before_first(context, write, first);
+}
+
+static bool passes_before_remote(const void *context, uint32_t second, uint32_t remote) {
+    const struct hd_triple_asker *asker = context;
+    return hd_clocks_before(asker->triples->clocks, second, remote) ||
+           is_needed(asker, second, asker->model->thread[remote],
+                     hd_model_position(asker->model, remote));
+}
+
+static struct hd_triple_limits passing_limits(const struct hd_triple_asker *asker) {
+    return (struct hd_triple_limits){passes_before_first, passes_before_remote, asker};
 }
 
 /* ---- one question -----------------------------------------------------------------------------
@@ -171,7 +200,12 @@ static bool keep(struct hd_triple_asker *asker, struct hd_triple_decision *decis
 /* Asks one way; *settled if it is feasible. */
 static bool ask_way(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
                     struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
-    enum hd_verdict verdict;
+    enum hd_verdict verdict = HD_INFEASIBLE;
+    *settled = false;
+    if (way == PASSES && asker->relaxed == NULL &&
+        (passes_before_first(asker, triple->remote, triple->first) ||
+         passes_before_remote(asker, triple->second, triple->remote)))
+        return true;
     if (!put(asker, triple, way, &verdict, error)) return false;
     *settled = take(decision, triple, verdict);
     return !*settled || keep(asker, decision, error);
@@ -269,16 +303,81 @@ static bool ask_stand(struct hd_triple_asker *asker, const struct hd_bundle_list
     return ask_way(asker, &triple, PASSES, decision, settled, error);
 }
 
-/* All that speak for a bundle. */
+/* ---- one lock for all of a bundle --------------------------------------------------------------
+ */
+
+enum { GUARDS = 8 };
+struct guards {
+    uint32_t lock[GUARDS], count;
+    bool written[GUARDS]; /* held for writing by all so far */
+};
+
+static void keep_guards(const struct hd_locksets *sets, uint32_t set, struct guards *guards) {
+    const struct hd_lockset *held = &sets->set.data[set];
+    uint32_t kept = 0;
+    for (uint32_t g = 0; g < guards->count; g++)
+        for (uint32_t h = 0; h < held->count; h++) {
+            uint32_t lock = sets->held.data[held->start + h];
+            if (lock / 2 != guards->lock[g]) continue;
+            guards->lock[kept] = guards->lock[g];
+            guards->written[kept++] = guards->written[g] && lock % 2 == 0;
+            break; /* for writing comes first */
+        }
+    guards->count = kept;
+}
+
+/* Is there a lock that keeps every j's thread from ending at j with any k next? */
+static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists) {
+    const struct hd_stands *stands = &asker->triples->stands;
+    const struct hd_locksets *sets = &stands->locksets;
+    uint32_t previous = stands->stand.data[stands->of[lists->pair[0].second]].lockset;
+    const struct hd_lockset *first = &sets->set.data[previous];
+    struct guards guards = {.count = 0};
+    for (uint32_t h = 0; h < first->count && guards.count < GUARDS; h++) {
+        guards.lock[guards.count] = sets->held.data[first->start + h] / 2;
+        guards.written[guards.count++] = true;
+    }
+    keep_guards(sets, previous, &guards);
+    for (uint32_t n = 1; n < lists->pairs && guards.count > 0; n++) {
+        uint32_t set = stands->stand.data[stands->of[lists->pair[n].second]].lockset;
+        if (set != previous) keep_guards(sets, set, &guards);
+        previous = set;
+    }
+    struct guards remote = guards;
+    for (uint32_t g = 0; g < remote.count; g++) remote.written[g] = true;
+    previous = HD_NONE;
+    for (uint32_t n = 0; n < lists->remotes && remote.count > 0; n++) {
+        uint32_t set = stands->stand.data[stands->of[lists->remote[n]]].lockset;
+        if (ends_section(asker->model, lists->remote[n])) return false;
+        if (set != previous) keep_guards(sets, set, &remote);
+        previous = set;
+    }
+    for (uint32_t r = 0; r < remote.count; r++)
+        for (uint32_t g = 0; g < guards.count; g++)
+            if (guards.lock[g] == remote.lock[r] && (guards.written[g] || remote.written[r]))
+                return true;
+    return false;
+}
+
+/* ---- all that speak for a bundle ---------------------------------------------------------------
+ */
+
+/* Where j's thread can only pass, fewer accesses are open to a pair. */
 static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                        const struct hd_triple_limits *limits, struct hd_triple_decision *decision,
                        bool *settled, struct hd_error *error) {
     const uint32_t *stand = asker->triples->stands.of;
+    struct hd_triple_limits passing = passing_limits(asker);
+    if (never_ends(asker, lists)) limits = &passing;
     for (uint32_t n = 0, from = 0, to = 0; n < lists->pairs; n++) {
         if (repeats(asker, lists, n)) continue;
         hd_triple_window(limits, lists, n, &from, &to);
         if (from == lists->remotes) return true;
         for (uint32_t at = from; at < to;) {
+            if (asker->asked >= asker->limit) {
+                decision->verdict = HD_UNDECIDED;
+                return true;
+            }
             uint32_t run[2] = {at, at};
             while (run[0] > 0 && stand[lists->remote[run[0] - 1]] == stand[lists->remote[at]])
                 run[0]--;
@@ -336,6 +435,7 @@ static bool ask_strictly(struct hd_triple_asker *asker, struct hd_triple_decisio
     const struct hd_triple_group *each = &asker->triples->group.data[decision->group];
     struct hd_triple_limits limits = kept_limits(asker);
     uint32_t left = UA_QUESTIONS;
+    asker->limit = asker->asked + QUESTIONS;
     find_near(asker, decision->group, &limits);
     for (uint32_t n = 0; n < asker->nears; n++) {
         if (asker->reading == HD_UA && breaks_own_read(asker, &asker->near[n])) continue;
