@@ -445,10 +445,10 @@ int hd_cmd_predict(int argc, char **argv) {
             "shows a schedule for each. KIND is race (two accesses at the same time),\n"
             "atomicity (an access between two that belong together), order (use before\n"
             "initialisation, use after free, missed signal), deadlock, or nondet (reads that\n"
-            "may see another write); without it, all but nondet. TRACE is a file of any format\n"
-            "heddle reads, or - for standard input; traces of other runs that passed take out\n"
-            "what they did without harm. Exit status 0: nothing found, 1: findings, 2: could\n"
-            "not do the job.\n",
+            "may see another write); without it, all but nondet. TRACE is a file of any\n"
+            "format heddle reads, or - for standard input; traces of other runs that passed\n"
+            "take out what they did without harm. Exit status 0: nothing found, 1: findings,\n"
+            "2: could not do the job.\n",
         .example = "  heddle predict app.hdt\n"
                    "  heddle predict race --engine hb --format json trace.std\n"
                    "  heddle predict atomicity --compare app.hdt\n",
