@@ -87,6 +87,20 @@ static bool belongs_to_condition(const struct hd_model *model, uint32_t lock) {
     return false;
 }
 
+/* Does the section of a write, on a lock, go on to signal a condition? Whoever reads under the lock
+ * is then most likely one who would wait. */
+static bool signals_in_section(const struct hd_model *model, uint32_t write, uint32_t lock) {
+    uint32_t thread = model->thread[write], position = hd_model_position(model, write);
+    const uint32_t *event = model->thread_event + model->thread_start[thread];
+    uint32_t count = model->thread_start[thread + 1] - model->thread_start[thread];
+    for (uint32_t i = position + 1; i < count && i < position + 256; i++) {
+        uint8_t kind = model->kind[event[i]];
+        if (kind == HD_EV_SIGNAL || kind == HD_EV_BROADCAST) return true;
+        if (kind == HD_EV_RELEASE && model->object[event[i]] == lock) return false;
+    }
+    return false;
+}
+
 static void weigh_early_read(struct weighing *w, const struct hd_model *model, uint32_t read,
                              uint32_t write, uint32_t location) {
     uint32_t lock = common_lock(model, read, write);
@@ -95,7 +109,7 @@ static void weigh_early_read(struct weighing *w, const struct hd_model *model, u
         weigh(w, 40, "the reading thread is started before its starter writes");
     if (lock == HD_NONE)
         weigh(w, 20, "no lock in common");
-    else if (belongs_to_condition(model, lock))
+    else if (belongs_to_condition(model, lock) || signals_in_section(model, write, lock))
         weigh(w, -40,
               "read under the lock of a condition variable: most likely what is waited for");
     else

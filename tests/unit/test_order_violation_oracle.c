@@ -62,6 +62,17 @@ static bool is_reported(const struct hd_model *m, const struct naive_order *orde
     return false;
 }
 
+/* Only the first read of a location that sees a write is asked about. Where reads need not keep
+ * theirs, a later one of fewer bytes may say more. */
+static bool may_be_missing(const struct naive_orders *n, const struct naive_order *order) {
+    bool wide = false;
+    for (uint32_t e = 0; e < order->first; e++)
+        wide |= n->model->thread[e] == n->model->thread[order->first] &&
+                hd_model_is_read(n->model, e) &&
+                __builtin_popcountll(n->small->event[e].touches) > 1;
+    return order->partly || (wide && n->reading == HD_CSR && order->type == HD_ORDER_EARLY_READ);
+}
+
 static const char *compare_instances(const struct naive_orders *n,
                                      const struct hd_findings *found) {
     static char wrong[128];
@@ -72,7 +83,7 @@ static const char *compare_instances(const struct naive_orders *n,
                       (order->type == HD_ORDER_EARLY_READ && n->reading == HD_CSR);
         snprintf(wrong, sizeof wrong, "missing: type %d, %u before %u", order->type, order->first,
                  order->second);
-        if (!order->partly && !is_reported(m, order, found, !stands)) return wrong;
+        if (!may_be_missing(n, order) && !is_reported(m, order, found, !stands)) return wrong;
     }
     for (size_t k = 0; k < found->list.size; k++) {
         const struct hd_finding *finding = &found->list.data[k];
