@@ -101,6 +101,14 @@ static bool signals_in_section(const struct hd_model *model, uint32_t write, uin
     return false;
 }
 
+/* Does a branch follow at once? */
+static bool is_tested(const struct hd_model *model, uint32_t read) {
+    uint32_t thread = model->thread[read], position = hd_model_position(model, read) + 1;
+    uint32_t at = model->thread_start[thread] + position;
+    return model->trace->has_branches && at < model->thread_start[thread + 1] &&
+           model->branches[model->thread_event[at]] > 0;
+}
+
 static void weigh_early_read(struct weighing *w, const struct hd_model *model, uint32_t read,
                              uint32_t write, uint32_t location) {
     uint32_t lock = common_lock(model, read, write);
@@ -117,6 +125,7 @@ static void weigh_early_read(struct weighing *w, const struct hd_model *model, u
     if (initial_value_is_read(model, location, write))
         weigh(w, -50, "the initial value was read in this run too, so it is expected");
     if (hd_model_is_atomic(model, read)) weigh(w, -40, "an atomic read: most likely a flag");
+    if (is_tested(model, read)) weigh(w, -10, "tested at once");
     if (reads_again(model, location, read)) weigh(w, -30, "read again and again at this place");
 }
 

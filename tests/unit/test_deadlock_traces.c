@@ -1,6 +1,8 @@
 /* The table of tests/traces/deadlock/verdicts.tsv: what deadlock prediction says of each trace, by
  * naive enumeration and brute force too where the run itself did not deadlock. */
 #include "../oracle/lock_cycles_naive.h"
+#include "predict/deadlock.h"
+#include "predict/lock_cycles.h"
 
 #ifndef HEDDLE_SOURCE_DIR
 #define HEDDLE_SOURCE_DIR "."
@@ -82,7 +84,57 @@ static void verdict_table(void **state) {
     assert_true(traces >= 25);
 }
 
+/* A bound that is hit is told: never infeasible, never silent. */
+static void check_bound(const char *name, struct hd_deadlock_limits limits, bool found) {
+    struct hd_model model;
+    struct hd_findings findings = {0};
+    struct hd_error error = {0};
+    load(name, &model);
+    struct hd_predict predict = {
+        .model = &model,
+        .describe = hd_describe_open(&model),
+        .options = {.method = HD_METHOD_POLY, .reading = HD_CDSR, .jobs = 1}};
+    assert_true(hd_predict_deadlocks_within(&predict, &limits, &findings, &error));
+    assert_int_equal(findings.summary.verdict[HD_VERDICT_FEASIBLE], found);
+    assert_int_equal(findings.summary.verdict[HD_VERDICT_UNDECIDED], !found);
+    assert_int_equal(findings.summary.candidates, 1);
+    hd_findings_free(&findings);
+    hd_describe_close(predict.describe);
+    hd_model_free(&model);
+}
+
+static void bounds(void **state) {
+    (void)state;
+    struct hd_deadlock_limits limits = hd_deadlock_limits;
+    check_bound("philosophers", limits, true);
+    limits.steps = 1;
+    check_bound("philosophers", limits, false);
+    limits = hd_deadlock_limits;
+    limits.groups = 0;
+    check_bound("philosophers", limits, false);
+    limits = hd_deadlock_limits;
+    limits.questions = 0;
+    check_bound("philosophers", limits, false);
+    limits = hd_deadlock_limits;
+    limits.skipped = 0;
+    check_bound("flag", limits, false);
+}
+
+/* The same code with other objects is one bug: locks of one array, and longer circles of them. */
+static void one_bug(void **state) {
+    (void)state;
+    struct hd_known_cycles known = {0};
+    uint32_t types[3] = {4, 4, 7};
+    assert_true(hd_known_cycles_add(&known, types, 2));
+    assert_true(hd_known_cycles_add(&known, types, 3));
+    assert_int_equal(known.start.size, 3);
+    assert_int_equal(known.start.data[1], 1);
+    assert_int_equal(known.start.data[2], 3);
+    hd_known_cycles_free(&known);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdict_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdict_table), cmocka_unit_test(bounds),
+                                       cmocka_unit_test(one_bug)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
