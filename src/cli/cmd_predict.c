@@ -1,4 +1,5 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
+#include "cli/atomicity_tables.h"
 #include "cli/commands.h"
 #include "cli/nondet_tables.h"
 #include "cli/options.h"
@@ -71,6 +72,19 @@ static bool choose_kinds(struct request *request, const char *words, bool must, 
     return request->chosen = true;
 }
 
+/* The one kind that is to be compared; HD_FINDING_KIND_COUNT if there is no such one. */
+static enum hd_finding_kind compared_kind(const struct request *request) {
+    enum hd_finding_kind kind = HD_FINDING_KIND_COUNT;
+    for (unsigned k = 0; k < hd_predict_kind_count; k++) {
+        if (!request->kind[k]) continue;
+        if (kind != HD_FINDING_KIND_COUNT) return HD_FINDING_KIND_COUNT;
+        kind = hd_predict_kinds[k].kind;
+    }
+    bool can = kind == HD_FINDING_RACE || kind == HD_FINDING_ATOMICITY ||
+               kind == HD_FINDING_NONDETERMINISM;
+    return can ? kind : HD_FINDING_KIND_COUNT;
+}
+
 /* Nondeterminism has models and options of its own. */
 static bool fit_model(struct request *request) {
     unsigned others = 0, model = request->model;
@@ -90,7 +104,8 @@ static bool fit_model(struct request *request) {
     }
     if (!nondet && (request->options.final_state || request->options.read_site != NULL))
         wrong = "--read and --final-state are of 'nondet'";
-    if (nondet && others > 0 && request->compare) wrong = "--compare takes 'nondet' alone";
+    if (request->compare && compared_kind(request) == HD_FINDING_KIND_COUNT)
+        wrong = "--compare takes one kind: race, atomicity or nondet";
     if (wrong != NULL) {
         hd_complain(COMMAND, "%s", wrong);
         return false;
@@ -112,7 +127,9 @@ static bool understand_operands(struct request *request, int count, char **opera
         operand++;
     }
     if (failed) return false;
-    if (!request->chosen)
+    if (!request->chosen && request->compare)
+        request->kind[0] = true; /* races */
+    else if (!request->chosen)
         for (unsigned k = 0; k < hd_predict_kind_count; k++)
             request->kind[k] = (hd_predict_kinds[k].methods >> request->options.method & 1) != 0 &&
                                hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
@@ -199,8 +216,8 @@ static void print_text(const struct request *request, const struct hd_findings *
 /* ---- the command ------------------------------------------------------------------------------
  */
 
-static int compare(const struct request *request, struct hd_predict *predict,
-                   struct hd_progress_bar *bar) {
+static int compare_races(const struct request *request, struct hd_predict *predict,
+                         struct hd_progress_bar *bar) {
     struct hd_comparison comparison;
     struct hd_error error;
     bool done = hd_compare_races(predict, &comparison, &error);
@@ -215,6 +232,24 @@ static int compare(const struct request *request, struct hd_predict *predict,
     warn_about(predict->model, predict->describe);
     if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
     return races ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+}
+
+static int compare_atomicity(const struct request *request, struct hd_predict *predict,
+                             struct hd_progress_bar *bar) {
+    struct hd_atomicity_comparison comparison;
+    struct hd_error error;
+    bool done = hd_compare_atomicity(predict, &comparison, &error);
+    hd_progress_bar_end(bar);
+    if (!done) return hd_complain_error(COMMAND, &error);
+    if (request->format == FORMAT_JSON)
+        hd_print_atomicity_comparison_json(&comparison, predict, request->path);
+    else
+        hd_print_atomicity_comparison(&comparison, predict, request->path);
+    bool found = comparison.method[HD_ATOMICITY_COMPARED - 1].kept > 0;
+    hd_atomicity_comparison_free(&comparison);
+    warn_about(predict->model, predict->describe);
+    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
+    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
 static int compare_nondet(const struct request *request, struct hd_predict *predict,
@@ -233,6 +268,18 @@ static int compare_nondet(const struct request *request, struct hd_predict *pred
     warn_about(predict->model, predict->describe);
     if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
     return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+}
+
+static int compare(const struct request *request, struct hd_predict *predict,
+                   struct hd_progress_bar *bar) {
+    switch (compared_kind(request)) {
+    case HD_FINDING_ATOMICITY:
+        return compare_atomicity(request, predict, bar);
+    case HD_FINDING_NONDETERMINISM:
+        return compare_nondet(request, predict, bar);
+    default:
+        return compare_races(request, predict, bar);
+    }
 }
 
 static int predict_all(const struct request *request, struct hd_predict *predict,
@@ -344,9 +391,8 @@ static int run(struct request *request) {
         request->options.passings = passing.count;
         struct hd_predict predict = {
             .model = &model, .describe = hd_describe_open(&model), .options = request->options};
-        status = !request->compare ? predict_all(request, &predict, &bar)
-                 : request->nondet ? compare_nondet(request, &predict, &bar)
-                                   : compare(request, &predict, &bar);
+        status = request->compare ? compare(request, &predict, &bar)
+                                  : predict_all(request, &predict, &bar);
         hd_describe_close(predict.describe);
     }
     forget_passing(&passing);
@@ -395,14 +441,17 @@ int hd_cmd_predict(int argc, char **argv) {
         .command = COMMAND,
         .operands = "[KIND[,KIND]...] TRACE [PASSING-RUN]...",
         .about =
-            "Decides from one run what other interleavings of its threads could do: for every\n"
-            "pair of conflicting accesses, whether both can be next at the same time. Each\n"
-            "race comes with a schedule that leads to it. TRACE is a file of any format\n"
-            "heddle reads, or - for standard input. Exit status 0: nothing found, 1: findings,\n"
+            "Decides from one run what other interleavings of its threads would do wrong, and\n"
+            "shows a schedule for each. KIND is race (two accesses at the same time),\n"
+            "atomicity (an access between two that belong together), order (use before\n"
+            "initialisation, use after free, missed signal), deadlock, or nondet (reads that\n"
+            "may see another write); without it, all but nondet. TRACE is a file of any\n"
+            "format heddle reads, or - for standard input; traces of other runs that passed\n"
+            "take out what they did without harm. Exit status 0: nothing found, 1: findings,\n"
             "2: could not do the job.\n",
-        .example = "  heddle predict race app.hdt\n"
+        .example = "  heddle predict app.hdt\n"
                    "  heddle predict race --engine hb --format json trace.std\n"
-                   "  heddle predict race --compare app.hdt\n",
+                   "  heddle predict atomicity --compare app.hdt\n",
         .options = options,
         .least = 1,
         .most = -1};

@@ -72,22 +72,22 @@ static void help_row(char letter, const char *name, const char *argument, const 
     printf("%-*s", HELP_COLUMN - 2, left);
     if (used > HELP_COLUMN - 2) printf("\n%*s", HELP_COLUMN - 2, "");
     /* Wrap the text to the right of the column. */
-    unsigned column = HELP_COLUMN - 2;
+    unsigned column = HELP_COLUMN;
     printf("  ");
     while (*help) {
         size_t word = strcspn(help, " ");
-        if (column + word > 78 && column > HELP_COLUMN) {
+        if (column > HELP_COLUMN && column + 1 + word > 79) {
             printf("\n%*s", HELP_COLUMN, "");
             column = HELP_COLUMN;
+        }
+        if (column > HELP_COLUMN) {
+            putchar(' ');
+            column++;
         }
         printf("%.*s", (int)word, help);
         column += (unsigned)word;
         help += word;
-        if (*help == ' ') {
-            help++;
-            putchar(' ');
-            column++;
-        }
+        while (*help == ' ') help++;
     }
     putchar('\n');
 }

@@ -236,7 +236,8 @@ static bool begin_block(struct hd_build *build, struct lines *lines, struct hd_m
                              .bytes = bytes,
                              .alloc = event,
                              .free = HD_NONE,
-                             .type = build->trace->flags[event]};
+                             .type = build->trace->flags[event] & HD_BLOCK_TYPE_MASK,
+                             .zeroed = (build->trace->flags[event] & HD_BLOCK_ZEROED) != 0};
     uint32_t *slot = hd_map_slot(newest, address, 0);
     if (slot == NULL || !hd_vector_push(&build->block, block) ||
         !forget(build, lines, address, address + bytes))

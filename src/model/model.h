@@ -22,6 +22,7 @@ struct hd_block {
     uint32_t alloc; /* event */
     uint32_t free;  /* event, HD_NONE if it lives to the end */
     uint8_t type;   /* enum hd_block_type */
+    bool zeroed;    /* its memory was set to zero when it was allocated */
 };
 
 struct hd_lock {

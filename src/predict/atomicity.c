@@ -65,6 +65,14 @@ static const char *conclusion(struct hd_findings *findings, const struct hd_find
                                i->verb, at(findings, i), k->verb, at(findings, k),
                                hd_pattern_wrong(pattern), why_not_apart(findings, finding));
     case HD_VERDICT_POSSIBLE:
+        if (finding->witness_runs > 0)
+            return hd_finding_text(
+                findings,
+                "%s %s %s%s between two accesses of %s, which %s it%s and then %s it%s: %s. This "
+                "takes a read to see another value than it did; no branch follows that read, but "
+                "what the threads do next may still depend on it.",
+                j->thread, j->verb, finding->variable, at(findings, j), i->thread, i->verb,
+                at(findings, i), k->verb, at(findings, k), hd_pattern_wrong(pattern));
         return hd_finding_text(findings,
                                "Engine %s finds nothing that keeps %s out between the two accesses "
                                "of %s, but has no schedule to show.",
@@ -116,17 +124,17 @@ static bool add_finding(struct reporter *reporter, const struct hd_triple_decisi
     hd_finding_set_events(findings, finding, predict->describe, predict->model, event, 3);
     finding->variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, triple->location, HD_SHORT));
-    if (finding->events == 3) finding->conclusion = conclusion(findings, finding, group->pattern);
     finding->harm = verdict->harm;
     finding->score = verdict->score;
     finding->ranking = hd_finding_text(findings, "%s", verdict->words);
     finding->repair = "lock strategy: one critical section around the accesses that belong "
                       "together; or design change: one atomic operation, or a value of its own; "
                       "or condition check: look again before the second access";
-    if (decision->verdict == HD_FEASIBLE)
+    if (decision->witness.runs > 0)
         hd_finding_set_witness(findings, finding, predict->describe, predict->model,
                                decision->witness.run, decision->witness.runs,
                                decision->witness.next);
+    if (finding->events == 3) finding->conclusion = conclusion(findings, finding, group->pattern);
     return !findings->out_of_memory;
 }
 

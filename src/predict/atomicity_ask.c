@@ -5,14 +5,16 @@
 
 #include <stdlib.h>
 
-/* UA has no triples that speak for others; a group with more open ones stays undecided. */
+/* UA has no triples that speak for others: a group with more open ones stays undecided. */
 #define UA_QUESTIONS 1024
-/* The relaxation only adds what is possible: it looks at near triples. */
-#define RELAXED_QUESTIONS 256
+/* The same for the exact questions, which hardly ever need so many. */
+#define QUESTIONS 1000000
 #define NEAR 64
 #define NEAR_OF_BUNDLE 16
 
-enum way { ENDS, PASSES };
+/* Where the thread of j stands at the end: at j; anywhere; or, with the branch relaxation, at the
+ * release that lets the other thread get to k. */
+enum way { ENDS, PASSES, LEAVES };
 
 struct hd_triple_asker {
     const struct hd_triples *triples;
@@ -21,8 +23,9 @@ struct hd_triple_asker {
     const struct hd_branches *branches;
     enum hd_reading reading;
     bool relax;
+    const uint32_t *relaxed; /* by what the questions at hand are relaxed; NULL */
     struct hd_asker *asker;
-    uint64_t asked, dominated, ordered;
+    uint64_t asked, limit, dominated, ordered;
     struct hd_triple near[NEAR];
     uint32_t nears;
 };
@@ -91,6 +94,33 @@ static struct hd_triple_limits kept_limits(const struct hd_triple_asker *asker) 
     return (struct hd_triple_limits){before_first, before_remote, asker};
 }
 
+/* The same if j's thread is to go on after j. Where j reads, it keeps its write then: that one must
+ * come after i if i writes there too (the initial value cannot), and k must not be needed for it.
+ */
+static bool passes_before_first(const void *context, uint32_t remote, uint32_t first) {
+    const struct hd_triple_asker *asker = context;
+    const struct hd_model *model = asker->model;
+    const uint32_t *list;
+    if (before_first(context, remote, first)) return true;
+    if (asker->reading == HD_CSR || !hd_model_is_read(model, remote) ||
+        !hd_model_is_write(model, first) || hd_model_locations(model, remote, &list) != 1)
+        return false;
+    uint32_t write = model->from[remote];
+    if (write == HD_NONE) return asker->reading == HD_CDSR;
+    return write != first && before_first(context, write, first);
+}
+
+static bool passes_before_remote(const void *context, uint32_t second, uint32_t remote) {
+    const struct hd_triple_asker *asker = context;
+    return hd_clocks_before(asker->triples->clocks, second, remote) ||
+           is_needed(asker, second, asker->model->thread[remote],
+                     hd_model_position(asker->model, remote));
+}
+
+static struct hd_triple_limits passing_limits(const struct hd_triple_asker *asker) {
+    return (struct hd_triple_limits){passes_before_first, passes_before_remote, asker};
+}
+
 /* ---- one question -----------------------------------------------------------------------------
  */
 
@@ -117,17 +147,38 @@ static bool end_matters(const struct hd_triple_asker *asker, uint32_t remote) {
     return asker->reading == HD_CDSR && hd_model_is_read(asker->model, remote);
 }
 
+/* The last release of the sections around j that keep the other thread from k; HD_NONE if there is
+ * none, or one is never released. */
+static uint32_t leaving(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
+    const struct hd_model *model = asker->model;
+    uint32_t mine[32], its[32], last = HD_NONE;
+    uint32_t count = hd_model_held(model, triple->second, mine, 32);
+    uint32_t others = hd_model_held(model, triple->remote, its, 32);
+    if (count > 32 || others > 32) return HD_NONE;
+    for (uint32_t a = 0; a < count; a++)
+        for (uint32_t b = 0; b < others; b++) {
+            const struct hd_section *local = &model->section[mine[a]];
+            const struct hd_section *remote = &model->section[its[b]];
+            if (local->lock != remote->lock || !hd_conflicting_modes(local, remote)) continue;
+            if (remote->release == HD_NONE) return HD_NONE;
+            if (last == HD_NONE || remote->release > last) last = remote->release;
+        }
+    return last;
+}
+
 static bool put(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
                 enum hd_verdict *verdict, struct hd_error *error) {
     struct hd_stop stop[2] = {{triple->second, false}, {triple->remote, true}};
     struct hd_precedes order = {triple->first, triple->remote};
+    if (way == LEAVES) stop[1].event = leaving(asker, triple);
     asker->asked++;
     struct hd_query query = {.stop = stop,
-                             .stops = way == ENDS ? 2 : 1,
+                             .stops = way == PASSES ? 1 : 2,
                              .order = &order,
                              .orders = 1,
                              .reader = HD_NONE,
-                             .writer = HD_NONE};
+                             .writer = HD_NONE,
+                             .branches = asker->relaxed};
     return hd_asker_ask(asker->asker, &query, verdict, error);
 }
 
@@ -149,7 +200,12 @@ static bool keep(struct hd_triple_asker *asker, struct hd_triple_decision *decis
 /* Asks one way; *settled if it is feasible. */
 static bool ask_way(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
                     struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
-    enum hd_verdict verdict;
+    enum hd_verdict verdict = HD_INFEASIBLE;
+    *settled = false;
+    if (way == PASSES && asker->relaxed == NULL &&
+        (passes_before_first(asker, triple->remote, triple->first) ||
+         passes_before_remote(asker, triple->second, triple->remote)))
+        return true;
     if (!put(asker, triple, way, &verdict, error)) return false;
     *settled = take(decision, triple, verdict);
     return !*settled || keep(asker, decision, error);
@@ -176,10 +232,11 @@ static int compare_near(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
+/* Does an earlier pair speak for it? In UA, and where branches count, none does. */
 static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                     uint32_t pair) {
     const uint32_t *stand = asker->triples->stands.of;
-    return asker->reading != HD_UA && pair > 0 &&
+    return asker->reading != HD_UA && asker->relaxed == NULL && pair > 0 &&
            stand[lists->pair[pair].second] == stand[lists->pair[pair - 1].second];
 }
 
@@ -246,16 +303,81 @@ static bool ask_stand(struct hd_triple_asker *asker, const struct hd_bundle_list
     return ask_way(asker, &triple, PASSES, decision, settled, error);
 }
 
-/* All that speak for a bundle. */
+/* ---- one lock for all of a bundle --------------------------------------------------------------
+ */
+
+enum { GUARDS = 8 };
+struct guards {
+    uint32_t lock[GUARDS], count;
+    bool written[GUARDS]; /* held for writing by all so far */
+};
+
+static void keep_guards(const struct hd_locksets *sets, uint32_t set, struct guards *guards) {
+    const struct hd_lockset *held = &sets->set.data[set];
+    uint32_t kept = 0;
+    for (uint32_t g = 0; g < guards->count; g++)
+        for (uint32_t h = 0; h < held->count; h++) {
+            uint32_t lock = sets->held.data[held->start + h];
+            if (lock / 2 != guards->lock[g]) continue;
+            guards->lock[kept] = guards->lock[g];
+            guards->written[kept++] = guards->written[g] && lock % 2 == 0;
+            break; /* for writing comes first */
+        }
+    guards->count = kept;
+}
+
+/* Is there a lock that keeps every j's thread from ending at j with any k next? */
+static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists) {
+    const struct hd_stands *stands = &asker->triples->stands;
+    const struct hd_locksets *sets = &stands->locksets;
+    uint32_t previous = stands->stand.data[stands->of[lists->pair[0].second]].lockset;
+    const struct hd_lockset *first = &sets->set.data[previous];
+    struct guards guards = {.count = 0};
+    for (uint32_t h = 0; h < first->count && guards.count < GUARDS; h++) {
+        guards.lock[guards.count] = sets->held.data[first->start + h] / 2;
+        guards.written[guards.count++] = true;
+    }
+    keep_guards(sets, previous, &guards);
+    for (uint32_t n = 1; n < lists->pairs && guards.count > 0; n++) {
+        uint32_t set = stands->stand.data[stands->of[lists->pair[n].second]].lockset;
+        if (set != previous) keep_guards(sets, set, &guards);
+        previous = set;
+    }
+    struct guards remote = guards;
+    for (uint32_t g = 0; g < remote.count; g++) remote.written[g] = true;
+    previous = HD_NONE;
+    for (uint32_t n = 0; n < lists->remotes && remote.count > 0; n++) {
+        uint32_t set = stands->stand.data[stands->of[lists->remote[n]]].lockset;
+        if (ends_section(asker->model, lists->remote[n])) return false;
+        if (set != previous) keep_guards(sets, set, &remote);
+        previous = set;
+    }
+    for (uint32_t r = 0; r < remote.count; r++)
+        for (uint32_t g = 0; g < guards.count; g++)
+            if (guards.lock[g] == remote.lock[r] && (guards.written[g] || remote.written[r]))
+                return true;
+    return false;
+}
+
+/* ---- all that speak for a bundle ---------------------------------------------------------------
+ */
+
+/* Where j's thread can only pass, fewer accesses are open to a pair. */
 static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                        const struct hd_triple_limits *limits, struct hd_triple_decision *decision,
                        bool *settled, struct hd_error *error) {
     const uint32_t *stand = asker->triples->stands.of;
+    struct hd_triple_limits passing = passing_limits(asker);
+    if (never_ends(asker, lists)) limits = &passing;
     for (uint32_t n = 0, from = 0, to = 0; n < lists->pairs; n++) {
         if (repeats(asker, lists, n)) continue;
         hd_triple_window(limits, lists, n, &from, &to);
         if (from == lists->remotes) return true;
         for (uint32_t at = from; at < to;) {
+            if (asker->asked >= asker->limit) {
+                decision->verdict = HD_UNDECIDED;
+                return true;
+            }
             uint32_t run[2] = {at, at};
             while (run[0] > 0 && stand[lists->remote[run[0] - 1]] == stand[lists->remote[at]])
                 run[0]--;
@@ -313,6 +435,7 @@ static bool ask_strictly(struct hd_triple_asker *asker, struct hd_triple_decisio
     const struct hd_triple_group *each = &asker->triples->group.data[decision->group];
     struct hd_triple_limits limits = kept_limits(asker);
     uint32_t left = UA_QUESTIONS;
+    asker->limit = asker->asked + QUESTIONS;
     find_near(asker, decision->group, &limits);
     for (uint32_t n = 0; n < asker->nears; n++) {
         if (asker->reading == HD_UA && breaks_own_read(asker, &asker->near[n])) continue;
@@ -329,6 +452,54 @@ static bool ask_strictly(struct hd_triple_asker *asker, struct hd_triple_decisio
     return true;
 }
 
+/* ---- the branch relaxation --------------------------------------------------------------------
+ */
+
+static bool ask_relaxed_ways(struct hd_triple_asker *asker, const struct hd_triple *triple,
+                             struct hd_triple_decision *decision, bool *settled,
+                             struct hd_error *error) {
+    if (!ends_held(asker, triple)) {
+        if (!ask_way(asker, triple, ENDS, decision, settled, error)) return false;
+    } else if (leaving(asker, triple) != HD_NONE &&
+               !ask_way(asker, triple, LEAVES, decision, settled, error))
+        return false;
+    return *settled || ask_way(asker, triple, PASSES, decision, settled, error);
+}
+
+/* What only the relaxation makes feasible ignores values that flow into addresses, so it is no more
+ * than possible. It adds to what the strict questions found and takes nothing away, so triples near
+ * in the trace will do. */
+static bool ask_relaxed(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
+                        bool whole_group, struct hd_error *error) {
+    enum hd_verdict strict = decision->verdict;
+    struct hd_triple_limits limits = hd_must_limits(asker->triples);
+    bool settled = false, done = true;
+    asker->relaxed = asker->branches->before;
+    if (whole_group)
+        find_near(asker, decision->group, &limits);
+    else {
+        asker->near[0] = decision->triple;
+        asker->nears = 1;
+    }
+    for (uint32_t n = 0; done && !settled && n < asker->nears; n++)
+        done = ask_relaxed_ways(asker, &asker->near[n], decision, &settled, error);
+    asker->relaxed = NULL;
+    if (settled) {
+        decision->verdict = HD_POSSIBLE;
+        decision->relaxed = true;
+    } else
+        decision->verdict = strict;
+    return done;
+}
+
+/* ---- the interface ----------------------------------------------------------------------------
+ */
+
+static bool wants_relaxed(const struct hd_triple_asker *asker,
+                          const struct hd_triple_decision *decision) {
+    return asker->relax && decision->verdict != HD_FEASIBLE;
+}
+
 bool hd_triple_ask_group(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
                          struct hd_error *error) {
     bool settled = false;
@@ -336,7 +507,7 @@ bool hd_triple_ask_group(struct hd_triple_asker *asker, struct hd_triple_decisio
     decision->verdict = HD_INFEASIBLE;
     if (!ask_strictly(asker, decision, &settled, error)) return false;
     asker->ordered += asker->asked == asked;
-    return true;
+    return !wants_relaxed(asker, decision) || ask_relaxed(asker, decision, true, error);
 }
 
 bool hd_triple_ask(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
@@ -344,5 +515,6 @@ bool hd_triple_ask(struct hd_triple_asker *asker, struct hd_triple_decision *dec
     bool settled = false;
     struct hd_triple triple = decision->triple;
     decision->verdict = HD_INFEASIBLE;
-    return ask_triple(asker, &triple, decision, &settled, error);
+    if (!ask_triple(asker, &triple, decision, &settled, error)) return false;
+    return !wants_relaxed(asker, decision) || ask_relaxed(asker, decision, false, error);
 }

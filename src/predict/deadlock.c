@@ -12,7 +12,7 @@
 #include <string.h>
 
 const struct hd_deadlock_limits hd_deadlock_limits = {
-    .steps = 20000000, .cycles = 4096, .questions = 20000, .skipped = 4000000};
+    .steps = 20000000, .groups = 2000, .cycles = 4096, .questions = 20000, .skipped = 4000000};
 
 /* Circles with the same types of dependencies. */
 struct group {
@@ -38,6 +38,7 @@ struct search {
     struct hd_intern keys; /* sequences of types -> group */
     HD_VECTOR(uint32_t) key;
     struct hd_arena room;
+    struct hd_cycle_search cycles;
 };
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -122,6 +123,10 @@ static bool add_cycle(void *context, const uint32_t *dependency, uint32_t length
     uint32_t number =
         hd_intern(&s->keys, (const char *)(s->key.data + length), length * sizeof *s->key.data);
     if (number == HD_INTERN_NONE) return false;
+    if (number >= s->limits->groups) {
+        s->cycles.steps_left = 0; /* enough is enough */
+        return true;
+    }
     struct group *group = number < s->group.size ? &s->group.data[number] : new_group(s, length);
     if (group == NULL) return false;
     if (group->dependency.size / length < s->limits->cycles)
@@ -513,20 +518,21 @@ static bool say_cut(struct search *s, uint32_t length) {
 }
 
 static bool search_all(struct search *s, struct hd_error *error) {
-    struct hd_cycle_search cycles = {.graph = &s->graph,
-                                     .known = &s->known,
-                                     .steps_left = s->limits->steps,
-                                     .context = s,
-                                     .found = add_cycle};
+    struct hd_cycle_search *cycles = &s->cycles;
+    *cycles = (struct hd_cycle_search){.graph = &s->graph,
+                                       .known = &s->known,
+                                       .steps_left = s->limits->steps,
+                                       .context = s,
+                                       .found = add_cycle};
     uint32_t longest = hd_cycles_longest(&s->graph);
-    for (uint32_t length = 1; length <= longest && cycles.steps_left > 0; length++) {
+    for (uint32_t length = 1; length <= longest && cycles->steps_left > 0; length++) {
         double start = hd_seconds_now();
-        bool listed = length == 1 ? add_self_deadlocks(s) : hd_cycles_of_length(&cycles, length);
+        bool listed = length == 1 ? add_self_deadlocks(s) : hd_cycles_of_length(cycles, length);
         if (!listed) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
         s->predict->stats.candidate_seconds += hd_seconds_now() - start;
         if (s->group.size > 0 && !decide_groups(s, error)) return false;
         forget_groups(s);
-        if (cycles.steps_left == 0 && !say_cut(s, length))
+        if (cycles->steps_left == 0 && !say_cut(s, length))
             return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
     return true;

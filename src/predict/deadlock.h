@@ -8,6 +8,7 @@
 /* What the search may cost. A bound that is hit is counted as undecided. */
 struct hd_deadlock_limits {
     uint64_t steps;     /* dependencies looked at in all */
+    uint32_t groups;    /* of circles of one length; with more, longer ones are not looked for */
     uint32_t cycles;    /* circles kept of each group */
     uint64_t questions; /* asked of each group */
     uint64_t skipped;   /* event tuples of each group that are looked at and not asked */

@@ -1,15 +1,35 @@
 /* Signs of intent: see intent.h. */
 #include "predict/intent.h"
 
+#include "predict/intent_runs.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Steps between the two accesses that are few, many; and how many are looked at. */
+enum { FEW_STEPS = 24, MANY_STEPS = 2000, LOOK_AT = 4096, UPDATE_STEPS = 8 };
 
 struct hd_intent {
     const struct hd_predict *predict;
+    const struct hd_model *model;
     const struct hd_triples *triples;
     const struct hd_branches *branches;
-    bool passed; /* the run did */
+    struct hd_other_runs *others; /* NULL: none were given */
+    bool passed;                  /* the run did */
 };
+
+static const struct {
+    int weight;
+    const char *words;
+} sign[] = {
+#define X(name, weight, words) {weight, words},
+    HD_INTENT_SIGNS(X)
+#undef X
+};
+
+/* ---- life -------------------------------------------------------------------------------------
+ */
 
 static bool run_passed(const struct hd_trace_end *end) {
     return !end->signaled && !end->deadlocked && !(end->exited && end->status != 0);
@@ -17,25 +37,306 @@ static bool run_passed(const struct hd_trace_end *end) {
 
 struct hd_intent *hd_intent_new(const struct hd_predict *predict, const struct hd_triples *triples,
                                 const struct hd_branches *branches, struct hd_error *error) {
+    const struct hd_predict_options *options = &predict->options;
     struct hd_intent *intent = calloc(1, sizeof *intent);
     if (intent == NULL) {
         hd_fail(error, HD_ERR_MEMORY, "out of memory");
         return NULL;
     }
     intent->predict = predict;
+    intent->model = predict->model;
     intent->triples = triples;
     intent->branches = branches;
     intent->passed = run_passed(&predict->model->trace->end);
-    return intent;
+    if (options->passings == 0) return intent;
+    intent->others = hd_other_runs_new(options->passing, options->passing_describe,
+                                       options->passings, options->all_patterns, error);
+    if (intent->others != NULL) return intent;
+    free(intent);
+    return NULL;
 }
 
-void hd_intent_free(struct hd_intent *intent) { free(intent); }
+void hd_intent_free(struct hd_intent *intent) {
+    if (intent == NULL) return;
+    hd_other_runs_free(intent->others);
+    free(intent);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------
+ */
+
+static uint32_t depth_of(const struct hd_trace *trace, uint32_t node) {
+    uint32_t depth = 0;
+    for (; node != 0; node = trace->stack_parent[node]) depth++;
+    return depth;
+}
+
+static uint32_t climb(const struct hd_trace *trace, uint32_t node, uint32_t steps) {
+    while (steps-- > 0) node = trace->stack_parent[node];
+    return node;
+}
+
+/* The innermost call that both stacks are in. */
+static uint32_t common_call(const struct hd_trace *trace, uint32_t a, uint32_t b) {
+    uint32_t depth_a = depth_of(trace, a), depth_b = depth_of(trace, b);
+    if (depth_a > depth_b) a = climb(trace, a, depth_a - depth_b);
+    if (depth_b > depth_a) b = climb(trace, b, depth_b - depth_a);
+    while (a != b) {
+        a = trace->stack_parent[a];
+        b = trace->stack_parent[b];
+    }
+    return a;
+}
+
+static bool is_within(const struct hd_trace *trace, uint32_t node, uint32_t call, uint32_t depth) {
+    uint32_t own = depth_of(trace, node);
+    return own >= depth && climb(trace, node, own - depth) == call;
+}
+
+/* ---- what lies between ------------------------------------------------------------------------
+ */
+
+struct between {
+    bool waits;     /* for other threads, other than for a lock */
+    bool returned;  /* from the call that both accesses are in: there was an event outside it */
+    uint64_t steps; /* hook calls */
+    bool far;       /* more than were looked at */
+};
+
+static bool is_wait(const struct hd_model *model, uint32_t event) {
+    switch (model->kind[event]) {
+    case HD_EV_WAIT:
+    case HD_EV_WAIT_TIMEOUT:
+    case HD_EV_BARRIER_LEAVE:
+    case HD_EV_SEM_WAIT:
+    case HD_EV_JOIN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct between look_between(const struct hd_model *model, const struct hd_triple *triple,
+                                   bool stacks) {
+    struct between result = {0};
+    const uint32_t *list = model->thread_event + model->thread_start[model->thread[triple->first]];
+    uint32_t from = hd_model_position(model, triple->first);
+    uint32_t to = hd_model_position(model, triple->second);
+    uint32_t call = 0, depth = 0;
+    if (stacks) {
+        call = common_call(model->trace, hd_model_stack(model, triple->first),
+                           hd_model_stack(model, triple->second));
+        depth = depth_of(model->trace, call);
+    }
+    if (to - from > LOOK_AT) {
+        result.far = true;
+        to = from + LOOK_AT;
+    }
+    for (uint32_t n = from + 1; n < to; n++) {
+        result.waits = result.waits || is_wait(model, list[n]);
+        result.steps += hd_model_calls(model, list[n]);
+        if (stacks && !result.returned)
+            result.returned = !is_within(model->trace, hd_model_stack(model, list[n]), call, depth);
+    }
+    if (model->trace->format != HD_FORMAT_BINARY) result.steps = to - from;
+    return result;
+}
+
+/* The thread's next access to the location; HD_NONE if there is none near. */
+static uint32_t next_access(const struct hd_model *model, uint32_t event, uint32_t location) {
+    uint32_t low = model->location_start[location], high = model->location_start[location + 1];
+    uint32_t end = high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (model->location_event[middle] <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (end - low > LOOK_AT) end = low + LOOK_AT;
+    for (; low < end; low++)
+        if (model->thread[model->location_event[low]] == model->thread[event])
+            return model->location_event[low];
+    return HD_NONE;
+}
+
+/* The same place in the source: a compiler may have made two of it, to turn a loop round. */
+static bool is_same_access(const struct hd_intent *intent, uint32_t a, uint32_t b) {
+    const struct hd_model *model = intent->model;
+    if (model->kind[a] != model->kind[b]) return false;
+    struct hd_describe *describe = intent->predict->describe;
+    return model->site[a] == model->site[b] ||
+           hd_site_identity(describe, model, a) == hd_site_identity(describe, model, b);
+}
+
+/* Is a write the end of an update, whose read comes shortly before it? What an update leaves
+ * behind nobody expects to find again. */
+static bool ends_update(const struct hd_model *model, uint32_t event, uint32_t location) {
+    if (hd_access_does(model, event) == HD_DOES_UPDATE) return true;
+    uint32_t thread = model->thread[event], position = hd_model_position(model, event);
+    const uint32_t *list = model->thread_event + model->thread_start[thread];
+    for (uint32_t n = position; n-- > 0 && position - n <= UPDATE_STEPS;) {
+        const uint32_t *touched;
+        uint32_t count = hd_model_locations(model, list[n], &touched);
+        for (uint32_t i = 0; i < count; i++)
+            if (touched[i] == location) return hd_model_is_read(model, list[n]);
+    }
+    return false;
+}
+
+/* Does the thread wait for others after an access and then come back to it? */
+static bool is_wait_condition(const struct hd_intent *intent, const struct hd_triple *triple) {
+    const struct hd_model *model = intent->model;
+    uint32_t next = next_access(model, triple->second, triple->location);
+    if (next == HD_NONE || !is_same_access(intent, triple->second, next)) return false;
+    struct hd_triple again = {triple->second, HD_NONE, next, triple->location};
+    return look_between(model, &again, false).waits;
+}
+
+/* ---- the signs --------------------------------------------------------------------------------
+ */
+
+static uint32_t bit(enum hd_intent_sign which) { return 1u << which; }
+
+static bool has_stacks(const struct hd_model *model) {
+    return model->trace->format == HD_FORMAT_BINARY && model->trace->stack_parent != NULL &&
+           model->stack != NULL;
+}
+
+/* Do both happen in the same function, in two calls of it? Inlined calls count. */
+static bool in_two_calls(const struct hd_intent *intent, const struct hd_triple *triple) {
+    struct hd_describe *describe = intent->predict->describe;
+    const struct hd_frame *a, *b;
+    uint32_t frames = hd_describe_stack(describe, triple->first, &a);
+    uint32_t others = hd_describe_stack(describe, triple->second, &b);
+    if (frames < 2 || others < 2 || strcmp(a[0].function, b[0].function) != 0) return false;
+    return frames != others || strcmp(a[1].function, b[1].function) != 0 ||
+           a[1].line != b[1].line || a[1].column != b[1].column;
+}
+
+/* Does the second come earlier in the code of the function that both are in, or below? */
+static bool is_backward(const struct hd_model *model, const struct hd_triple *triple) {
+    const struct hd_trace *trace = model->trace;
+    uint32_t a = hd_model_stack(model, triple->first), b = hd_model_stack(model, triple->second);
+    if (a == b) return model->site[triple->second] < model->site[triple->first];
+    uint32_t depth = depth_of(trace, common_call(trace, a, b));
+    uint32_t depth_a = depth_of(trace, a), depth_b = depth_of(trace, b);
+    /* where in it they are, or the calls that they are below */
+    uint32_t site_a = depth_a == depth ? model->site[triple->first]
+                                       : trace->stack_site[climb(trace, a, depth_a - depth - 1)];
+    uint32_t site_b = depth_b == depth ? model->site[triple->second]
+                                       : trace->stack_site[climb(trace, b, depth_b - depth - 1)];
+    return site_b < site_a;
+}
+
+/* Where the two accesses stand to each other in the code. */
+static uint32_t place_signs(const struct hd_intent *intent, const struct hd_triple *triple,
+                            const struct between *between) {
+    const struct hd_model *model = intent->model;
+    if (is_same_access(intent, triple->first, triple->second)) return bit(HD_SIGN_REPEATED);
+    if (!has_stacks(model)) return 0;
+    if (between->returned) return bit(HD_SIGN_TWO_CALLS);
+    if (is_backward(model, triple)) return bit(HD_SIGN_BACKWARD);
+    if (in_two_calls(intent, triple)) return bit(HD_SIGN_EACH_ITS_CALL);
+    /* a call that was inlined has no stack of its own, but a name */
+    struct hd_describe *describe = intent->predict->describe;
+    bool same = hd_model_stack(model, triple->first) == hd_model_stack(model, triple->second) &&
+                strcmp(hd_describe_function(describe, triple->first),
+                       hd_describe_function(describe, triple->second)) == 0;
+    return bit(same ? HD_SIGN_ONE_CALL : HD_SIGN_ONE_CALLER);
+}
+
+/* How the second access may depend on the first. */
+static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_triple *triple,
+                              enum hd_pattern pattern) {
+    const struct hd_model *model = intent->model;
+    bool branch = !intent->branches->known ||
+                  hd_branch_between(intent->branches, triple->first, triple->second);
+    if (hd_access_does(model, triple->first) == HD_DOES_UPDATE &&
+        hd_access_does(model, triple->second) == HD_DOES_UPDATE)
+        return bit(HD_SIGN_ONLY_UPDATES);
+    switch (pattern) {
+    case HD_PATTERN_RWW:
+        return bit(HD_SIGN_UPDATE);
+    case HD_PATTERN_RWR:
+        return branch ? bit(HD_SIGN_CHECKED) : 0;
+    case HD_PATTERN_WWR:
+        return ends_update(model, triple->first, triple->location) ? 0 : bit(HD_SIGN_READ_BACK);
+    case HD_PATTERN_WWW:
+        return bit(HD_SIGN_UNSEEN);
+    default:
+        return 0;
+    }
+}
+
+static struct hd_run_counts count_runs(const struct hd_intent *intent,
+                                       const struct hd_triple *triple) {
+    if (intent->others == NULL) return (struct hd_run_counts){0, 0};
+    struct hd_describe *describe = intent->predict->describe;
+    uint64_t site[3] = {hd_site_identity(describe, intent->model, triple->first),
+                        hd_site_identity(describe, intent->model, triple->remote),
+                        hd_site_identity(describe, intent->model, triple->second)};
+    return hd_other_runs_count(intent->others, site);
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------
+ */
+
+static void add_words(struct hd_intent_verdict *verdict, const char *words) {
+    size_t used = strlen(verdict->words);
+    snprintf(verdict->words + used, sizeof verdict->words - used, "%s%s", used > 0 ? "; " : "",
+             words);
+}
+
+static void weigh(struct hd_intent_verdict *verdict) {
+    int score = HD_INTENT_START;
+    for (unsigned s = 0; s < HD_SIGN_COUNT; s++)
+        if ((verdict->signs >> s & 1) != 0) score += sign[s].weight;
+    verdict->score = score < 0 ? 0 : score > 100 ? 100 : (uint32_t)score;
+    verdict->harm = verdict->score >= HD_INTENT_LIKELY ? HD_HARM_LIKELY : HD_HARM_UNLIKELY;
+    /* what speaks for a bug first */
+    for (int against = 0; against < 2; against++)
+        for (unsigned s = 0; s < HD_SIGN_COUNT; s++)
+            if ((verdict->signs >> s & 1) != 0 && (sign[s].weight < 0) == against)
+                add_words(verdict, sign[s].words);
+}
+
+static bool forced_between(const struct hd_intent *intent, const struct hd_triple *triple) {
+    return hd_clocks_before(intent->triples->clocks, triple->first, triple->remote) &&
+           hd_clocks_before(intent->triples->clocks, triple->remote, triple->second);
+}
 
 bool hd_intent_judge(struct hd_intent *intent, const struct hd_triple_decision *decision,
                      struct hd_intent_verdict *verdict) {
-    verdict->harm = decision->observed && intent->passed ? HD_HARM_EXERCISED : HD_HARM_LIKELY;
-    verdict->score = 50;
-    snprintf(verdict->words, sizeof verdict->words, "%s",
-             verdict->harm == HD_HARM_EXERCISED ? "this run did it and passed" : "");
+    const struct hd_triple *triple = &decision->triple;
+    enum hd_pattern pattern = intent->triples->group.data[decision->group].pattern;
+    struct between between = look_between(intent->model, triple, has_stacks(intent->model));
+    struct hd_run_counts counts = count_runs(intent, triple);
+    *verdict = (struct hd_intent_verdict){0};
+    verdict->signs = place_signs(intent, triple, &between) | pattern_signs(intent, triple, pattern);
+    if (between.waits)
+        verdict->signs |= bit(HD_SIGN_WAITS);
+    else if (is_wait_condition(intent, triple))
+        verdict->signs |= bit(HD_SIGN_WAIT_LOOP);
+    if (between.far || between.steps > MANY_STEPS)
+        verdict->signs |= bit(HD_SIGN_LONG);
+    else if (between.steps <= FEW_STEPS)
+        verdict->signs |= bit(HD_SIGN_SHORT);
+    if (decision->observed && !intent->passed) verdict->signs |= bit(HD_SIGN_FAILED);
+    if (counts.had > 0 && counts.exercised == 0) verdict->signs |= bit(HD_SIGN_NEVER);
+    char words[96];
+    const char *exercised = NULL;
+    if (decision->observed && forced_between(intent, triple))
+        exercised = "forks, joins and signals put it there in every run";
+    else if (decision->observed && intent->passed)
+        exercised = "this run did it and passed";
+    else if (counts.exercised > 0) {
+        snprintf(words, sizeof words, "%u of the other runs given did it and passed",
+                 counts.exercised);
+        exercised = words;
+    }
+    if (exercised != NULL) add_words(verdict, exercised);
+    weigh(verdict);
+    if (exercised != NULL) verdict->harm = HD_HARM_EXERCISED;
     return true;
 }

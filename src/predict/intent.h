@@ -1,18 +1,50 @@
 /* May a feasible triple be intended (DESIGN section 6, Harm)? A counter under a lock and a polling
  * loop give unserializable triples all day. Signs for and against a bug, weighed and put into
- * words. */
+ * words: hd_intent_signs is the table of them. What a passing run did already is no bug. */
 #ifndef HEDDLE_PREDICT_INTENT_H
 #define HEDDLE_PREDICT_INTENT_H
 
 #include "predict/atomicity_decide.h"
 
+/* name, weight, words. The weights were set by tests/programs (docs/atomicity.md has the table):
+ * they start from HD_INTENT_START, and a triple with HD_INTENT_LIKELY or more is likely a bug. */
+#define HD_INTENT_SIGNS(X)                                                                     \
+    X(ONE_CALL, 20, "both accesses in one call of one function")                               \
+    X(ONE_CALLER, 0, "both accesses below one call of a function")                             \
+    X(EACH_ITS_CALL, -30, "two calls of the same function, with one access each")              \
+    X(TWO_CALLS, -30, "the function of the first access returned before the second")           \
+    X(REPEATED, -35, "the same access, repeated")                                              \
+    X(BACKWARD, -25,                                                                           \
+      "the second access comes earlier in the code: another round of a loop, or another call") \
+    X(WAITS, -45, "the thread waits for others in between")                                    \
+    X(WAIT_LOOP, -35, "the second access is the condition of a wait loop")                     \
+    X(UPDATE, 15, "what was read is written back")                                             \
+    X(CHECKED, 10, "a branch in between may depend on the first read")                         \
+    X(READ_BACK, 10, "what was written is read back")                                          \
+    X(UNSEEN, -15, "nobody reads what is lost")                                                \
+    X(ONLY_UPDATES, -15, "both accesses are atomic updates, each whole in itself")             \
+    X(SHORT, 10, "few steps apart")                                                            \
+    X(LONG, -15, "many steps apart")                                                           \
+    X(NEVER, 10, "never parted in the other runs given, which passed")                         \
+    X(FAILED, 15, "seen in this run, which failed")
+enum hd_intent_sign {
+#define X(name, weight, words) HD_SIGN_##name,
+    HD_INTENT_SIGNS(X)
+#undef X
+        HD_SIGN_COUNT
+};
+
+enum { HD_INTENT_START = 45, HD_INTENT_LIKELY = 60 };
+
 struct hd_intent_verdict {
     enum hd_finding_harm harm;
-    uint32_t score; /* 0..100; HD_INTENT_LIKELY and more: likely */
-    char words[512];
+    uint32_t score; /* 0 to 100 */
+    uint32_t signs; /* a bit for each enum hd_intent_sign */
+    char words[768];
 };
 
 struct hd_intent;
+/* Reads the passing runs of the options. NULL when memory is out. */
 struct hd_intent *hd_intent_new(const struct hd_predict *predict, const struct hd_triples *triples,
                                 const struct hd_branches *branches, struct hd_error *error);
 void hd_intent_free(struct hd_intent *intent);

@@ -161,15 +161,28 @@ static bool touches(const struct hd_model *model, uint32_t event, uint32_t locat
     return false;
 }
 
-bool hd_couples_sees(const struct hd_couples *couples, const struct hd_read *read, uint32_t write) {
+/* The first location that both touch and where the read did not see the write; HD_NONE. */
+static uint32_t first_unseen(const struct hd_couples *couples, const struct hd_read *read,
+                             uint32_t write) {
     const struct hd_model *model = couples->model;
     const uint32_t *location;
     uint32_t count = hd_model_locations(model, read->event, &location);
     for (uint32_t i = 0; i < count; i++) {
         if (write != HD_NONE && !touches(model, write, location[i])) continue;
-        if (write_seen(model, location[i], read->event) != write) return false;
+        if (write_seen(model, location[i], read->event) != write) return location[i];
     }
-    return true;
+    return HD_NONE;
+}
+
+bool hd_couples_sees(const struct hd_couples *couples, const struct hd_read *read, uint32_t write) {
+    return first_unseen(couples, read, write) == HD_NONE;
+}
+
+uint32_t hd_couples_seen(const struct hd_couples *couples, const struct hd_read *read,
+                         uint32_t other) {
+    if (!read->wide) return read->seen;
+    uint32_t location = first_unseen(couples, read, other);
+    return location == HD_NONE ? HD_NONE : write_seen(couples->model, location, read->event);
 }
 
 static int by_number(const void *left, const void *right) {

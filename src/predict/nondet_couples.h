@@ -49,7 +49,10 @@ uint32_t hd_couples_writes(const struct hd_couples *couples, uint32_t location);
 typedef HD_VECTOR(uint32_t) hd_event_list;
 bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
                             hd_event_list *list);
-/* Did a wide read see this write (HD_NONE: the initial value) in every location they share? */
+/* Did a wide read see this write (HD_NONE: the initial value) in every location they share? If not,
+ * what did it see instead, in the first location where it did not? */
+uint32_t hd_couples_seen(const struct hd_couples *couples, const struct hd_read *read,
+                         uint32_t other);
 bool hd_couples_sees(const struct hd_couples *couples, const struct hd_read *read, uint32_t write);
 
 #endif

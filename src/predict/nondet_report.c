@@ -98,7 +98,9 @@ static bool put_rest(struct desk *desk) {
             read->wide ? !hd_couples_sees(couples, read, HD_NONE) : read->seen != HD_NONE;
         if (done && initial) done = hd_vector_push(&list, HD_NONE);
         for (size_t i = 0; done && i < list.size; i++) { /* both ascend */
-            struct hd_triplet triplet = {.read = r, .seen = read->seen, .other = list.data[i]};
+            struct hd_triplet triplet = {.read = r,
+                                         .seen = hd_couples_seen(couples, read, list.data[i]),
+                                         .other = list.data[i]};
             if (at < nondet->found.size && nondet->found.data[at].read == r &&
                 nondet->found.data[at].other == list.data[i])
                 at++;

@@ -89,12 +89,12 @@ bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *
     return ask_for_all(model, question);
 }
 
-static bool note(struct worker *worker, uint32_t number, const struct hd_read *read, uint32_t other,
+static bool note(struct worker *worker, uint32_t number, uint32_t seen, uint32_t other,
                  enum hd_verdict verdict) {
     worker->stats.verdict[verdict]++;
     if (verdict == HD_INFEASIBLE) return true;
     struct hd_triplet triplet = {
-        .read = number, .seen = read->seen, .other = other, .verdict = (uint8_t)verdict};
+        .read = number, .seen = seen, .other = other, .verdict = (uint8_t)verdict};
     return hd_vector_push(&worker->found, triplet);
 }
 
@@ -102,7 +102,7 @@ static bool ask(const struct court *court, struct worker *worker, uint32_t numbe
     const struct hd_read *read = &court->couples->read.data[number];
     worker->stats.asked++;
     return hd_nondet_question(court->couples, read, other, &worker->question) &&
-           note(worker, number, read, other,
+           note(worker, number, hd_couples_seen(court->couples, read, other), other,
                 hd_engine_decide(worker->engine, &worker->question.query, NULL));
 }
 

@@ -81,6 +81,8 @@ struct hd_predict {
     X("race", races, RACE, HD_RACE_METHODS, "two accesses at the same time") \
     X("atomicity", atomicity, ATOMICITY, HD_ATOMICITY_METHODS,               \
       "an access of another thread between two that belong together")        \
+    X("order", orders, ORDER, 1u << HD_METHOD_POLY,                          \
+      "two operations in an order that nothing enforces")                    \
     X("deadlock", deadlocks, DEADLOCK, 1u << HD_METHOD_POLY,                 \
       "threads that wait for each other for ever")                           \
     X("nondet", nondeterminism, NONDETERMINISM, 1u << HD_METHOD_POLY,        \

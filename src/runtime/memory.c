@@ -97,7 +97,7 @@ static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
                                  : real.malloc(bytes);
     if (t == NULL) return block;
     int saved = errno;
-    born(t, block, bytes, HD_BLOCK_HEAP, pc);
+    born(t, block, bytes, zero ? HD_BLOCK_HEAP | HD_BLOCK_ZEROED : HD_BLOCK_HEAP, pc);
     rt_leave(t);
     errno = saved;
     return block;

@@ -35,12 +35,14 @@ static void stop_running(struct running *r) {
 static int once(struct rt_thread *t, pthread_once_t *control, void (*function)(void),
                 uintptr_t pc) {
     uintptr_t address = (uintptr_t)control;
-    while (!(__atomic_load_n(control, __ATOMIC_ACQUIRE) & ONCE_DONE_BIT)) {
+    for (;;) {
         uint32_t owner = runner(address);
+        /* Also when the initialiser has returned: its DONE is to be recorded before any PASS. */
         if (owner != 0 && owner != t->number + 1 && rt.mode == HD_SCHED_SERIAL) {
             rt_sched_block(t, HD_WAIT_ONCE, address, NULL, 0, pc);
             continue;
         }
+        if (__atomic_load_n(control, __ATOMIC_ACQUIRE) & ONCE_DONE_BIT) break;
         if (owner != 0) { /* free: wait in the C library; a recursive call hangs as it would */
             rt_block_enter(t);
             REAL(pthread_once)(control, function);

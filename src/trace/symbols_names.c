@@ -50,7 +50,7 @@ static const char *block_name(struct hd_symbol_names *names, uint32_t event) {
     if (event < names->event) names->event = names->blocks = 0;
     for (; names->event < event; names->event++)
         names->blocks += trace->kind[names->event] == HD_EV_ALLOC;
-    switch (trace->flags[event]) {
+    switch (trace->flags[event] & HD_BLOCK_TYPE_MASK) {
     case HD_BLOCK_STACK:
         return hd_pool_format(names->pool, "stack_of_T%u", trace->thread[event]);
     case HD_BLOCK_MMAP:

@@ -247,13 +247,15 @@ static bool emit_thread(struct hd_text_reader *r, const struct hd_text_line *lin
     return thread_of(r, line->operand, &other) && emit(r, line, kind, 0, other);
 }
 
-static bool emit_alloc(struct hd_text_reader *r, const struct hd_text_line *line) {
+static bool emit_alloc(struct hd_text_reader *r, const struct hd_text_line *line, bool zeroed) {
     const struct hd_text_memory *operand;
     if (!operand_of(r, line->operand, line->operand_key, &operand)) return false;
     struct hd_text_variable *variable = &r->variable.data[operand->address >> HD_TEXT_SHIFT];
     variable->block = operand->address;
     variable->block_size = operand->size;
-    return emit_extra(r, line, HD_EV_ALLOC, HD_BLOCK_HEAP, operand->address, operand->size);
+    return emit_extra(r, line, HD_EV_ALLOC,
+                      zeroed ? HD_BLOCK_HEAP | HD_BLOCK_ZEROED : HD_BLOCK_HEAP, operand->address,
+                      operand->size);
 }
 
 /* A free is as large as the block it frees; where no alloc says, as what the trace uses of it. */
@@ -305,7 +307,8 @@ static const struct {
 #define X(name, text, class) {text, OP_##name},
     HD_EVENT_KINDS(X)
 #undef X
-        {"req", OP_HINT},
+        {"calloc", OP_ALLOC_ZEROED},
+    {"req", OP_HINT},
     {"dummy", OP_HINT},
 };
 
@@ -402,7 +405,8 @@ bool hd_text_event(struct hd_text_reader *r, struct hd_text_line *line) {
     case OP_END:
         return emit(r, line, operation, 0, line->thread_id);
     case OP_ALLOC:
-        return emit_alloc(r, line);
+    case OP_ALLOC_ZEROED:
+        return emit_alloc(r, line, operation == OP_ALLOC_ZEROED);
     case OP_FREE:
         return emit_free(r, line);
     case OP_BLOCKED:

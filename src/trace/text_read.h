@@ -90,7 +90,8 @@ enum {
 #define X(name, text, class) OP_##name = HD_EV_##name,
     HD_EVENT_KINDS(X)
 #undef X
-        OP_HINT, /* accepted, not an event */
+        OP_ALLOC_ZEROED,
+    OP_HINT, /* accepted, not an event */
     OP_UNKNOWN
 };
 unsigned hd_text_operation(struct words op);

@@ -61,7 +61,8 @@ struct hd_wire_event {
     X(DETACH, "detach", THREAD)                                                                  \
     X(BEGIN, "begin", THREAD)                                                                    \
     X(END, "end", THREAD)                                                                        \
-    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type */    \
+    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type       \
+     * (+ HD_BLOCK_ZEROED) */                                                                    \
     X(ALLOC, "alloc", MEMORY)                                                                    \
     X(FREE, "free", MEMORY)                                                                      \
     /* a thread that can never go on, written when the run deadlocks: operand = what it waits    \
@@ -102,6 +103,8 @@ enum hd_block_type {
     HD_BLOCK_MMAP,
     HD_BLOCK_STACK /* a new thread's stack and thread-local storage */
 };
+#define HD_BLOCK_TYPE_MASK 0x0f
+#define HD_BLOCK_ZEROED 0x10 /* ALLOC: its memory was set to zero (calloc) */
 
 enum hd_wait_type {
     HD_WAIT_LOCK = 1,

@@ -11,15 +11,13 @@ struct request {
     int length;
 };
 
-static struct request only_request = {40};
 static struct request *current;
 static int done, bytes;
 static pthread_mutex_t slot_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void *work(void *unused) {
-    (void)unused;
+static void *work(void *request) {
     pthread_mutex_lock(&slot_lock);
-    current = &only_request;
+    current = request;
     pthread_mutex_unlock(&slot_lock);
 
     pthread_mutex_lock(&slot_lock);
@@ -42,8 +40,9 @@ static void *time_out(void *unused) {
 }
 
 int main(void) {
+    struct request request = {40};
     pthread_t worker, timer;
-    pthread_create(&worker, NULL, work, NULL);
+    pthread_create(&worker, NULL, work, &request);
     pthread_create(&timer, NULL, time_out, NULL);
     pthread_join(worker, NULL);
     pthread_join(timer, NULL);

@@ -11,7 +11,6 @@ struct script {
     int lines;
 };
 
-static struct script page_script = {12};
 static struct script *current_script;
 static int lines_compiled;
 static pthread_mutex_t script_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -32,9 +31,8 @@ static void on_load_complete(void) {
     pthread_mutex_unlock(&script_lock);
 }
 
-static void *show_page(void *unused) {
-    (void)unused;
-    load_script(&page_script);
+static void *show_page(void *script) {
+    load_script(script);
     on_load_complete();
     return NULL;
 }
@@ -49,8 +47,9 @@ static void *leave_page(void *unused) {
 }
 
 int main(void) {
+    struct script page_script = {12};
     pthread_t shower, leaver;
-    pthread_create(&shower, NULL, show_page, NULL);
+    pthread_create(&shower, NULL, show_page, &page_script);
     pthread_create(&leaver, NULL, leave_page, NULL);
     pthread_join(shower, NULL);
     pthread_join(leaver, NULL);

@@ -1,0 +1,183 @@
+/* Candidates of order violations: lists by group, and the clocks of what an event cannot do
+ * without, which discard most of them at once. */
+#include "predict/candidates.h"
+#include "predict/order_violations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t hd_event_before(const struct hd_model *model, uint32_t event) {
+    uint32_t position = hd_model_position(model, event);
+    uint32_t start = model->thread_start[model->thread[event]];
+    return position == 0 ? HD_NONE : model->thread_event[start + position - 1];
+}
+
+/* realloc ends one life and begins another at once, with what was in it. */
+static bool is_resized(const struct hd_model *model, uint32_t alloc) {
+    uint32_t before = hd_event_before(model, alloc);
+    return before != HD_NONE && model->kind[before] == HD_EV_FREE && model->site[alloc] != 0 &&
+           model->trace->format == HD_FORMAT_BINARY && model->site[before] == model->site[alloc];
+}
+
+bool hd_block_is_raw(const struct hd_model *model, uint32_t block) {
+    if (block >= model->blocks) return false;
+    const struct hd_block *each = &model->block[block];
+    return each->type == HD_BLOCK_HEAP && !each->zeroed && !is_resized(model, each->alloc);
+}
+
+/* ---- lists -------------------------------------------------------------------------------------
+ */
+
+bool hd_order_add(struct hd_order_candidates *candidates, enum hd_order_type type, bool raw,
+                  uint32_t first, uint32_t second, uint32_t about) {
+    const struct hd_model *model = candidates->model;
+    uint32_t fresh = candidates->known[type].count;
+    uint32_t *slot = hd_map_slot(&candidates->known[type], (uint64_t)first << 32 | second, fresh);
+    if (slot == NULL) return false;
+    if (*slot != fresh) return true;
+    uint32_t a = hd_site_number(model, &candidates->site_number, first, about);
+    uint32_t b = hd_site_number(model, &candidates->site_number, second, about);
+    if (a == UINT32_MAX || b == UINT32_MAX) return false;
+    fresh = (uint32_t)candidates->group.size;
+    slot = hd_map_slot(&candidates->group_number[2 * type + raw], (uint64_t)a << 32 | b, fresh);
+    if (slot == NULL) return false;
+    struct hd_order_candidate candidate = {first, second, about, *slot};
+    if (*slot == fresh) {
+        struct hd_order_group group = {.type = (uint8_t)type, .raw = raw};
+        if (!hd_vector_push(&candidates->group, group)) return false;
+    }
+    candidates->group.data[candidate.group].count++;
+    return hd_vector_push(&candidates->list, candidate);
+}
+
+/* By group; in a group those first that are near each other, and early. */
+static int compare_candidates(const void *left, const void *right) {
+    const struct hd_order_candidate *a = left, *b = right;
+    if (a->group != b->group) return a->group < b->group ? -1 : 1;
+    uint32_t gap_a = a->first > a->second ? a->first - a->second : a->second - a->first;
+    uint32_t gap_b = b->first > b->second ? b->first - b->second : b->second - b->first;
+    if (gap_a != gap_b) return gap_a < gap_b ? -1 : 1;
+    return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static void sort_list(struct hd_order_candidates *candidates) {
+    uint32_t start = 0;
+    if (candidates->list.size > 1)
+        qsort(candidates->list.data, candidates->list.size, sizeof *candidates->list.data,
+              compare_candidates);
+    for (size_t i = 0; i < candidates->group.size; i++) {
+        candidates->group.data[i].start = start;
+        start += candidates->group.data[i].count;
+    }
+}
+
+/* ---- signals -----------------------------------------------------------------------------------
+ */
+
+static bool is_signal(const struct hd_model *model, uint32_t event) {
+    uint8_t kind = model->kind[event];
+    return (kind == HD_EV_SIGNAL || kind == HD_EV_BROADCAST) &&
+           model->object[event] < model->objects;
+}
+
+/* Threads one after the other, so that each object's are by thread. */
+static bool index_signals(struct hd_order_candidates *candidates) {
+    const struct hd_model *model = candidates->model;
+    uint32_t *start = candidates->signal_start =
+        calloc(model->objects + (size_t)2, sizeof *candidates->signal_start);
+    if (start == NULL) return false;
+    for (uint32_t e = 0; e < model->events; e++)
+        if (is_signal(model, e)) start[model->object[e] + 2]++;
+    for (uint32_t o = 0; o < model->objects; o++) start[o + 2] += start[o + 1];
+    candidates->signal.size = 0;
+    if (!hd_vector_reserve(&candidates->signal, start[model->objects + 1] + (size_t)1))
+        return false;
+    for (uint32_t i = 0; i < model->thread_start[model->threads]; i++) {
+        uint32_t e = model->thread_event[i];
+        if (!is_signal(model, e)) continue;
+        candidates->signal.data[start[model->object[e] + 1]++] =
+            (struct hd_order_signal){e, model->thread[e]};
+        candidates->signal.size++;
+    }
+    return true;
+}
+
+/* ---- what an event cannot do without -----------------------------------------------------------
+ */
+
+static bool reserve_edges(struct hd_order_candidates *candidates, size_t more, size_t *room) {
+    size_t wanted = candidates->kept_model.edges + more;
+    if (wanted <= *room) return true;
+    struct hd_edge *larger = realloc(candidates->kept_edge, 2 * wanted * sizeof *larger);
+    if (larger == NULL) return false;
+    candidates->kept_edge = larger;
+    *room = 2 * wanted;
+    return true;
+}
+
+static bool build_kept(struct hd_order_candidates *candidates) {
+    const struct hd_model *model = candidates->model;
+    struct hd_model *kept = &candidates->kept_model;
+    size_t room = 0;
+    uint32_t next = 0;
+    *kept = *model;
+    kept->edges = 0;
+    if (!reserve_edges(candidates, model->edges + (size_t)1, &room)) return false;
+    for (uint32_t e = 0; e < model->events; e++) {
+        while (next < model->edges && model->edge[next].to == e)
+            candidates->kept_edge[kept->edges++] = model->edge[next++];
+        if (candidates->reading == HD_CSR || !hd_model_is_read(model, e)) continue;
+        const uint32_t *write;
+        uint32_t writes = hd_model_reads_from(model, e, &write);
+        if (!reserve_edges(candidates, writes + (size_t)(model->edges - next), &room)) return false;
+        for (uint32_t i = 0; i < writes; i++)
+            if (write[i] != HD_NONE && model->thread[write[i]] != model->thread[e])
+                candidates->kept_edge[kept->edges++] =
+                    (struct hd_edge){write[i], e, HD_EDGE_ATOMIC};
+    }
+    kept->edge = candidates->kept_edge;
+    candidates->kept = hd_clocks_build(kept);
+    return candidates->kept != NULL;
+}
+
+bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t event,
+                      uint32_t other) {
+    uint32_t before = hd_event_before(candidates->model, event);
+    if (before != HD_NONE && hd_clocks_before(candidates->kept, other, before)) return true;
+    return hd_clocks_before(candidates->clocks, other, event);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+bool hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
+                               struct hd_order_candidates *candidates, struct hd_error *error) {
+    memset(candidates, 0, sizeof *candidates);
+    candidates->model = model;
+    candidates->reading = reading;
+    candidates->clocks = hd_clocks_build(model);
+    bool done = candidates->clocks != NULL && build_kept(candidates) && index_signals(candidates) &&
+                hd_order_find_initialisations(candidates) && hd_order_find_lifetimes(candidates) &&
+                hd_order_find_wakeups(candidates);
+    if (done) {
+        sort_list(candidates);
+        return true;
+    }
+    hd_order_candidates_free(candidates);
+    return hd_fail(error, HD_ERR_MEMORY, "out of memory: too many candidates");
+}
+
+void hd_order_candidates_free(struct hd_order_candidates *candidates) {
+    hd_clocks_free(candidates->clocks);
+    hd_clocks_free(candidates->kept);
+    free(candidates->kept_edge);
+    free(candidates->signal_start);
+    hd_vector_free(&candidates->signal);
+    hd_vector_free(&candidates->list);
+    hd_vector_free(&candidates->group);
+    hd_map_free(&candidates->site_number);
+    for (unsigned i = 0; i < 2 * HD_ORDER_TYPE_COUNT; i++)
+        hd_map_free(&candidates->group_number[i]);
+    for (unsigned i = 0; i < HD_ORDER_TYPE_COUNT; i++) hd_map_free(&candidates->known[i]);
+    memset(candidates, 0, sizeof *candidates);
+}
