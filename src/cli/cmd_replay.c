@@ -6,6 +6,7 @@
 #include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/replay_control.h"
 #include "cli/replay_gdb.h"
 #include "expose/replay.h"
 #include "model/describe.h"
@@ -297,12 +298,19 @@ int hd_cmd_replay(int argc, char **argv) {
     if (request.keep != NULL && (request.times > 0 || gdb))
         return hd_complain(COMMAND, "--output is for a single replay without gdb");
     struct hd_error error;
-    if (!load_schedule(file, &request.schedule, &error)) return hd_complain_error(COMMAND, &error);
+    bool control = hd_is_control_file(file);
+    if (control && (request.check || gdb || swap || request.keep != NULL))
+        return hd_complain(COMMAND,
+                           "%s has no turns but a control (see heddle expose): --check, --gdb, "
+                           "--swap and --output do not go with it",
+                           file);
+    if (!control && !load_schedule(file, &request.schedule, &error))
+        return hd_complain_error(COMMAND, &error);
     char input[64];
     if (swap && !hd_schedule_swap(&request.schedule)) {
         status = hd_complain(COMMAND, "%s: \"then\" has no two entries to swap", file);
     } else if (print) {
-        status = print_schedule(&request.schedule);
+        status = control ? hd_print_control(file) : print_schedule(&request.schedule);
     } else {
         char *directory = hd_runtime_directory(&error);
         request.program.argv = argv + first;
@@ -321,6 +329,9 @@ int hd_cmd_replay(int argc, char **argv) {
             status = hd_replay_in_gdb(&request.program, &request.schedule, &request.options);
         else if (many && !from_input && !spool_input(&request.program, input, sizeof input))
             status = hd_complain(COMMAND, "cannot keep standard input: %s", strerror(errno));
+        else if (control)
+            status = hd_replay_control(file, &request.program, request.times,
+                                       request.format == FORMAT_JSON, request.quiet);
         else
             status = request.times > 0 ? replay_times(&request) : replay_once(&request);
         free(directory);

@@ -51,6 +51,10 @@ uint32_t hd_place_of_site(struct hd_places *places, const struct hd_trace *trace
 uint32_t hd_place_of_event(struct hd_places *places, const struct hd_model *model,
                            struct hd_describe *describe, uint32_t event) {
     uint32_t site = model->site[event];
+    if (model->trace->format != HD_FORMAT_BINARY) { /* its sites are words */
+        const char *word = hd_describe_site(describe, event);
+        return word[0] == '\0' ? 0 : hd_place_make(places, word, 0, word, "");
+    }
     uint32_t number = hd_place_of_site(places, model->trace, site, "", "");
     if (number == 0 || hd_place(places, number)->where[0] != '\0') return number;
     return hd_place_of_site(places, model->trace, site, hd_describe_site(describe, event),

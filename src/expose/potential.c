@@ -55,9 +55,7 @@ void hd_profile_free(struct hd_profile *profile) {
 /* ---- places and times ----------------------------------------------------------------------- */
 
 static uint32_t place_of(struct collector *c, uint32_t event) {
-    uint32_t site = c->model->site[event];
-    if (site == 0) return 0;
-    uint32_t *slot = hd_map_slot(&c->place, site, UINT32_MAX);
+    uint32_t *slot = hd_map_slot(&c->place, c->model->site[event], UINT32_MAX);
     if (slot == NULL) return 0;
     if (*slot == UINT32_MAX)
         *slot = hd_place_of_event(&c->profile->places, c->model, c->describe, event);
@@ -65,6 +63,7 @@ static uint32_t place_of(struct collector *c, uint32_t event) {
 }
 
 static uint32_t caller_of(struct collector *c, uint32_t event) {
+    if (c->model->trace->format != HD_FORMAT_BINARY) return 0;
     uint32_t node = hd_model_stack(c->model, event);
     if (node == 0) return 0;
     return hd_place_of_site(&c->profile->places, c->model->trace, c->model->trace->stack_site[node],
@@ -80,8 +79,9 @@ static bool take_times(struct collector *c) {
         free(now);
         return false;
     }
+    bool counted = model->trace->format == HD_FORMAT_BINARY;
     for (uint32_t e = 0; e < model->events; e++) {
-        uint32_t made = hd_model_calls(model, e);
+        uint32_t made = counted ? hd_model_calls(model, e) : 1;
         calls += made;
         c->time[e] = now[model->thread[e]] += made + model->branches[e];
     }

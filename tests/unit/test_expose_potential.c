@@ -1,0 +1,245 @@
+/* Potential interleavings, pruning and ranking, on traces small enough to see what is right. */
+#include "expose/potential.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void add(struct hd_profile *profile, const char *text, enum hd_pruning pruning,
+                uint32_t *news) {
+    struct hd_trace trace;
+    struct hd_model model;
+    struct hd_error error;
+    struct hd_trace_options options = {.format = HD_FORMAT_TEXT, .format_given = true};
+    if (!hd_trace_read(text, strlen(text), "test", &options, &trace, &error) ||
+        !hd_model_build(&trace, &(struct hd_model_options){0}, &model, &error))
+        fail_msg("%s", error.message);
+    struct hd_describe *describe = hd_describe_open(&model);
+    if (!hd_profile_add(profile, &model, describe, pruning, news, &error))
+        fail_msg("%s", error.message);
+    hd_describe_close(describe);
+    hd_model_free(&model);
+}
+
+static struct hd_profile profile_of(const char *text, enum hd_pruning pruning) {
+    struct hd_profile profile = {0};
+    uint32_t news;
+    add(&profile, text, pruning, &news);
+    assert_int_equal(news, profile.list.size);
+    return profile;
+}
+
+/* The interleaving with these sites, or NULL. */
+static const struct hd_interleaving *find(const struct hd_profile *profile, const char *p,
+                                          const char *c, const char *r) {
+    for (size_t i = 0; i < profile->list.size; i++) {
+        const struct hd_interleaving *it = &profile->list.data[i];
+        if (strcmp(hd_place(&profile->places, it->p)->where, p) == 0 &&
+            strcmp(hd_place(&profile->places, it->c)->where, c) == 0 &&
+            strcmp(hd_place(&profile->places, it->r)->where, r) == 0)
+            return it;
+    }
+    return NULL;
+}
+
+static void expect(const char *text, const char *p, const char *c, const char *r,
+                   enum hd_pruned pruned) {
+    struct hd_profile profile = profile_of(text, HD_PRUNE_RULES);
+    const struct hd_interleaving *it = find(&profile, p, c, r);
+    if (it == NULL) fail_msg("%s %s %s is not there in\n%s", p, c, r, text);
+    if (it->pruned != pruned) fail_msg("pruned %d instead of %d in\n%s", it->pruned, pruned, text);
+    hd_profile_free(&profile);
+}
+
+static uint32_t count(const char *text) {
+    struct hd_profile profile = profile_of(text, HD_PRUNE_RULES);
+    uint32_t size = (uint32_t)profile.list.size;
+    hd_profile_free(&profile);
+    return size;
+}
+
+static void patterns(void **state) {
+    (void)state;
+    static const struct {
+        char p, c, r;
+        const char *pattern;
+    } cases[] = {{'r', 'r', 'w', "R-W-R"}, {'w', 'r', 'w', "W-W-R"}, {'w', 'w', 'r', "W-R-W"},
+                 {'r', 'w', 'w', "R-W-W"}, {'r', 'r', 'r', NULL},    {'w', 'r', 'r', NULL},
+                 {'r', 'w', 'r', NULL},    {'w', 'w', 'w', NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "A|%c(x)|p\nA|%c(x)|c\nB|%c(x)|r\n", cases[i].p, cases[i].c,
+                 cases[i].r);
+        struct hd_profile profile = profile_of(text, HD_PRUNE_RULES);
+        const struct hd_interleaving *it = find(&profile, "p", "c", "r");
+        if (cases[i].pattern == NULL) {
+            assert_null(it);
+        } else {
+            assert_non_null(it);
+            assert_string_equal(hd_pattern_name(it->pattern), cases[i].pattern);
+            assert_int_equal(it->pruned, HD_PRUNED_NOT);
+            assert_string_equal(it->variable, "x");
+        }
+        hd_profile_free(&profile);
+    }
+    /* P and C are consecutive accesses: another in between makes other pairs */
+    struct hd_profile profile =
+        profile_of("A|r(x)|p\nA|r(x)|m\nA|r(x)|c\nB|w(x)|r\n", HD_PRUNE_RULES);
+    assert_null(find(&profile, "p", "c", "r"));
+    assert_non_null(find(&profile, "p", "m", "r"));
+    assert_non_null(find(&profile, "m", "c", "r"));
+    hd_profile_free(&profile);
+}
+
+static void order(void **state) {
+    (void)state;
+    /* before the fork, after the join */
+    expect("A|w(x)|r\nA|fork(B)\nB|begin()\nB|r(x)|p\nB|r(x)|c\nB|end()\n", "p", "c", "r",
+           HD_PRUNED_ORDER);
+    expect("A|fork(B)\nB|begin()\nB|r(x)|p\nB|r(x)|c\nB|end()\nA|join(B)\nA|w(x)|r\n", "p", "c",
+           "r", HD_PRUNED_ORDER);
+    /* beside them */
+    expect("A|fork(B)\nB|begin()\nB|r(x)|p\nB|r(x)|c\nA|w(x)|r\nB|end()\nA|join(B)\n", "p", "c",
+           "r", HD_PRUNED_NOT);
+    /* locks do not order */
+    expect("A|acq(m)\nA|r(x)|p\nA|rel(m)\nA|r(x)|c\nB|acq(m)\nB|w(x)|r\nB|rel(m)\n", "p", "c", "r",
+           HD_PRUNED_NOT);
+}
+
+static void exclusion(void **state) {
+    (void)state;
+    const char *one = "A|acq(m)|a\nA|r(x)|p\nA|r(x)|c\nA|rel(m)\nB|acq(m)\nB|w(x)|r\nB|rel(m)\n";
+    const char *two = "A|acq(m)|a1\nA|r(x)|p\nA|rel(m)\nA|acq(m)|a2\nA|r(x)|c\nA|rel(m)\n"
+                      "B|acq(m)|b\nB|w(x)|r\nB|rel(m)\n";
+    expect(one, "p", "c", "r", HD_PRUNED_EXCLUSION);
+    expect(two, "p", "c", "r", HD_PRUNED_NOT);
+    expect("A|acq(m)\nA|r(x)|p\nA|r(x)|c\nA|rel(m)\nB|acq(n)\nB|w(x)|r\nB|rel(n)\n", "p", "c", "r",
+           HD_PRUNED_NOT);
+    /* two readers of a lock do not exclude each other */
+    expect("A|racq(m)\nA|r(x)|p\nA|r(x)|c\nA|rrel(m)\nB|racq(m)\nB|w(x)|r\nB|rrel(m)\n", "p", "c",
+           "r", HD_PRUNED_NOT);
+    expect("A|racq(m)\nA|r(x)|p\nA|r(x)|c\nA|rrel(m)\nB|acq(m)\nB|w(x)|r\nB|rel(m)\n", "p", "c",
+           "r", HD_PRUNED_EXCLUSION);
+    /* threads are suspended before the outermost section that does not have both */
+    struct hd_profile profile = profile_of(two, HD_PRUNE_RULES);
+    const struct hd_interleaving *it = find(&profile, "p", "c", "r");
+    assert_string_equal(hd_place(&profile.places, it->c_stop)->where, "a2");
+    assert_string_equal(hd_place(&profile.places, it->r_stop)->where, "b");
+    hd_profile_free(&profile);
+    profile = profile_of("A|acq(o)|o\nA|r(x)|p\nA|acq(m)|m\nA|acq(n)|n\nA|r(x)|c\nA|rel(n)\n"
+                         "A|rel(m)\nA|rel(o)\nB|w(x)|r\n",
+                         HD_PRUNE_RULES);
+    it = find(&profile, "p", "c", "r");
+    assert_string_equal(hd_place(&profile.places, it->c_stop)->where, "m");
+    assert_string_equal(hd_place(&profile.places, it->r_stop)->where, "r");
+    hd_profile_free(&profile);
+}
+
+static void recycled(void **state) {
+    (void)state;
+    /* the same address in two lives */
+    assert_int_equal(count("A|alloc(x:8)\nA|r(x)|p\nA|r(x)|c\nA|free(x)|f\nB|alloc(x:8)\n"
+                           "B|w(x)|r\nB|free(x)|g\n"),
+                     0);
+    /* in one */
+    struct hd_profile profile =
+        profile_of("A|alloc(x:8)\nA|r(x)|p\nA|r(x)|c\nB|free(x)|r\n", HD_PRUNE_RULES);
+    const struct hd_interleaving *it = find(&profile, "p", "c", "r");
+    assert_non_null(it);
+    assert_true(it->frees);
+    assert_int_equal(it->pruned, HD_PRUNED_NOT);
+    hd_profile_free(&profile);
+}
+
+/* R can't come before A has set the flag, which the rules do not see. */
+static void poly(void **state) {
+    (void)state;
+    const char *text = "A|r(x)|p\nA|r(x)|c\nA|w(f)|s\nB|r(f)|t\nB|w(x)|r\n";
+    expect(text, "p", "c", "r", HD_PRUNED_NOT);
+    struct hd_profile profile = profile_of(text, HD_PRUNE_POLY);
+    const struct hd_interleaving *it = find(&profile, "p", "c", "r");
+    assert_int_equal(it->pruned, HD_PRUNED_POLY);
+    struct hd_profile_counts counts = hd_profile_counts(&profile);
+    assert_int_equal(counts.poly, 1);
+    hd_profile_free(&profile);
+    profile = profile_of("A|r(x)|p\nA|r(x)|c\nB|w(x)|r\n", HD_PRUNE_POLY);
+    assert_int_equal(find(&profile, "p", "c", "r")->pruned, HD_PRUNED_NOT);
+    hd_profile_free(&profile);
+}
+
+/* Another run may free what one has pruned, and adds to what is known. */
+static void several_runs(void **state) {
+    (void)state;
+    struct hd_profile profile = {0};
+    uint32_t news;
+    const char *ordered =
+        "A|fork(B)\nB|begin()\nB|r(x)|p\nB|r(x)|c\nB|end()\nA|join(B)\nA|w(x)|r\n";
+    const char *open = "A|fork(B)\nB|begin()\nB|r(x)|p\nB|r(x)|c\nA|w(x)|r\nB|end()\nA|join(B)\n";
+    const char *seen = "A|fork(B)\nB|begin()\nB|r(x)|p\nA|w(x)|r\nB|r(x)|c\nB|end()\nA|join(B)\n";
+    add(&profile, ordered, HD_PRUNE_RULES, &news);
+    assert_int_equal(news, 1);
+    add(&profile, ordered, HD_PRUNE_RULES, &news);
+    assert_int_equal(news, 0);
+    assert_int_equal(hd_profile_counts(&profile).order, 1);
+    add(&profile, open, HD_PRUNE_RULES, &news);
+    assert_int_equal(news, 1);
+    assert_int_equal(hd_profile_counts(&profile).left, 1);
+    add(&profile, seen, HD_PRUNE_RULES, &news);
+    assert_int_equal(news, 1);
+    add(&profile, seen, HD_PRUNE_RULES, &news);
+    assert_int_equal(news, 0);
+    assert_int_equal(hd_profile_counts(&profile).exercised, 1);
+    assert_int_equal(profile.runs, 5);
+    hd_profile_free(&profile);
+}
+
+/* Threads that run the same code: what A did after its test, B might have done too. */
+static void twins(void **state) {
+    (void)state;
+    const char *text = "A|r(x)|test\nA|acq(m)|a\nA|r(x)|get\nA|w(x)|put\nA|rel(m)\nB|r(x)|test\n";
+    struct hd_profile profile = profile_of(text, HD_PRUNE_RULES);
+    const struct hd_interleaving *it = find(&profile, "test", "get", "put");
+    assert_non_null(it);
+    assert_int_equal(it->pruned, HD_PRUNED_NOT);
+    assert_null(find(&profile, "get", "put", "put")); /* B is not seen to come to `get` */
+    hd_profile_free(&profile);
+    assert_int_equal(count("A|r(x)|test\nA|r(x)|get\nA|w(x)|put\nB|r(x)|other\n"), 0);
+}
+
+static void ranks(void **state) {
+    (void)state;
+    /* x: small gap, y: large gap, z: smallest, but seen; w: as x, its R is farther away */
+    struct hd_profile profile =
+        profile_of("A|r(w)|wp\nA|r(w)|wc\nA|r(x)|xp\nA|r(x)|xc\nA|r(y)|yp\nA|r(q)|1\nA|r(q)|2\n"
+                   "A|r(y)|yc\nA|r(z)|zp\nB|w(z)|zr\nA|r(z)|zc\nB|w(x)|xr\nB|w(y)|yr\nB|w(w)|wr\n",
+                   HD_PRUNE_RULES);
+    uint32_t ranked;
+    uint32_t *rank = hd_profile_rank(&profile, &ranked);
+    assert_non_null(rank);
+    assert_int_equal(ranked, 4);
+    static const char *const wanted[] = {"xp", "wp", "yp", "zp"};
+    for (uint32_t i = 0; i < ranked; i++)
+        assert_string_equal(hd_place(&profile.places, profile.list.data[rank[i]].p)->where,
+                            wanted[i]);
+    free(rank);
+    hd_profile_free(&profile);
+    /* the time inside P's and C's own sections does not count */
+    profile = profile_of("A|acq(m)\nA|r(x)|p\nA|r(q)\nA|r(q)\nA|rel(m)\nA|acq(m)\nA|r(q)\nA|r(q)\n"
+                         "A|r(x)|c\nA|rel(m)\nB|acq(m)\nB|w(x)|r\nB|rel(m)\n",
+                         HD_PRUNE_RULES);
+    assert_int_equal(find(&profile, "p", "c", "r")->gap, 1);
+    hd_profile_free(&profile);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),  cmocka_unit_test(order),
+                                       cmocka_unit_test(exclusion), cmocka_unit_test(recycled),
+                                       cmocka_unit_test(poly),      cmocka_unit_test(several_runs),
+                                       cmocka_unit_test(twins),     cmocka_unit_test(ranks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
