@@ -50,7 +50,18 @@ static const char *scheduler_name(const struct hd_trace *trace) {
 }
 
 static const char *policy_name(const struct hd_trace *trace) {
-    return trace->options.policy == HD_POLICY_RANDOM ? "random" : "round-robin";
+    switch (trace->options.policy) {
+    case HD_POLICY_RANDOM:
+        return "random";
+    case HD_POLICY_REPLAY:
+        return "replay";
+    case HD_POLICY_PCT:
+        return "pct";
+    case HD_POLICY_POS:
+        return "pos";
+    default:
+        return "round-robin";
+    }
 }
 
 static const char *operation(unsigned kind) {
