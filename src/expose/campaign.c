@@ -54,7 +54,8 @@ static bool run_steered(struct hd_campaign *c, const struct hd_steering *steerin
         return false;
     }
     control.no_trace = !traced;
-    c->program.limit_ms = limit_for(c, steering) * limit_factor;
+    c->program.limit_ms = limit_for(c, steering);
+    if (c->options->program.limit_ms == 0) c->program.limit_ms *= limit_factor;
     bool ran = hd_run_program(&c->program, &control, run, c->error);
     free(plan);
     if (!ran) {
