@@ -75,11 +75,12 @@ static void wipe(struct drawing *drawing) {
 /* ---- what came of it ------------------------------------------------------------------------ */
 
 static void print_runs(const struct hd_hunt *hunt) {
-    printf("%u plain run%s, %u recorded (%u threads, %u events), %u forced: %u reached what was "
-           "predicted",
-           hunt->plain, hunt->plain == 1 ? "" : "s", hunt->recorded, hunt->threads, hunt->events,
-           hunt->forced, hunt->reached);
+    printf("%u plain run%s, %u recorded (%u threads, %u events), %u forced", hunt->plain,
+           hunt->plain == 1 ? "" : "s", hunt->recorded, hunt->threads, hunt->events, hunt->forced);
+    if (hunt->first_failure > 0) printf(" (number %u failed first)", hunt->first_failure);
+    if (hunt->forced > 0) printf(": %u reached what was wanted", hunt->reached);
     if (hunt->diverged > 0) printf(", %u went another way", hunt->diverged);
+    if (hunt->exposed > 0) printf("; %u under expose's strategies", hunt->exposed);
     printf("; %.1f s\n", hunt->seconds);
     if (hunt->left > 0)
         printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs)\n",
@@ -191,7 +192,7 @@ static char *default_path(const char *program) {
 
 int hd_cmd_hunt(int argc, char **argv) {
     uint64_t seconds = 60, runs = 1000, records = 12, repeats = 20, limit = 0, seed = 0, jobs = 0,
-             good_status = 0;
+             good_status = 0, expose = 50;
     const char *output = NULL, *oracle = NULL, *input = NULL;
     unsigned format = FORMAT_TEXT;
     bool first = false, any_output = false, all = false, aslr = false, keep_nothing = false;
@@ -205,7 +206,9 @@ int hd_cmd_hunt(int argc, char **argv) {
                   "record at most N runs to predict from (default 12)"),
         HD_NUMBER("repeat", 0, "N", &repeats, 1, 100000,
                   "replay a failing schedule N times (default 20)"),
-        HD_NUMBER("limit", 0, "SECONDS", &limit, 1, 1000000,
+        HD_NUMBER("expose", 0, "N", &expose, 0, 1000000,
+                  "if nothing failed, N runs under each of expose's strategies (default 50)"),
+        HD_NUMBER("limit", 'l', "SECONDS", &limit, 1, 1000000,
                   "a run that takes longer hangs (default: from the program's own runs)"),
         HD_TEXT("oracle", 0, "CMD", &oracle,
                 "shell command that judges a run: reads its output, fails if that is wrong"),
@@ -257,6 +260,8 @@ int hd_cmd_hunt(int argc, char **argv) {
                                      .most_recorded = (uint32_t)records,
                                      .most_forced = (uint32_t)runs,
                                      .repeats = (uint32_t)repeats,
+                                     .expose_runs = (uint32_t)expose,
+                                     .no_expose = expose == 0,
                                      .seconds = (double)seconds,
                                      .seed = seed,
                                      .jobs = (unsigned)jobs,

@@ -19,7 +19,7 @@ void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t
     const struct hd_hunt *hunt = work->hunt;
     struct hd_hunt_progress progress = {.what = what,
                                         .runs = hunt->plain + hunt->recorded + hunt->forced +
-                                                hunt->repeated + hunt->asked,
+                                                hunt->repeated + hunt->asked + hunt->exposed,
                                         .done = done,
                                         .all = all,
                                         .failures = hunt->failures,
@@ -102,7 +102,7 @@ static bool conclude_targets(struct hunt_work *work) {
     for (size_t i = 0; i < work->target.size; i++) {
         struct hunt_target *target = &work->target.data[i];
         struct hd_finding *finding = target->finding;
-        if (target->tried == 0) work->hunt->left++;
+        if (target->tried == 0 && !target->switched) work->hunt->left++;
         if (target->tried > 0 && finding->forced == NULL && target->reached) {
             if (!hunt_no_failure(work, target)) return false;
             if (finding->harm == HD_HARM_ITSELF)
@@ -161,6 +161,7 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     if (good) good = record_and_force(work, error);
     if (good && hunt->failures == 0) good = reach_further(work, error);
     if (good && hunt->failures == 0) good = switch_everywhere(work, error);
+    if (good && hunt->failures == 0 && !options->no_expose) good = hunt_expose(work, error);
     if (good && (!conclude_targets(work) || work->own.out_of_memory))
         good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);

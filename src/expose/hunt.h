@@ -24,6 +24,8 @@ struct hd_hunt_options {
     uint32_t most_forced;       /* runs that force something (1000) */
     uint32_t repeats;           /* of a failing schedule (20) */
     uint32_t most_questions;    /* of a minimisation (400) */
+    uint32_t expose_runs;       /* of each of expose's strategies, if nothing failed (50) */
+    bool no_expose;             /* leave them out */
     double seconds;             /* for everything (60) */
     uint64_t query_nanoseconds; /* for one prediction (2 s) */
     uint64_t seed;              /* of the random runs */
@@ -45,6 +47,7 @@ struct hd_hunt {
     uint32_t forced, reached, diverged; /* runs, and what they were */
     uint32_t first_failure;             /* forced runs up to the first failure; 0: none failed */
     uint32_t repeated, asked;           /* runs for rates and for minimisation */
+    uint32_t exposed;                   /* runs of expose's strategies */
     uint32_t targets;                   /* predictions that could be forced */
     uint32_t left;                      /* that time or runs did not reach */
     uint32_t threads;                   /* most that a run had */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #define MINIMISE_SECONDS 10.0
 #define REPEAT_SECONDS 20.0
@@ -304,21 +305,25 @@ static const char *found_words(struct hunt_work *work, const struct hd_finding *
            "do in runs that pass.";
 }
 
-static struct hd_finding *make_finding(struct hunt_work *work, const struct failing *failing,
-                                       struct hd_finding_forced *forced) {
+static struct hd_finding *new_finding(struct hunt_work *work) {
     struct hd_findings list = {0};
     struct hd_finding *made = hd_finding_add(&list);
     struct hd_finding *finding = hd_arena_alloc(&work->own.arena, sizeof *finding);
-    if (made == NULL || finding == NULL) {
-        hd_findings_free(&list);
-        return NULL;
+    if (made != NULL && finding != NULL) {
+        *finding = *made;
+        finding->kind = HD_FINDING_FAILURE;
+        finding->verdict = HD_VERDICT_CONFIRMED;
+        finding->engine = "run";
+        finding->harm = HD_HARM_ITSELF;
     }
-    *finding = *made;
     hd_findings_free(&list);
-    finding->kind = HD_FINDING_FAILURE;
-    finding->verdict = HD_VERDICT_CONFIRMED;
-    finding->engine = "run";
-    finding->harm = HD_HARM_ITSELF;
+    return made != NULL ? finding : NULL;
+}
+
+static struct hd_finding *make_finding(struct hunt_work *work, const struct failing *failing,
+                                       struct hd_finding_forced *forced) {
+    struct hd_finding *finding = new_finding(work);
+    if (finding == NULL) return NULL;
     struct hd_critical critical = {0};
     if (failing->there && !hd_critical_find(&work->seen, &failing->model, &critical)) return NULL;
     if (critical.events > 0) {
@@ -364,6 +369,20 @@ static struct hd_finding_forced *new_forced(struct hunt_work *work,
     return forced;
 }
 
+/* What a user types to have the failure again. */
+static const char *replay_command(struct hunt_work *work, const char *path) {
+    const char *replay =
+        work->options->replay_command != NULL ? work->options->replay_command : "heddle replay";
+    char *command = hd_quote_command(work->program.argv);
+    char *quoted = hd_quote_command((char *const[]){(char *)path, NULL});
+    const char *text = "";
+    if (command != NULL && quoted != NULL)
+        text = hd_finding_text(&work->own, "%s %s -- %s", replay, quoted, command);
+    free(quoted);
+    free(command);
+    return text;
+}
+
 static bool keep(struct hunt_work *work, struct hd_schedule *schedule,
                  const struct hd_finding *finding, struct hd_finding_forced *forced,
                  struct hd_error *error) {
@@ -378,12 +397,7 @@ static bool keep(struct hunt_work *work, struct hd_schedule *schedule,
     if (command != NULL) schedule->command = hd_schedule_text(schedule, command);
     bool good = hd_schedule_save(schedule, path, error);
     forced->reproducer = path;
-    const char *replay =
-        work->options->replay_command != NULL ? work->options->replay_command : "heddle replay";
-    char *quoted = hd_quote_command((char *const[]){(char *)path, NULL});
-    if (command != NULL && quoted != NULL)
-        forced->command = hd_finding_text(&work->own, "%s %s -- %s", replay, quoted, command);
-    free(quoted);
+    forced->command = replay_command(work, path);
     free(command);
     return good;
 }
@@ -498,6 +512,30 @@ bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
     bool good = examine(work, target, &own, run, forced, error);
     hd_schedule_free(&own);
     return good;
+}
+
+bool hunt_control_failure(struct hunt_work *work, const struct hd_outcome *outcome,
+                          const char *engine, const char *what, const char *variable, uint32_t runs,
+                          uint32_t reproduced, struct hd_finding **made) {
+    struct hd_finding *finding = new_finding(work);
+    struct hd_finding_forced *forced = new_forced(work, outcome);
+    if (finding == NULL || forced == NULL) return false;
+    finding->engine = engine;
+    finding->variable = text_of(work, variable);
+    finding->conclusion = text_of(work, what);
+    finding->forced = forced;
+    snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx",
+             (unsigned long long)XXH3_64bits(what, strlen(what)));
+    forced->failed = true;
+    forced->runs = runs;
+    forced->reproduced = reproduced;
+    forced->reproducer = path_of(work);
+    if (*forced->reproducer != '\0') forced->command = replay_command(work, forced->reproducer);
+    struct hunt_failure failure = {.outcome = *outcome, .finding = finding};
+    if (!hd_vector_push(&work->failure, failure)) return false;
+    work->hunt->failures = (uint32_t)work->failure.size;
+    *made = finding;
+    return true;
 }
 
 bool hunt_no_failure(struct hunt_work *work, struct hunt_target *target) {

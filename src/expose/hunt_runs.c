@@ -53,10 +53,13 @@ static bool same_lines(int a, int b) {
     return same;
 }
 
-bool hunt_failed(const struct hunt_work *work, const struct hd_program_run *run) {
+bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run) {
     if (!hd_outcome_failed(&run->outcome)) return false;
-    return run->outcome.kind != HD_OUTCOME_OUTPUT || work->reference < 0 ||
-           !same_lines(run->output, work->reference);
+    if (run->outcome.kind != HD_OUTCOME_OUTPUT || work->reference < 0 ||
+        !same_lines(run->output, work->reference))
+        return true;
+    work->lines_vary = true;
+    return false;
 }
 
 /* ---- plain runs ----------------------------------------------------------------------------- */

@@ -52,6 +52,7 @@ struct hunt_work {
     struct hd_program program;
     int reference; /* standard output of a plain run; -1: none */
     char reference_path[40];
+    bool lines_vary; /* runs that are good print the same lines in different orders */
     double start, deadline;
     HD_VECTOR(struct hunt_run *) run;
     HD_VECTOR(struct hunt_target) target;
@@ -65,7 +66,7 @@ struct hunt_work {
 bool hunt_is_over(const struct hunt_work *work); /* time, runs or Ctrl-C */
 void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t all);
 /* Runs fail as the hunt sees it: the same lines in another order are no failure. */
-bool hunt_failed(const struct hunt_work *work, const struct hd_program_run *run);
+bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run);
 
 /* hunt_runs.c */
 bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error);
@@ -92,12 +93,19 @@ bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *
 bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
                           struct hd_schedule *schedule, struct hd_error *error);
 
+/* hunt_expose.c */
+bool hunt_expose(struct hunt_work *work, struct hd_error *error);
+
 /* hunt_failure.c */
 /* A run failed under a schedule: reproduces it, minimises it, says what it is about. The finding is
  * the target's, or NULL for a run that was not aimed at anything. */
 bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
                   const struct hd_schedule *schedule, const struct hd_program_run *run,
                   struct hd_error *error);
+/* A failure that has a control, but no schedule. */
+bool hunt_control_failure(struct hunt_work *work, const struct hd_outcome *outcome,
+                          const char *engine, const char *what, const char *variable, uint32_t runs,
+                          uint32_t reproduced, struct hd_finding **finding);
 /* What forcing without failure is told about. */
 bool hunt_no_failure(struct hunt_work *work, struct hunt_target *target);
 

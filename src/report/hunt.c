@@ -91,9 +91,9 @@ static void print_story(const struct page *page, const struct hd_finding *findin
     const struct hd_finding_forced *forced = finding->forced;
     char story[3000];
     size_t used = (size_t)snprintf(story, sizeof story, "%s", finding->conclusion);
-    if (used < sizeof story && forced != NULL && forced->failed)
-        snprintf(story + used, sizeof story - used, " When the program takes this order: %s.",
-                 forced->words);
+    if (used < sizeof story && forced != NULL && forced->failed && finding->events > 0)
+        snprintf(story + used, sizeof story - used,
+                 " When it comes in this order, the program fails: %s.", forced->words);
     fputc('\n', page->out);
     paragraph(page, 2, story);
 }
@@ -167,8 +167,9 @@ static void print_rate(const struct page *page, const struct hd_finding_forced *
     if (forced->runs > 0) {
         fprintf(page->out, "\n  %sReproduced %u of %u%s", page->bold, forced->reproduced,
                 forced->runs, page->off);
-        fprintf(page->out, ", with %u change%s of thread", forced->switches,
-                forced->switches == 1 ? "" : "s");
+        if (forced->switches > 0)
+            fprintf(page->out, ", with %u change%s of thread", forced->switches,
+                    forced->switches == 1 ? "" : "s");
         if (forced->switches < forced->switches_before)
             fprintf(page->out, " (%u before minimising)", forced->switches_before);
         fprintf(page->out, ".\n");
