@@ -76,7 +76,7 @@ help:
 	@sed -n 's/^#: //p' $(firstword $(MAKEFILE_LIST))
 
 #: make             build build/heddle and build/libheddle_rt.so
-#: make demo        install what is missing, build, record a sample program and show its trace
+#: make demo        install what is missing, build, and hunt down a bug that stress does not find
 #: make test        install what is missing, run all tests in release and under ASan+UBSan
 #:                  (PATTERN=cli/cc runs those whose name contains it)
 #: make test-full   the same with the slow exhaustive runs

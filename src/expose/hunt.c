@@ -105,12 +105,14 @@ static bool conclude_targets(struct hunt_work *work) {
         if (target->tried == 0 && !target->switched) work->hunt->left++;
         if (target->tried > 0 && finding->forced == NULL && target->reached) {
             if (!hunt_no_failure(work, target)) return false;
-            if (finding->harm == HD_HARM_ITSELF)
+            /* Memory that is gone is an order's or a race's to report. */
+            if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_NONDETERMINISM)
                 finding->verdict = HD_VERDICT_CONFIRMED;
             else
                 finding->harm = HD_HARM_EXERCISED;
         }
-        bool of_interest = finding->forced != NULL || finding->harm == HD_HARM_ITSELF;
+        bool of_interest = finding->forced != NULL || (finding->harm == HD_HARM_ITSELF &&
+                                                       finding->kind != HD_FINDING_NONDETERMINISM);
         if (finding->verdict == HD_VERDICT_CONFIRMED) summary->verdict[HD_VERDICT_CONFIRMED]++;
         if (of_interest && !add(work, finding)) return false;
     }

@@ -169,6 +169,7 @@ static struct hd_finding_line line_of(struct hunt_work *work, struct hd_describe
 struct place {
     uint32_t event; /* of the run that passed */
     uint32_t other; /* of the failing one, HD_NONE if it did not get there */
+    uint32_t wait;  /* the wait that `event` begins, HD_NONE if it is none */
 };
 
 static int by_event(const void *left, const void *right) {
@@ -180,11 +181,37 @@ static int by_other(const void *left, const void *right) {
     return a->other < b->other ? -1 : a->other > b->other;
 }
 
-static void add_place(struct place *place, uint32_t *places, uint32_t event) {
+/* A wait is an event when it is over; what matters is when it began, with the release of its
+ * lock. */
+static uint32_t begin_of_wait(const struct hd_model *model, uint32_t event, uint32_t *wait) {
+    const uint32_t *own = model->thread_event + model->thread_start[model->thread[event]];
+    uint32_t position = hd_model_position(model, event);
+    uint32_t count =
+        model->thread_start[model->thread[event] + 1u] - model->thread_start[model->thread[event]];
+    *wait = HD_NONE;
+    if (model->kind[event] == HD_EV_WAIT && position > 0 &&
+        model->kind[own[position - 1]] == HD_EV_RELEASE) {
+        *wait = event;
+        return own[position - 1];
+    }
+    if (model->kind[event] == HD_EV_RELEASE && position + 1 < count &&
+        model->kind[own[position + 1]] == HD_EV_WAIT)
+        *wait = own[position + 1];
+    return event;
+}
+
+static void add_place(struct place *place, uint32_t *places, const struct hd_model *model,
+                      uint32_t event) {
     if (event == HD_NONE || *places == MOST_LINES) return;
+    struct place added = {.other = HD_NONE};
+    added.event = begin_of_wait(model, event, &added.wait);
     for (uint32_t i = 0; i < *places; i++)
-        if (place[i].event == event) return;
-    place[(*places)++] = (struct place){event, HD_NONE};
+        if (place[i].event == added.event) return;
+    place[(*places)++] = added;
+}
+
+static uint32_t shown(const struct place *place) {
+    return place->wait != HD_NONE ? place->wait : place->event;
 }
 
 /* The events of a prediction; of a deadlock also how the locks came to be held. */
@@ -193,13 +220,13 @@ static uint32_t places_of(const struct hunt_target *target, struct place *place)
     const struct hd_model *model = &target->run->model;
     uint32_t places = 0;
     for (uint32_t i = 0; i < finding->events; i++)
-        add_place(place, &places, finding->event[i].event);
+        add_place(place, &places, model, finding->event[i].event);
     for (uint32_t i = 0; finding->kind == HD_FINDING_DEADLOCK && i < finding->steps; i++) {
         const struct hd_finding_step *step = &finding->step[i];
         if (step->folded == 0 && step->event < model->events &&
             (model->kind[step->event] == HD_EV_ACQUIRE ||
              model->kind[step->event] == HD_EV_READ_ACQUIRE))
-            add_place(place, &places, step->event);
+            add_place(place, &places, model, step->event);
     }
     return places;
 }
@@ -229,12 +256,15 @@ static void set_orders(struct hunt_work *work, const struct hunt_target *target,
     qsort(place, places, sizeof *place, by_event);
     for (uint32_t i = 0; i < places; i++)
         forced->good[forced->goods++] =
-            line_of(work, run->describe, &run->model, place[i].event, "");
+            line_of(work, run->describe, &run->model, shown(&place[i]), "");
     qsort(place, places, sizeof *place, by_other);
     bool stuck = target->finding->kind == HD_FINDING_DEADLOCK;
     for (uint32_t i = 0; failing->there && i < places; i++) {
         bool came = place[i].other != HD_NONE;
-        if (came)
+        if (came && place[i].wait != HD_NONE)
+            forced->bad[forced->bads++] =
+                line_of(work, run->describe, &run->model, place[i].wait, "");
+        else if (came)
             forced->bad[forced->bads++] =
                 line_of(work, failing->describe, &failing->model, place[i].other, "");
         else if (stuck)
@@ -273,12 +303,32 @@ static void set_found_orders(struct hunt_work *work, const struct hd_critical *c
         forced->bad[forced->bads++] =
             line_of(work, failing->describe, &failing->model, critical->event[i], "");
         uint32_t like = run != NULL ? like_in(run, failing, critical->event[i]) : HD_NONE;
-        if (like != HD_NONE) add_place(place, &places, like);
+        if (like != HD_NONE) add_place(place, &places, &run->model, like);
     }
     qsort(place, places, sizeof *place, by_event);
     for (uint32_t i = 0; i < places; i++)
         forced->good[forced->goods++] =
             line_of(work, run->describe, &run->model, place[i].event, "");
+}
+
+static bool same_orders(const struct hd_finding_forced *forced) {
+    if (forced->goods != forced->bads) return false;
+    for (uint32_t i = 0; i < forced->goods; i++)
+        if (strcmp(forced->good[i].thread, forced->bad[i].thread) != 0 ||
+            strcmp(forced->good[i].text, forced->bad[i].text) != 0 ||
+            strcmp(forced->good[i].site, forced->bad[i].site) != 0)
+            return false;
+    return true;
+}
+
+/* What was aimed at came as it always does; it is something else that makes the difference. */
+static void look_for_orders(struct hunt_work *work, const struct failing *failing,
+                            struct hd_finding_forced *forced) {
+    struct hd_critical critical = {0};
+    if (!failing->there || !hd_critical_find(&work->seen, &failing->model, &critical)) return;
+    if (critical.events == 0) return;
+    forced->goods = forced->bads = 0;
+    set_found_orders(work, &critical, failing, forced);
 }
 
 /* ---- a finding for a run that failed by itself ----------------------------------------------- */
@@ -463,6 +513,7 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     if (target != NULL) {
         finding = target->finding;
         set_orders(work, target, &failing, forced);
+        if (same_orders(forced)) look_for_orders(work, &failing, forced);
     } else if (failing.there) {
         finding = make_finding(work, &failing, forced);
     }

@@ -63,6 +63,8 @@ static const char *what_it_is(const struct hd_finding *finding) {
         return "Order violation";
     case HD_FINDING_DEADLOCK:
         return "Deadlock";
+    case HD_FINDING_NONDETERMINISM:
+        return "Nondeterminism";
     default:
         return finding->events == 3   ? "Atomicity violation"
                : finding->events == 2 ? "Order violation"
@@ -113,7 +115,7 @@ static bool same_line(const struct hd_finding_line *a, const struct hd_finding_l
 }
 
 static void print_orders(const struct page *page, const struct hd_finding_forced *forced) {
-    static const char good[] = "a run that passes", bad[] = "this one";
+    static const char good[] = "a run that passes", bad[] = "a run that fails";
     char text[1024];
     if (forced->goods == 0 || forced->bads == 0) {
         for (uint32_t i = 0; i < forced->bads; i++) {
