@@ -34,6 +34,7 @@ bench: all
 	@scripts/deps bench
 	@scripts/bench record $(ARGS)
 	@scripts/bench predict $(ARGS)
+	@scripts/bench expose $(ARGS)
 
 bench-real: all
 	@scripts/deps bench
@@ -80,7 +81,7 @@ help:
 #: make test        install what is missing, run all tests in release and under ASan+UBSan
 #:                  (PATTERN=cli/cc runs those whose name contains it)
 #: make test-full   the same with the slow exhaustive runs
-#: make bench       recording set beside ThreadSanitizer, Helgrind and DRD; prediction
+#: make bench       recording set beside ThreadSanitizer, Helgrind and DRD; prediction; exposing
 #:                  (ARGS=--quick takes two minutes)
 #: make bench-real  build and record real programs
 #: make install     into PREFIX (default /usr/local), under DESTDIR if set; make uninstall
