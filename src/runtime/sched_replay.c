@@ -97,8 +97,8 @@ static enum state look(void) {
     if (calls > turn->end) return DONE;
     /* The marked call has left its event. Where the thread can't go on now, the rest of the turn
      * may come later; but a turn without a call of its own is there to go on. */
-    bool enough = (calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls)) &&
-                  !turn->finish;
+    bool enough =
+        (calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls)) && !turn->finish;
     switch (t->state) {
     case RT_READY:
     case RT_RUNNING:
@@ -106,7 +106,7 @@ static enum state look(void) {
     case RT_BLOCKED:
         if (enough) return DONE;
         if (t->timed || rt_handlers_installed) return WAIT; /* a signal may be on its way */
-        if (at >= plan->then) return DONE; /* an acquire that closes a deadlock */
+        if (at >= plan->then) return DONE;                  /* an acquire that closes a deadlock */
         diverge(HD_REPLAY_BLOCKED, t, calls);
         return DIVERGED;
     case RT_OUTSIDE:
