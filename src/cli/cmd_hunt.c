@@ -149,11 +149,29 @@ static bool print_json(const struct hd_hunt *hunt, const struct hd_hunt_options 
             shown.list.data[kept++] = hunt->findings.list.data[i];
     shown.list.size = kept;
     shown.summary.hidden = hunt->findings.list.size - kept;
+    struct hd_report_number effort[] = {
+        {"plain", hunt->plain},
+        {"plain_failed", hunt->plain_failed},
+        {"recorded", hunt->recorded},
+        {"recorded_failed", hunt->recorded_failed},
+        {"forced", hunt->forced},
+        {"first_failure", hunt->first_failure},
+        {"reached", hunt->reached},
+        {"diverged", hunt->diverged},
+        {"exposed", hunt->exposed},
+        {"minimised", hunt->asked},
+        {"repeated", hunt->repeated},
+        {"targets", hunt->targets},
+        {"left", hunt->left},
+        {"milliseconds", (uint64_t)(hunt->seconds * 1000)},
+        {"failure_milliseconds", (uint64_t)(hunt->failure_seconds * 1000)}};
     struct hd_report_input input = {.path = options->program.argv[0],
                                     .format = "program",
                                     .command = command,
                                     .events = hunt->events,
-                                    .threads = hunt->threads};
+                                    .threads = hunt->threads,
+                                    .effort = effort,
+                                    .efforts = sizeof effort / sizeof *effort};
     bool done = hd_report_json(stdout, &shown, &input, HEDDLE_VERSION);
     free(shown.list.data);
     free(command);

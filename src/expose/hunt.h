@@ -55,9 +55,9 @@ struct hd_hunt {
     uint32_t failures;                  /* different ones */
     bool saturated;                     /* the last recorded runs brought nothing new */
     bool output_counts;                 /* output was compared */
-    double seconds;
-    char plain_words[512]; /* how a plain run failed; "" */
-    void *work;            /* owner of what findings point to */
+    double seconds, failure_seconds;    /* in all; until the first failure, 0 if there was none */
+    char plain_words[512];              /* how a plain run failed; "" */
+    void *work;                         /* owner of what findings point to */
 };
 
 /* False if the job can't be done: *error says why and *hunt needs no freeing. */

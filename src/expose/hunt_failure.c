@@ -536,6 +536,8 @@ bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
                   const struct hd_schedule *schedule, const struct hd_program_run *run,
                   struct hd_error *error) {
     struct hd_finding *finding = target != NULL ? target->finding : NULL;
+    if (work->hunt->failure_seconds == 0)
+        work->hunt->failure_seconds = hd_seconds_now() - work->start;
     const struct hunt_failure *known = known_failure(work, finding, &run->outcome);
     if (known != NULL && target == NULL) return true;
     struct hd_finding_forced *forced = new_forced(work, &run->outcome);
@@ -571,6 +573,8 @@ bool hunt_control_failure(struct hunt_work *work, const struct hd_outcome *outco
     struct hd_finding *finding = new_finding(work);
     struct hd_finding_forced *forced = new_forced(work, outcome);
     if (finding == NULL || forced == NULL) return false;
+    if (work->hunt->failure_seconds == 0)
+        work->hunt->failure_seconds = hd_seconds_now() - work->start;
     finding->engine = engine;
     finding->variable = text_of(work, variable);
     finding->conclusion = text_of(work, what);

@@ -138,6 +138,13 @@ static json_t *json_input(const struct hd_report_input *input) {
     return object;
 }
 
+static json_t *json_effort(const struct hd_report_input *input) {
+    json_t *object = json_object();
+    for (uint32_t i = 0; i < input->efforts; i++)
+        json_object_set_new(object, input->effort[i].name, number(input->effort[i].value));
+    return object;
+}
+
 static json_t *json_counts(const struct hd_finding_summary *summary) {
     json_t *object = json_object();
     json_object_set_new(object, "candidates", number(summary->candidates));
@@ -207,6 +214,7 @@ bool hd_report_json(FILE *out, const struct hd_findings *findings,
     json_object_set_new(root, "input", json_input(input));
     json_object_set_new(root, "summary", json_counts(&findings->summary));
     json_object_set_new(root, "kinds", json_kinds(findings));
+    if (input->efforts > 0) json_object_set_new(root, "effort", json_effort(input));
     if (!write_open(out, root, "")) return false;
     fputs(",\n  \"findings\": [", out);
     for (size_t i = 0; i < findings->list.size; i++) {

@@ -7,6 +7,12 @@
 
 #include <stdio.h>
 
+/* Something that was counted: "forced", 7. */
+struct hd_report_number {
+    const char *name;
+    uint64_t value;
+};
+
 /* What the findings are findings of. */
 struct hd_report_input {
     const char *path;
@@ -15,6 +21,8 @@ struct hd_report_input {
     uint32_t events, threads;
     const char *const *warning; /* what a reader should know about the input */
     uint32_t warnings;
+    const struct hd_report_number *effort; /* what it took: runs of each sort */
+    uint32_t efforts;
 };
 
 struct hd_report_style {
