@@ -16,6 +16,7 @@
 #define MOST_PAIRS 512u /* of an interleaving at a location that are looked at */
 #define MOST_NEAR 24u   /* accesses looked at for one of them, to either side */
 #define MOST_ASKED 24u  /* triples of events that the engine is asked about */
+#define MOST_PLACES 64u /* locations of a run at which a possible interleaving is looked at */
 
 struct local {
     uint64_t key; /* places of P and C */
@@ -272,6 +273,19 @@ static bool add(struct collector *c, const struct local *local, size_t locals,
     enum hd_pattern pattern = hd_pattern_of(local->does_p, remote->does, local->does_c, false);
     if (pattern == HD_PATTERN_NONE) return true;
     uint32_t r = (uint32_t)(remote->key >> 8);
+    uint64_t key = hd_mix64(
+        local->key + hd_mix64((uint64_t)r << 8 | (unsigned)pattern << 1 | (remote->frees ? 1 : 0)));
+    uint32_t known = hd_map_get(&c->profile->number, key, UINT32_MAX);
+    if (known != UINT32_MAX) {
+        struct hd_interleaving *it = &c->profile->list.data[known];
+        if (it->looked_run != c->profile->runs + 1) it->looked = 0;
+        it->looked_run = c->profile->runs + 1;
+        if (it->looked++ >= MOST_PLACES && it->pruned == HD_PRUNED_NOT && it->pairs > 0) {
+            it->gap += it->gap / it->pairs * locals; /* elements of an array, say: alike */
+            it->pairs += locals;
+            return true;
+        }
+    }
     struct finding finding = {.whole = locals <= MOST_PAIRS, .distance = UINT64_MAX, .p = HD_NONE};
     uint64_t gap = 0;
     size_t step = locals > MOST_PAIRS ? locals / MOST_PAIRS : 1;
@@ -290,8 +304,6 @@ static bool add(struct collector *c, const struct local *local, size_t locals,
         if (finding.whole) return true; /* all accesses are the pairs' own threads' */
         finding.p = local->p, finding.c = local->c, finding.r = remote->event;
     }
-    uint64_t key = hd_mix64(
-        local->key + hd_mix64((uint64_t)r << 8 | (unsigned)pattern << 1 | (remote->frees ? 1 : 0)));
     uint32_t *slot = hd_map_slot(&c->profile->number, key, UINT32_MAX);
     if (slot == NULL) return false;
     bool possible = finding.possible || !finding.whole;

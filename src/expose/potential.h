@@ -32,7 +32,8 @@ struct hd_interleaving {
     uint64_t gap;      /* local gap, summed over them */
     uint64_t distance; /* remote distance: the least one */
     enum hd_pruned pruned;
-    bool exercised; /* by the profile: a run had P R C in this order */
+    bool exercised;              /* by the profile: a run had P R C in this order */
+    uint32_t looked, looked_run; /* at how many locations, in which run */
     /* for the campaign */
     uint32_t attempts;
     uint8_t best; /* enum hd_force_state, over all runs */
