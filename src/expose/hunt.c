@@ -111,8 +111,13 @@ static bool conclude_targets(struct hunt_work *work) {
             else
                 finding->harm = HD_HARM_EXERCISED;
         }
-        bool of_interest = finding->forced != NULL || (finding->harm == HD_HARM_ITSELF &&
-                                                       finding->kind != HD_FINDING_NONDETERMINISM);
+        /* What is proved stands, also if the program could not be brought there. */
+        bool proved = finding->harm == HD_HARM_ITSELF && target->depth == HUNT_EXACT &&
+                      finding->kind != HD_FINDING_NONDETERMINISM;
+        if (proved && finding->forced == NULL)
+            finding->how = target->tried > 0 ? "predicted, but the program went another way"
+                                             : "predicted, not tried";
+        bool of_interest = finding->forced != NULL || proved;
         if (finding->verdict == HD_VERDICT_CONFIRMED) summary->verdict[HD_VERDICT_CONFIRMED]++;
         if (of_interest && !add(work, finding)) return false;
     }

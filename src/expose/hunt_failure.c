@@ -234,7 +234,8 @@ static uint32_t places_of(const struct hunt_target *target, struct place *place)
 /* Good and bad order of a prediction's events. What the failing run did not get to (a lock that
  * never came) is last. */
 static void set_orders(struct hunt_work *work, const struct hunt_target *target,
-                       const struct failing *failing, struct hd_finding_forced *forced) {
+                       const struct failing *failing, struct hd_finding_forced *forced,
+                       bool *holds) {
     struct place place[MOST_LINES];
     const struct hunt_run *run = target->run;
     uint32_t places = places_of(target, place);
@@ -253,6 +254,13 @@ static void set_orders(struct hunt_work *work, const struct hunt_target *target,
             place[i].other = other;
     }
     free(count);
+    /* The accesses of a triple and of an order are listed as they go wrong. */
+    bool listed =
+        target->finding->kind == HD_FINDING_ATOMICITY || target->finding->kind == HD_FINDING_ORDER;
+    for (uint32_t i = 1; listed && i < places; i++)
+        if (place[i].other != HD_NONE &&
+            (place[i - 1].other == HD_NONE || place[i - 1].other > place[i].other))
+            *holds = false;
     qsort(place, places, sizeof *place, by_event);
     for (uint32_t i = 0; i < places; i++)
         forced->good[forced->goods++] =
@@ -490,6 +498,40 @@ static bool reduce(struct hunt_work *work, struct hd_schedule *schedule,
     return good;
 }
 
+/* Does the small schedule still do what was aimed at? If not, the failure has another cause, and
+ * *finding becomes one that is made of what only the failing run does. */
+static bool still_holds(struct hunt_work *work, const struct hunt_target *target,
+                        const struct failing *failing, struct hd_finding_forced *forced,
+                        struct hd_finding **finding) {
+    bool holds = true;
+    struct hd_finding_forced aimed = *forced;
+    set_orders(work, target, failing, &aimed, &holds);
+    if (!holds && failing->there) {
+        struct hd_finding_forced other = *forced;
+        struct hd_finding *made = make_finding(work, failing, &other);
+        if (made != NULL && made->events > 0) {
+            *forced = other;
+            *finding = made;
+            return false;
+        }
+    }
+    *forced = aimed;
+    if (same_orders(forced)) look_for_orders(work, failing, forced);
+    return true;
+}
+
+static bool fails_as_known(struct hunt_work *work, struct hunt_target *target,
+                           const struct hunt_failure *known, const struct hd_outcome *outcome,
+                           struct hd_error *error) {
+    struct hd_finding_forced *forced = new_forced(work, outcome);
+    if (forced == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    forced->failed = true;
+    forced->same_as = known->finding->fingerprint;
+    target->finding->forced = forced;
+    target->finding->verdict = HD_VERDICT_CONFIRMED;
+    return true;
+}
+
 static bool examine(struct hunt_work *work, struct hunt_target *target,
                     struct hd_schedule *schedule, const struct hd_program_run *run,
                     struct hd_finding_forced *forced, struct hd_error *error) {
@@ -510,12 +552,19 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     load_failing(&failing, again ? replay.run.trace_path : run->trace_path);
     if (again && failing.there) name_turns(schedule, &failing);
     struct hd_finding *finding = NULL;
+    const struct hunt_failure *known = NULL;
     if (target != NULL) {
         finding = target->finding;
-        set_orders(work, target, &failing, forced);
-        if (same_orders(forced)) look_for_orders(work, &failing, forced);
+        if (!still_holds(work, target, &failing, forced, &finding)) {
+            known = known_failure(work, finding, &run->outcome);
+        }
     } else if (failing.there) {
         finding = make_finding(work, &failing, forced);
+    }
+    if (known != NULL) {
+        free_failing(&failing);
+        hd_replay_free(&replay);
+        return fails_as_known(work, target, known, &run->outcome, error);
     }
     bool good = finding != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
     if (good) {
@@ -526,6 +575,8 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
         if (good && !hd_vector_push(&work->failure, failure))
             good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
         work->hunt->failures = (uint32_t)work->failure.size;
+        if (good && target != NULL && finding != target->finding)
+            good = fails_as_known(work, target, &failure, &run->outcome, error);
     }
     free_failing(&failing);
     hd_replay_free(&replay);
@@ -540,15 +591,9 @@ bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
         work->hunt->failure_seconds = hd_seconds_now() - work->start;
     const struct hunt_failure *known = known_failure(work, finding, &run->outcome);
     if (known != NULL && target == NULL) return true;
+    if (known != NULL) return fails_as_known(work, target, known, &run->outcome, error);
     struct hd_finding_forced *forced = new_forced(work, &run->outcome);
     if (forced == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    if (known != NULL) {
-        forced->failed = true;
-        forced->same_as = known->finding->fingerprint;
-        finding->forced = forced;
-        finding->verdict = HD_VERDICT_CONFIRMED;
-        return true;
-    }
     struct hd_schedule own;
     if (schedule != NULL) {
         if (!hd_schedule_copy(&own, schedule))

@@ -57,6 +57,7 @@ bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
     if (*slot != 0) return true;
     struct hunt_target added = *target;
     added.key = key;
+    added.depth = depth;
     added.rank = rank_of(target->finding, depth) + 100 * target->repeat;
     if (!hd_vector_push(&work->target, added)) return false;
     *slot = (uint32_t)work->target.size;

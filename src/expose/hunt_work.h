@@ -28,6 +28,7 @@ enum hunt_depth {
 struct hunt_target {
     struct hunt_run *run;
     struct hd_finding *finding;
+    enum hunt_depth depth;
     uint64_t key;  /* of its sites: the same target in every run */
     uint32_t rank; /* small first */
     /* HUNT_SWITCHED: a thread stops before `stop`, the thread of `other` runs through that and as

@@ -85,7 +85,7 @@ static void print_title(const struct page *page, const struct hd_finding *findin
     else if (finding->verdict == HD_VERDICT_CONFIRMED)
         fprintf(page->out, "reached, no visible failure");
     else
-        fprintf(page->out, "predicted, not forced");
+        fprintf(page->out, "%s", *finding->how != '\0' ? finding->how : "predicted");
     fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
 }
 
