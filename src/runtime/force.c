@@ -343,8 +343,18 @@ static void look_back(struct rt_thread *t) {
     if (t->ran_c) c_has_run(t);
 }
 
+/* A handler that ran while the thread has the lock would wait for it for ever: signals wait. */
+static void enter_force(struct rt_thread *t) { t->busy++; }
+static void leave_force(struct rt_thread *t) {
+    t->busy--;
+    if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
+}
+
 void rt_force_call(struct rt_thread *t) {
-    if (!t->held_back) look_back(t);
+    if (t->held_back || !(t->ran_r || t->ran_c)) return;
+    enter_force(t);
+    look_back(t);
+    leave_force(t);
 }
 
 static bool in_context(const struct target *it, enum place place, const struct rt_thread *t,
@@ -409,15 +419,19 @@ static void come(struct rt_thread *t, uint32_t site, uintptr_t low, uintptr_t hi
 }
 
 void rt_force_access(struct rt_thread *t, uint32_t site, uintptr_t address, size_t size) {
-    if ((t->ran_r || t->ran_c) && t->force_call != rt_calls(t) && !t->held_back) look_back(t);
+    if (t->force_call != rt_calls(t)) rt_force_call(t);
     if (site >= HD_SITE_LIMIT || !__atomic_load_n(&marks[site], __ATOMIC_ACQUIRE)) return;
     if (t->held_back || t->force_call == rt_calls(t)) return;
     t->force_call = rt_calls(t);
+    enter_force(t);
     come(t, site, address, address + (size ? size : 1));
+    leave_force(t);
 }
 
 void rt_force_stop(struct rt_thread *t, uint32_t site) {
     if (site >= HD_SITE_LIMIT || !__atomic_load_n(&marks[site], __ATOMIC_ACQUIRE)) return;
     if (t->held_back) return;
+    enter_force(t);
     come(t, site, 0, 0);
+    leave_force(t);
 }
