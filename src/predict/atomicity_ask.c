@@ -9,7 +9,11 @@
 #define UA_QUESTIONS 1024
 /* The same for the exact questions, which hardly ever need so many. */
 #define QUESTIONS 1000000
+/* Asked first, the nearest in the trace. (A test takes fewer, so that the others come into play.)
+ */
+#ifndef NEAR
 #define NEAR 64
+#endif
 #define NEAR_OF_BUNDLE 16
 
 /* Where the thread of j stands at the end: at j; anywhere; or, with the branch relaxation, at the

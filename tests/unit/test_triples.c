@@ -153,6 +153,26 @@ static void guarded_location(void **state) {
     hd_model_free(&model);
 }
 
+/* Two writes under one read-mode section, each with the lock taken for writing as well: a reader
+ * may come between, a writer may not. */
+static void upgraded(void **state) {
+    (void)state;
+    struct text text = {0};
+    add(&text, "T1|racq(l)|a\nT1|acq(l)|b\nT1|w(x)|i\nT1|rel(l)|c\nT1|acq(l)|d\nT1|w(x)|k\n"
+               "T1|rel(l)|e\nT1|rrel(l)|f\nT2|racq(l)|g\nT2|r(x)|j\nT2|rrel(l)|h\n");
+    struct hd_model model;
+    struct hd_triples triples;
+    struct hd_triple_decisions decisions;
+    struct hd_predict_stats stats;
+    load(&text, &model);
+    decide(&model, &triples, &decisions, &stats);
+    assert_int_equal(decisions.list.size, 1);
+    assert_int_equal(triples.group.data[0].pattern, HD_PATTERN_WRW);
+    hd_triple_decisions_free(&decisions);
+    hd_triples_free(&triples);
+    hd_model_free(&model);
+}
+
 /* Accesses of one stand: one question speaks for all of them. */
 static void one_stand(void **state) {
     (void)state;
@@ -216,8 +236,9 @@ static void side_by_side(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns), cmocka_unit_test(hot_location),
-                                       cmocka_unit_test(guarded_location),
-                                       cmocka_unit_test(one_stand), cmocka_unit_test(side_by_side)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns),         cmocka_unit_test(hot_location),
+        cmocka_unit_test(guarded_location), cmocka_unit_test(one_stand),
+        cmocka_unit_test(upgraded),         cmocka_unit_test(side_by_side)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
