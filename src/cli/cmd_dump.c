@@ -116,7 +116,9 @@ static void print_text(struct dump *dump, uint32_t event) {
     hd_line_padded(out, hd_describe_thread(dump->describe, model->thread[event]),
                    dump->thread_width);
     hd_line_text(out, "  ", 2);
-    hd_line_padded(out, operation(model->kind[event]), OPERATION_WIDTH);
+    const char *name = operation(model->kind[event]);
+    hd_line_padded(out, name, OPERATION_WIDTH);
+    if (strlen(name) >= OPERATION_WIDTH) hd_line_padded(out, "", 1);
     if (dump->addresses) {
         uint64_t address;
         char text[32] = "";

@@ -89,6 +89,7 @@ static void print_sound(FILE *out, const struct hd_nondet_stats *stats) {
     uint64_t all = stats->triplets;
     row(out, "infeasible by comparing clocks", stats->by_clocks, all);
     row(out, "infeasible by comparing sections", stats->by_locks, all);
+    row(out, "feasible by going straight on", stats->by_orders, all);
     row(out, "asked of the exact engine", stats->asked, all);
     row(out, "feasible", stats->verdict[HD_FEASIBLE], all);
     row(out, "infeasible", stats->verdict[HD_INFEASIBLE], all);

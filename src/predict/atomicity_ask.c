@@ -9,7 +9,11 @@
 #define UA_QUESTIONS 1024
 /* The same for the exact questions, which hardly ever need so many. */
 #define QUESTIONS 1000000
+/* Asked first, the nearest in the trace. (A test takes fewer, so that the others come into play.)
+ */
+#ifndef NEAR
 #define NEAR 64
+#endif
 #define NEAR_OF_BUNDLE 16
 
 /* Where the thread of j stands at the end: at j; anywhere; or, with the branch relaxation, at the
@@ -26,8 +30,8 @@ struct hd_triple_asker {
     const uint32_t *relaxed; /* by what the questions at hand are relaxed; NULL */
     struct hd_asker *asker;
     uint64_t asked, limit, dominated, ordered;
-    struct hd_triple near[NEAR];
-    uint32_t nears;
+    struct hd_triple near[NEAR + 1];
+    uint32_t nears, most;
 };
 
 struct hd_triple_asker *hd_triple_asker_new(const struct hd_triples *triples,
@@ -42,6 +46,7 @@ struct hd_triple_asker *hd_triple_asker_new(const struct hd_triples *triples,
     asker->ground = ground;
     asker->branches = branches;
     asker->reading = reading;
+    asker->most = NEAR;
     asker->relax = relax && reading == HD_CDSR;
     asker->asker = hd_asker_new(ground, triples->model, reading, budget);
     if (asker->asker != NULL) return asker;
@@ -242,7 +247,7 @@ static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_
 
 static bool add_near(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                      uint32_t pair, uint32_t remote) {
-    if (asker->nears == NEAR) return false;
+    if (asker->nears == asker->most) return false;
     asker->near[asker->nears++] = (struct hd_triple){lists->pair[pair].first, lists->remote[remote],
                                                      lists->pair[pair].second, lists->location};
     return true;
@@ -254,7 +259,8 @@ static void find_near(struct hd_triple_asker *asker, uint32_t group,
                       const struct hd_triple_limits *limits) {
     const struct hd_triple_group *each = &asker->triples->group.data[group];
     asker->nears = 0;
-    for (uint32_t b = each->start; b < each->start + each->count && asker->nears < NEAR; b++) {
+    for (uint32_t b = each->start; b < each->start + each->count && asker->nears < asker->most;
+         b++) {
         struct hd_bundle_lists lists = hd_bundle_lists(asker->triples, b);
         uint32_t from = 0, to = 0, after = 0, enough = asker->nears + NEAR_OF_BUNDLE;
         for (uint32_t n = 0; n < lists.pairs && asker->nears < enough; n++) {

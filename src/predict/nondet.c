@@ -12,6 +12,7 @@ void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_s
     for (unsigned i = 0; i <= HD_POSSIBLE; i++) total->verdict[i] += part->verdict[i];
     total->by_clocks += part->by_clocks;
     total->by_locks += part->by_locks;
+    total->by_orders += part->by_orders;
     total->asked += part->asked;
     total->cyclic += part->cyclic;
     total->acyclic += part->acyclic;

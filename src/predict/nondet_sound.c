@@ -9,29 +9,10 @@
  *    other write in the past comes after them in kept order;
  *  - those that need r itself cannot be seen, and then no later one of the thread either;
  *  - what is left is a stretch of the thread's writes, of which sections reject some more. */
+#include "predict/nondet_sound.h"
 #include "predict/crew.h"
-#include "predict/nondet.h"
-#include "predict/questions.h"
 
 #include <string.h>
-
-struct court {
-    struct hd_predict *predict;
-    struct hd_nondet *nondet;
-    const struct hd_couples *couples;
-    const struct hd_ground *ground;
-};
-
-struct worker {
-    struct hd_engine *engine;
-    struct hd_question question;
-    uint32_t *past; /* per thread: events that come before the read */
-    struct hd_nondet_stats stats;
-    HD_VECTOR(struct hd_triplet) found;
-    HD_VECTOR(uint32_t) last; /* per chain: writes of it in the past */
-    HD_VECTOR(uint32_t) held; /* sections open at the read */
-    hd_event_list list;
-};
 
 /* ---- the question ------------------------------------------------------------------------------
  */
@@ -89,7 +70,7 @@ bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *
     return ask_for_all(model, question);
 }
 
-static bool note(struct worker *worker, uint32_t number, uint32_t seen, uint32_t other,
+static bool note(struct hd_sound_worker *worker, uint32_t number, uint32_t seen, uint32_t other,
                  enum hd_verdict verdict) {
     worker->stats.verdict[verdict]++;
     if (verdict == HD_INFEASIBLE) return true;
@@ -98,7 +79,8 @@ static bool note(struct worker *worker, uint32_t number, uint32_t seen, uint32_t
     return hd_vector_push(&worker->found, triplet);
 }
 
-static bool ask(const struct court *court, struct worker *worker, uint32_t number, uint32_t other) {
+static bool ask(const struct hd_sound_court *court, struct hd_sound_worker *worker, uint32_t number,
+                uint32_t other) {
     const struct hd_read *read = &court->couples->read.data[number];
     worker->stats.asked++;
     return hd_nondet_question(court->couples, read, other, &worker->question) &&
@@ -109,31 +91,24 @@ static bool ask(const struct court *court, struct worker *worker, uint32_t numbe
 /* ---- the past ----------------------------------------------------------------------------------
  */
 
-static void add_past(const struct court *court, uint32_t *past, uint32_t event) {
-    const struct hd_model *model = court->couples->model;
-    uint32_t thread = model->thread[event], position = hd_model_position(model, event);
-    const uint32_t *clock = hd_reach_clock(&court->ground->kept, thread, position);
-    for (uint32_t t = 0; clock != NULL && t < model->threads; t++)
-        if (clock[t] > past[t]) past[t] = clock[t];
-    if (position >= past[thread]) past[thread] = position + 1;
-}
-
-static void find_past(const struct court *court, struct worker *worker, uint32_t event,
-                      uint32_t position) {
+static void find_past(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                      uint32_t event, uint32_t position) {
     const struct hd_model *model = court->couples->model;
     memset(worker->past, 0, model->threads * sizeof *worker->past);
     if (position > 0)
-        add_past(court, worker->past,
-                 model->thread_event[model->thread_start[model->thread[event]] + position - 1]);
+        hd_sound_add(court, worker->past,
+                     model->thread_event[model->thread_start[model->thread[event]] + position - 1]);
     const uint32_t *edges;
     uint32_t count = hd_model_edges_into(model, event, &edges);
-    for (uint32_t i = 0; i < count; i++) add_past(court, worker->past, model->edge[edges[i]].from);
+    for (uint32_t i = 0; i < count; i++)
+        hd_sound_add(court, worker->past, model->edge[edges[i]].from);
 }
 
 /* ---- sections ----------------------------------------------------------------------------------
  */
 
-static bool find_held(const struct hd_model *model, struct worker *worker, uint32_t event) {
+static bool find_held(const struct hd_model *model, struct hd_sound_worker *worker,
+                      uint32_t event) {
     uint32_t count =
         hd_model_held(model, event, worker->held.data, (uint32_t)worker->held.capacity);
     if (count > worker->held.capacity) {
@@ -148,8 +123,9 @@ static bool find_held(const struct hd_model *model, struct worker *worker, uint3
 /* A section of the writer's that excludes one which the read is inside must be over before that one
  * begins: it must be closed, need nothing from inside, and have no later write of the location.
  * `next` is the position of the writer's next write of the location. */
-static bool sections_forbid(const struct court *court, const struct worker *worker, uint32_t write,
-                            uint32_t next, uint32_t reader) {
+static bool sections_forbid(const struct hd_sound_court *court,
+                            const struct hd_sound_worker *worker, uint32_t write, uint32_t next,
+                            uint32_t reader) {
     const struct hd_model *model = court->couples->model;
     for (uint32_t s = model->event_section[write]; s != HD_NONE; s = model->section[s].outer) {
         const struct hd_section *section = &model->section[s];
@@ -171,19 +147,6 @@ static bool sections_forbid(const struct court *court, const struct worker *work
 /* ---- one read ----------------------------------------------------------------------------------
  */
 
-static uint32_t first_at(const struct hd_couples *couples, const struct hd_chain *chain,
-                         uint32_t position) {
-    uint32_t low = 0, high = chain->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (couples->write_position[chain->first + middle] < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The first write of a chain, from `low` on, that needs more than `most` events of a thread. */
 static uint32_t first_beyond(const struct hd_couples *couples, const struct hd_chain *chain,
                              uint32_t low, uint32_t thread, uint32_t most) {
@@ -200,7 +163,7 @@ static uint32_t first_beyond(const struct hd_couples *couples, const struct hd_c
 }
 
 /* Is a write of the past, the last of its chain there, before another one's last? */
-static bool overwritten(const struct hd_couples *couples, const struct worker *worker,
+static bool overwritten(const struct hd_couples *couples, const struct hd_sound_worker *worker,
                         uint32_t first_chain, uint32_t chains, uint32_t which) {
     const struct hd_chain *mine = &couples->chain.data[first_chain + which];
     uint32_t position = couples->write_position[mine->first + worker->last.data[which] - 1];
@@ -213,8 +176,17 @@ static bool overwritten(const struct hd_couples *couples, const struct worker *w
     return false;
 }
 
-static bool judge_past(const struct court *court, struct worker *worker, uint32_t number,
-                       uint32_t first_chain, uint32_t chains) {
+/* A write of the past, or the initial value: is it what the past, in trace order, leaves? */
+static bool settle(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                   uint32_t number, uint32_t other) {
+    const struct hd_read *read = &court->couples->read.data[number];
+    if (!hd_past_leaves(court, worker, read, other)) return ask(court, worker, number, other);
+    worker->stats.by_orders++;
+    return note(worker, number, read->seen, other, HD_FEASIBLE);
+}
+
+static bool judge_past(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                       uint32_t number, uint32_t first_chain, uint32_t chains) {
     const struct hd_couples *couples = court->couples;
     const struct hd_read *read = &couples->read.data[number];
     uint32_t inside = 0, candidates = 0, seen = 0;
@@ -227,14 +199,14 @@ static bool judge_past(const struct court *court, struct worker *worker, uint32_
         if (write == read->seen) continue;
         if (overwritten(couples, worker, first_chain, chains, i)) continue;
         candidates++;
-        if (!ask(court, worker, number, write)) return false;
+        if (!settle(court, worker, number, write)) return false;
     }
     if (read->seen != HD_NONE) { /* is it among them? */
         const struct hd_model *model = couples->model;
         seen = hd_model_position(model, read->seen) < worker->past[model->thread[read->seen]];
         if (inside == 0) {
             candidates++;
-            if (!ask(court, worker, number, HD_NONE)) return false;
+            if (!settle(court, worker, number, HD_NONE)) return false;
         }
         inside++; /* the initial value is a candidate as well */
     }
@@ -243,14 +215,25 @@ static bool judge_past(const struct court *court, struct worker *worker, uint32_
     return true;
 }
 
-static bool judge_stretch(const struct court *court, struct worker *worker, uint32_t number,
-                          const struct hd_chain *chain, uint32_t low, uint32_t high,
-                          uint32_t reader) {
+static bool judge_stretch(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                          uint32_t number, const struct hd_chain *chain, uint32_t low,
+                          uint32_t high, uint32_t reader) {
     const struct hd_couples *couples = court->couples;
     const struct hd_read *read = &couples->read.data[number];
+    uint32_t straight = HD_NONE; /* the writer's thread can go as far as here after the past */
     for (uint32_t i = low; i < high; i++) {
         uint32_t write = couples->write[chain->first + i];
+        uint32_t position = couples->write_position[chain->first + i];
         if (write == read->seen) continue;
+        bool found = hd_write_can_come_last(court, worker, read->event, chain->first + i);
+        if (!found && straight == HD_NONE)
+            straight = hd_go_straight(court, worker, read->event, chain->thread,
+                                      couples->write_position[chain->first + high - 1] + 1);
+        if (found || (position < straight && position >= worker->closed[chain->thread])) {
+            worker->stats.by_orders++;
+            if (!note(worker, number, read->seen, write, HD_FEASIBLE)) return false;
+            continue;
+        }
         uint32_t next =
             i + 1 < chain->count ? couples->write_position[chain->first + i + 1] : HD_NONE;
         if (worker->held.size > 0 && sections_forbid(court, worker, write, next, reader)) {
@@ -263,7 +246,8 @@ static bool judge_stretch(const struct court *court, struct worker *worker, uint
     return true;
 }
 
-static bool judge_read(const struct court *court, struct worker *worker, uint32_t number) {
+static bool judge_read(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                       uint32_t number) {
     const struct hd_couples *couples = court->couples;
     const struct hd_model *model = couples->model;
     const struct hd_read *read = &couples->read.data[number];
@@ -273,12 +257,14 @@ static bool judge_read(const struct court *court, struct worker *worker, uint32_
     worker->stats.triplets += hd_couples_writes(couples, read->location) + (uint64_t)1 - 1 -
                               hd_model_is_write(model, read->event);
     find_past(court, worker, read->event, position);
+    worker->stamp++;
+    worker->past_open = HD_PAST_UNKNOWN;
     worker->last.size = 0;
     if (!find_held(model, worker, read->event) || !hd_vector_reserve(&worker->last, chains))
         return false;
     for (uint32_t i = 0; i < chains; i++) {
         const struct hd_chain *chain = &couples->chain.data[first_chain + i];
-        worker->last.data[i] = first_at(couples, chain, worker->past[chain->thread]);
+        worker->last.data[i] = hd_chain_before(couples, chain, worker->past[chain->thread]);
     }
     worker->last.size = chains;
     if (!judge_past(court, worker, number, first_chain, chains)) return false;
@@ -299,7 +285,8 @@ static bool judge_read(const struct court *court, struct worker *worker, uint32_
 }
 
 /* A read of several locations: its writes one by one. */
-static bool judge_wide(const struct court *court, struct worker *worker, uint32_t number) {
+static bool judge_wide(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                       uint32_t number) {
     const struct hd_couples *couples = court->couples;
     const struct hd_model *model = couples->model;
     const struct hd_read *read = &couples->read.data[number];
@@ -324,7 +311,8 @@ static bool judge_wide(const struct court *court, struct worker *worker, uint32_
 
 /* After everything: only the last writes of the threads can be last, if no other comes after them.
  */
-static bool judge_final(const struct court *court, struct worker *worker, uint32_t number) {
+static bool judge_final(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                        uint32_t number) {
     const struct hd_couples *couples = court->couples;
     const struct hd_read *read = &couples->read.data[number];
     uint32_t first_chain = couples->chain_first[read->location];
@@ -350,21 +338,44 @@ static bool judge_final(const struct court *court, struct worker *worker, uint32
 /* ---- all reads ---------------------------------------------------------------------------------
  */
 
-static void *begin(void *context) {
-    const struct court *court = context;
-    struct worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) return NULL;
-    worker->past = malloc((court->couples->model->threads + (size_t)1) * sizeof *worker->past);
-    worker->engine = hd_engine_new(court->ground, HD_CDSR, court->predict->options.budget);
-    if (worker->past != NULL && worker->engine != NULL) return worker;
-    free(worker->past);
+static void free_worker(struct hd_sound_worker *worker) {
     if (worker->engine != NULL) hd_engine_free(worker->engine);
+    uint32_t *array[] = {worker->cut,       worker->closed,     worker->past,
+                         worker->cursor,    worker->past_write, worker->past_stamp,
+                         worker->run_write, worker->run_stamp};
+    for (size_t i = 0; i < sizeof array / sizeof *array; i++) free(array[i]);
+    hd_vector_free(&worker->open);
+    hd_vector_free(&worker->open_in_past);
+    hd_vector_free(&worker->question.stops);
+    hd_vector_free(&worker->question.orders);
+    hd_vector_free(&worker->found);
+    hd_vector_free(&worker->last);
+    hd_vector_free(&worker->held);
+    hd_vector_free(&worker->list);
     free(worker);
+}
+
+static void *begin(void *context) {
+    const struct hd_sound_court *court = context;
+    const struct hd_model *model = court->couples->model;
+    struct hd_sound_worker *worker = calloc(1, sizeof *worker);
+    if (worker == NULL) return NULL;
+    uint32_t **of_threads[] = {&worker->past, &worker->cursor, &worker->cut, &worker->closed};
+    uint32_t **of_locations[] = {&worker->past_write, &worker->past_stamp, &worker->run_write,
+                                 &worker->run_stamp};
+    bool done = true;
+    for (size_t i = 0; i < 4; i++)
+        done &= (*of_threads[i] = calloc(model->threads + (size_t)1, sizeof(uint32_t))) != NULL;
+    for (size_t i = 0; i < 4; i++)
+        done &= (*of_locations[i] = calloc(model->locations + (size_t)1, sizeof(uint32_t))) != NULL;
+    worker->engine = hd_engine_new(court->ground, HD_CDSR, court->predict->options.budget);
+    if (done && worker->engine != NULL) return worker;
+    free_worker(worker);
     return NULL;
 }
 
 static bool work(void *context, void *own, uint32_t item, struct hd_error *error) {
-    const struct court *court = context;
+    const struct hd_sound_court *court = context;
     const struct hd_read *read = &court->couples->read.data[item];
     bool done = read->event == HD_NONE ? judge_final(court, own, item)
                 : read->wide           ? judge_wide(court, own, item)
@@ -373,8 +384,8 @@ static bool work(void *context, void *own, uint32_t item, struct hd_error *error
 }
 
 static void end(void *context, void *own) {
-    struct court *court = context;
-    struct worker *worker = own;
+    struct hd_sound_court *court = context;
+    struct hd_sound_worker *worker = own;
     struct hd_nondet *nondet = court->nondet;
     hd_nondet_stats_add(&nondet->stats, &worker->stats);
     hd_engine_stats_add(&court->predict->stats.engine, hd_engine_stats(worker->engine));
@@ -387,19 +398,11 @@ static void end(void *context, void *own) {
     } else if (count > 0) {
         nondet->out_of_memory = true;
     }
-    hd_engine_free(worker->engine);
-    free(worker->past);
-    hd_vector_free(&worker->question.stops);
-    hd_vector_free(&worker->question.orders);
-    hd_vector_free(&worker->found);
-    hd_vector_free(&worker->last);
-    hd_vector_free(&worker->held);
-    hd_vector_free(&worker->list);
-    free(worker);
+    free_worker(worker);
 }
 
 bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error) {
-    struct court court = {predict, nondet, &nondet->couples, nondet->ground};
+    struct hd_sound_court court = {predict, nondet, &nondet->couples, nondet->ground};
     struct hd_crew crew = {.items = (uint32_t)nondet->couples.read.size,
                            .jobs = predict->options.jobs,
                            .what = "deciding",

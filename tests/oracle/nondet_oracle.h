@@ -192,7 +192,9 @@ static inline void nondet_check_sound(const struct nondet_case *at, const struct
     if (nondet->stats.triplets != triplets || nondet->found.size != feasible ||
         nondet->stats.verdict[HD_FEASIBLE] != feasible ||
         nondet->stats.verdict[HD_INFEASIBLE] != triplets - feasible ||
-        nondet->stats.by_clocks + nondet->stats.by_locks + nondet->stats.asked != triplets) {
+        nondet->stats.by_clocks + nondet->stats.by_locks + nondet->stats.by_orders +
+                nondet->stats.asked !=
+            triplets) {
         nondet_print(at);
         fail_msg("counts: %llu triplets instead of %llu, %zu feasible instead of %llu",
                  (unsigned long long)nondet->stats.triplets, (unsigned long long)triplets,

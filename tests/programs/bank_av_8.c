@@ -41,7 +41,7 @@ static void cancel(int account) {
 static void *keep_account(void *argument) {
     int self = *(int *)argument;
     book(self);
-    usleep(12000);
+    usleep(20000);
     cancel((self + ACCOUNTS - 1) % ACCOUNTS);
     pthread_mutex_lock(&bank_lock);
     bookings++;

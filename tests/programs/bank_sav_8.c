@@ -23,11 +23,10 @@ static void wait_for_opening(void) {
 static void book(int account) {
     pthread_mutex_lock(&bank_lock);
     balance[account] = AMOUNT;
-#ifndef FIXED
-    pthread_mutex_unlock(&bank_lock);
-#endif
+#ifdef FIXED
     usleep(10); /* the printer warms up */
-#ifndef FIXED
+#else
+    pthread_mutex_unlock(&bank_lock);
     pthread_mutex_lock(&bank_lock);
 #endif
     receipt[account] = balance[account];
