@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#define PATIENT_US 150000u /* of a suspension in a reproducer */
+
 static double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -432,6 +434,10 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
     } else if (step == HD_STEP_FAILED) {
         result->end = HD_END_FAILURE;
         if (c.steering.target.size > 1) good = fewer_targets(&c);
+        /* Patience costs nothing where the interleaving comes about, and a busy machine needs it.
+         */
+        if (c.steering.target.size == 1 && c.steering.timeout_us < PATIENT_US)
+            c.steering.timeout_us = PATIENT_US;
         reproduce(&c);
         compare_with_plain(&c);
         result->verdict = is_flaky(&c) ? HD_CAMPAIGN_FLAKY : HD_CAMPAIGN_EXPOSED;
