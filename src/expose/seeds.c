@@ -43,6 +43,10 @@ static bool holds(const struct hd_trace *trace, uint32_t module, uint32_t site) 
 
 static uint64_t place(struct places *places, uint32_t site) {
     const struct hd_trace *trace = places->trace;
+    if (trace->site_names != NULL) {
+        const char *name = site < trace->sites ? trace->site_names[site] : NULL;
+        return name != NULL ? XXH3_64bits(name, strlen(name)) : 0;
+    }
     if (places->module >= trace->modules || !holds(trace, places->module, site)) {
         uint32_t found = 0;
         while (found < trace->modules && !holds(trace, found, site)) found++;

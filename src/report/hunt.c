@@ -169,11 +169,16 @@ static void print_rate(const struct page *page, const struct hd_finding_forced *
     if (forced->runs > 0) {
         fprintf(page->out, "\n  %sReproduced %u of %u%s", page->bold, forced->reproduced,
                 forced->runs, page->off);
-        if (forced->switches > 0)
-            fprintf(page->out, ", with %u change%s of thread", forced->switches,
-                    forced->switches == 1 ? "" : "s");
-        if (forced->switches < forced->switches_before)
-            fprintf(page->out, " (%u before minimising)", forced->switches_before);
+        if (forced->switches_before > 0) {
+            fprintf(page->out, ", with ");
+            if (forced->switches == 0)
+                fprintf(page->out, "no change of thread");
+            else
+                fprintf(page->out, "%u change%s of thread", forced->switches,
+                        forced->switches == 1 ? "" : "s");
+            if (forced->switches < forced->switches_before)
+                fprintf(page->out, " (%u before minimising)", forced->switches_before);
+        }
         fprintf(page->out, ".\n");
     }
     if (*forced->command != '\0')

@@ -168,8 +168,56 @@ static void test_beyond(void **state) {
             schedule.turn.data[i].beyond = 1;
         }
     }
-    struct program program = {.bad = {{0, 7}, {1, 8}, {0, 9}}, .bads = 3};
-    assert_int_equal(minimise(&schedule, &program, 0), 2);
+    struct program program = {.bad = {{0, 12}, {1, 12}}, .bads = 2}; /* all of them */
+    assert_int_equal(minimise(&schedule, &program, 0), 1);
+    hd_schedule_free(&schedule);
+}
+
+/* Whatever is tried, threads that come next have made all their calls by then. */
+static bool always(void *context, const struct hd_schedule *schedule) {
+    uint64_t calls[3] = {0};
+    ++*(uint32_t *)context;
+    for (size_t i = 0; i < schedule->turn.size; i++)
+        calls[schedule->turn.data[i].thread] +=
+            schedule->turn.data[i].calls + schedule->turn.data[i].beyond;
+    for (int t = 0; t < 3; t++) assert_int_equal(calls[t], 24);
+    return true;
+}
+
+static void test_counts_stay(void **state) {
+    (void)state;
+    struct hd_schedule schedule = round_robin(3, 12, 2);
+    for (size_t i = 0; i < schedule.turn.size; i += 2) {
+        schedule.turn.data[i].beyond = schedule.turn.data[i].calls;
+        schedule.turn.data[i].calls = 0;
+    }
+    for (uint32_t t = 0; t < 3; t++) add(&schedule, true, t, 1);
+    uint32_t asked = 0;
+    struct hd_minimise how = {.fails = always, .context = &asked};
+    assert_true(hd_minimise(&schedule, &how));
+    assert_true(asked > 0 && how.asked == asked);
+    assert_true(how.switches_after <= 4);
+    hd_schedule_free(&schedule);
+}
+
+/* A thread that comes next late: its calls can only be put off, to the very end. */
+static void test_put_off(void **state) {
+    (void)state;
+    struct hd_schedule schedule = {
+        .kind = "run", .variable = "", .fingerprint = "", .about = "", .command = ""};
+    for (uint32_t i = 0; i < 3; i++) {
+        add(&schedule, false, 0, 1);
+        add(&schedule, false, 2, 1);
+        add(&schedule, false, 1, 1);
+    }
+    add(&schedule, true, 1, 1);
+    struct program program = {.bad = {{0, 3}, {2, 3}, {1, 4}},
+                              .bads = 3,
+                              .must = {{{0, 1}, {1, 1}}, {{2, 2}, {1, 2}}},
+                              .musts = 2};
+    assert_int_equal(minimise(&schedule, &program, 0), 2); /* T0 T2 T1 */
+    assert_int_equal(schedule.turn.size, 3);
+    assert_int_equal(schedule.turn.data[2].thread, 1);
     hd_schedule_free(&schedule);
 }
 
@@ -249,6 +297,7 @@ int main(void) {
         cmocka_unit_test(test_triple),       cmocka_unit_test(test_everything_goes),
         cmocka_unit_test(test_nothing_goes), cmocka_unit_test(test_what_must_come_before),
         cmocka_unit_test(test_then_stays),   cmocka_unit_test(test_beyond),
+        cmocka_unit_test(test_counts_stay),  cmocka_unit_test(test_put_off),
         cmocka_unit_test(test_random),       cmocka_unit_test(test_questions),
         cmocka_unit_test(test_enough)};
     return cmocka_run_group_tests(tests, NULL, NULL);
