@@ -131,10 +131,12 @@ static void make_candidate(struct work *work, size_t from, size_t to, enum way w
 
 /* Is the candidate smaller, and does it fail? Then it is the best. */
 static bool try_candidate(struct work *work) {
-    if (work->failed || work->candidate.list.size >= work->best.list.size) return false;
+    if (work->failed) return false;
     struct hd_schedule schedule = as_schedule(work, &work->candidate);
     uint32_t switches = hd_schedule_switches(&schedule);
     if (switches > work->best_switches) return false;
+    if (switches == work->best_switches && work->candidate.list.size >= work->best.list.size)
+        return false;
     uint32_t *asked = hd_map_slot(&work->asked, hash_of(&work->candidate), 0);
     if (asked == NULL) work->failed = true;
     if (asked == NULL || *asked != 0 || work->how->asked >= work->most) return false;
