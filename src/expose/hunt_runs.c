@@ -179,6 +179,7 @@ static bool load(struct hunt_work *work, const struct hd_program_run *run, struc
         good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
     if (good && recorded->passed && *news > 0) {
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since findings point into runs */
         if (hd_vector_push(&work->run, recorded)) {
             *added = recorded;
             return true;

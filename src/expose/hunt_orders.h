@@ -1,0 +1,35 @@
+/* What a failing run did, set beside a run that passed; not for others than the hunt. */
+#ifndef HEDDLE_EXPOSE_HUNT_ORDERS_H
+#define HEDDLE_EXPOSE_HUNT_ORDERS_H
+
+#include "expose/critical.h"
+#include "expose/hunt_work.h"
+
+struct hunt_failing {
+    struct hd_model model;
+    struct hd_describe *describe;
+    uint64_t *count; /* hook calls, by event */
+    bool there;
+};
+
+/* Nothing is there if the trace can't be read. */
+void hunt_failing_load(struct hunt_failing *failing, const char *path);
+void hunt_failing_free(struct hunt_failing *failing);
+
+/* Names each turn after what its last call really was: turns that were joined end elsewhere. */
+void hunt_name_turns(struct hd_schedule *schedule, const struct hunt_failing *failing);
+
+/* Good and bad order of a prediction's events. *holds becomes false if the failing run did not have
+ * them in the order that was predicted. */
+void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
+                     const struct hunt_failing *failing, struct hd_finding_forced *forced,
+                     bool *holds);
+/* The same for the accesses that only the failing run has. */
+void hunt_set_found_orders(struct hunt_work *work, const struct hd_critical *critical,
+                           const struct hunt_failing *failing, struct hd_finding_forced *forced);
+bool hunt_same_orders(const struct hd_finding_forced *forced);
+/* What was aimed at came as it always does: shows what makes the difference, if that is found. */
+void hunt_look_for_orders(struct hunt_work *work, const struct hunt_failing *failing,
+                          struct hd_finding_forced *forced);
+
+#endif
