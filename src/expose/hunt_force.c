@@ -81,8 +81,10 @@ static void count(struct hd_hunt *hunt, const struct hd_findings *findings) {
 
 bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth depth,
                   struct hd_error *error) {
+    /* NOLINTBEGIN(bugprone-sizeof-expression): lists of pointers */
     struct hd_model **passing = calloc(work->run.size + 1, sizeof *passing);
     struct hd_describe **describe = calloc(work->run.size + 1, sizeof *describe);
+    /* NOLINTEND(bugprone-sizeof-expression) */
     struct hd_findings *findings = &run->findings[depth];
     bool good = passing != NULL && describe != NULL;
     uint32_t passings = 0;
