@@ -129,6 +129,16 @@ static uint32_t common_lock(struct desk *desk, uint32_t a, uint32_t b) {
     return HD_NONE;
 }
 
+/* Does must-order have one event before the other? */
+static bool must_precede(const struct desk *desk, uint32_t a, uint32_t b) {
+    const struct hd_model *model = desk->model;
+    uint32_t position = hd_model_position(model, a), thread = model->thread[a];
+    if (thread == model->thread[b]) return a < b;
+    const uint32_t *clock =
+        hd_reach_clock(&desk->nondet->ground->must, model->thread[b], hd_model_position(model, b));
+    return clock != NULL && clock[thread] > position;
+}
+
 /* What the reader's thread does with the location besides this read. */
 struct habits {
     bool again;  /* reads it at the same site more than once: a loop */
@@ -179,7 +189,10 @@ static void rank(struct desk *desk, struct hd_finding *finding, const struct hd_
     }
     atomic =
         hd_model_is_atomic(model, place) && (other == HD_NONE || hd_model_is_atomic(model, other));
-    uint32_t against = other != HD_NONE ? other : read->seen;
+    /* What comes before the read in any case is seen only if the write that was seen comes later:
+     * then those two are what has no order. */
+    uint32_t against = other;
+    if (!final && (other == HD_NONE || must_precede(desk, other, place))) against = read->seen;
     uint32_t lock =
         place != HD_NONE && against != HD_NONE ? common_lock(desk, place, against) : HD_NONE;
     if (atomic) {

@@ -100,7 +100,7 @@ static enum outcome force_end(struct search *search, uint32_t first, uint32_t se
  * that cannot be turned stay as they are. */
 static enum outcome force_circle(struct search *search, const struct hd_knot *knot) {
     struct hd_engine *engine = search->engine;
-    const uint32_t *pair = engine->undecided.data + knot->first;
+    const uint32_t *pair = knot->pairs > 0 ? engine->undecided.data + knot->first : NULL;
     if (knot->pairs <= 1) {
         hd_because_nothing(engine);
         for (uint32_t i = 0; i < knot->reasons; i++)
@@ -155,7 +155,7 @@ static bool untie(struct search *search) {
     search->forced = true;
     for (size_t i = 0; i < engine->knots.size; i++) {
         const struct hd_knot *knot = &engine->knots.data[i];
-        const uint32_t *pair = engine->undecided.data + knot->first;
+        const uint32_t *pair = knot->pairs > 0 ? engine->undecided.data + knot->first : NULL;
         enum outcome outcome =
             knot->circle ? force_circle(search, knot) : force_end(search, pair[0], pair[1]);
         if (outcome == CONFLICT) return false;
@@ -166,8 +166,8 @@ static bool untie(struct search *search) {
      */
     for (size_t i = 0; i < engine->knots.size; i++) {
         const struct hd_knot *knot = &engine->knots.data[i];
-        const uint32_t *pair = engine->undecided.data + knot->first;
         if (knot->circle) continue;
+        const uint32_t *pair = engine->undecided.data + knot->first;
         any = true;
         if (!decide_end(search, pair[0], pair[1]) || !hd_learned_choices(engine)) return false;
     }

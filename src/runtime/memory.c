@@ -199,6 +199,7 @@ RT_EXPORT size_t malloc_usable_size(void *block) {
         if (t == NULL) return REAL(name) arguments;                       \
         struct new_scope scope __attribute__((cleanup(leave_new))) = {t}; \
         void *block = REAL(name) arguments;                               \
+        (void)scope;                                                      \
         born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                  \
         return block;                                                     \
     }

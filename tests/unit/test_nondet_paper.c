@@ -84,9 +84,23 @@ static void check_trace(const struct nondet_case *at, const struct hd_nondet *no
     }
 }
 
+/* Traces with sections that stay open because a write does not occur, which are rare. */
+static const uint64_t telling[] = {8000002039u, 8000002149u, 8000014584u};
+
+static void check_seed(uint64_t seed, struct counts *counts) {
+    static struct nondet_case at;
+    struct hd_predict predict;
+    struct hd_nondet nondet;
+    assert_true(nondet_make(seed, &at));
+    nondet_run_model(&at, true, 1, &predict, &nondet);
+    check_trace(&at, &nondet, counts);
+    counts->traces++;
+    hd_nondet_free(&nondet);
+    hd_model_free(&at.model);
+}
+
 static void random_traces(void **state) {
     (void)state;
-    static struct nondet_case at;
     struct counts counts = {0};
     const char *chosen = getenv("HEDDLE_SEED"), *some = getenv("HEDDLE_ORACLE_TRACES");
     unsigned long share = 1500 / NONDET_SLOWDOWN;
@@ -96,16 +110,9 @@ static void random_traces(void **state) {
     if (chosen != NULL && some == NULL) share = 1;
     printf("# seeds %llu to %llu\n", (unsigned long long)first,
            (unsigned long long)(first + share - 1));
-    for (uint64_t seed = first; seed < first + share; seed++) {
-        struct hd_predict predict;
-        struct hd_nondet nondet;
-        assert_true(nondet_make(seed, &at));
-        nondet_run_model(&at, true, 1, &predict, &nondet);
-        check_trace(&at, &nondet, &counts);
-        counts.traces++;
-        hd_nondet_free(&nondet);
-        hd_model_free(&at.model);
-    }
+    for (uint64_t seed = first; seed < first + share; seed++) check_seed(seed, &counts);
+    for (size_t i = 0; chosen == NULL && i < sizeof telling / sizeof *telling; i++)
+        check_seed(telling[i], &counts);
     printf("# %lu traces, %lu witnesses: %lu cyclic, %lu feasible, %lu with choice edges, of these "
            "%lu refuted and %lu not tried\n",
            counts.traces, counts.witnesses, counts.cyclic, counts.feasible, counts.chosen,
