@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PLAIN_LIMIT_MS 60000u
+#define MOST_LIMIT_MS 60000u
 #define LEAST_LIMIT_MS 3000u
 
 /* ---- output --------------------------------------------------------------------------------- */
@@ -91,6 +91,13 @@ static void forget_output(struct hunt_work *work) {
     work->hunt->output_counts = false;
 }
 
+/* Nothing is known yet; a plain run may take a good part of the hunt's time. */
+static uint64_t plain_limit(const struct hunt_work *work) {
+    uint64_t quarter = (uint64_t)((work->deadline - work->start) * 250);
+    if (quarter < 2 * LEAST_LIMIT_MS) return 2 * LEAST_LIMIT_MS;
+    return quarter < MOST_LIMIT_MS ? quarter : MOST_LIMIT_MS;
+}
+
 bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     struct hd_control plain = {.scheduler = HD_SCHED_OFF};
     struct hd_hunt *hunt = work->hunt;
@@ -98,8 +105,10 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     bool same = !work->options->any_output && work->options->program.oracle == NULL &&
                 work->options->program.output_like == NULL;
     uint64_t hash = 0;
-    if (work->program.limit_ms == 0) work->program.limit_ms = PLAIN_LIMIT_MS;
-    for (uint32_t i = 0; i < runs && !hunt_is_over(work); i++) {
+    bool hung = false;
+    if (work->program.limit_ms == 0) work->program.limit_ms = plain_limit(work);
+    /* One that fails may be the bug itself: there are always two. */
+    for (uint32_t i = 0; i < runs && !hunt->interrupted && (i < 2 || !hunt_is_over(work)); i++) {
         struct hd_program_run run;
         hunt_tell(work, "plain runs", i, runs);
         if (!hd_run_program(&work->program, &plain, &run, error)) return false;
@@ -108,6 +117,7 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
             hunt->plain++;
             if (hd_outcome_failed(&run.outcome)) {
                 hunt->plain_failed++;
+                hung = run.outcome.kind == HD_OUTCOME_HANG;
                 snprintf(hunt->plain_words, sizeof hunt->plain_words, "%s", run.outcome.words);
             } else if (same && work->reference < 0 && hash == 0) {
                 hash = run.output_hash;
@@ -121,8 +131,9 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     if (hunt->plain_failed == hunt->plain && hunt->plain > 0)
         return hd_fail(error, HD_ERR_USAGE,
                        "%s fails without any schedule being forced on it (%s); a hunt begins with "
-                       "a run that passes",
-                       work->program.argv[0], hunt->plain_words);
+                       "a run that passes%s",
+                       work->program.argv[0], hunt->plain_words,
+                       hung ? " (--limit gives it more time)" : "");
     if (!same) forget_output(work);
     if (work->reference >= 0) {
         work->program.output_like = work->reference_path;
@@ -145,7 +156,7 @@ void hunt_run_free(struct hunt_run *run) {
 static void set_limit(struct hunt_work *work, const struct hd_program_run *run) {
     if (work->options->program.limit_ms != 0) return;
     uint64_t limit = LEAST_LIMIT_MS + 10 * (run->nanoseconds / 1000000u);
-    work->program.limit_ms = limit < PLAIN_LIMIT_MS ? limit : PLAIN_LIMIT_MS;
+    work->program.limit_ms = limit < MOST_LIMIT_MS ? limit : MOST_LIMIT_MS;
 }
 
 static bool fails_as_recorded(struct hunt_work *work, const struct hunt_run *recorded,

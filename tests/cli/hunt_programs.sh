@@ -4,7 +4,7 @@
 hunt_buggy() { # PROGRAM OUTCOME KIND VARIABLE
     local program=$1 outcome=$2 kind=$3 variable=$4 forced
     compile_program "$program"
-    expect_status 1 "$HEDDLE" hunt --time 30 --repeat 5 -- ./"$program" </dev/null
+    expect_status 1 "$HEDDLE" hunt --time 30 --limit 5 --repeat 5 -- ./"$program" </dev/null
     expect_line "^$kind on $variable.*: .*$outcome"
     expect_line '^  Reproduced 5 of 5'
     expect_line "^  Again:  heddle replay $program\.heddle\.json -- \./$program\$"
@@ -20,7 +20,7 @@ hunt_buggy() { # PROGRAM OUTCOME KIND VARIABLE
 # Its repaired twin gives nothing.
 hunt_fixed() { # PROGRAM
     compile_program "$1" -DFIXED
-    expect_status 0 "$HEDDLE" hunt --time 30 --expose 3 -- ./"$1" </dev/null
+    expect_status 0 "$HEDDLE" hunt --time 30 --limit 5 --expose 3 -- ./"$1" </dev/null
     expect_line '^Nothing found: '
     expect_no_file "$1.heddle.json"
     rm -f "$1"
