@@ -19,7 +19,7 @@ const char *hd_finding_candidate_name(enum hd_finding_kind kind) {
                                                             [HD_FINDING_ATOMICITY] = "triple",
                                                             [HD_FINDING_ORDER] = "order",
                                                             [HD_FINDING_DEADLOCK] = "cycle",
-                                                            [HD_FINDING_NONDETERMINISM] = "read"};
+                                                            [HD_FINDING_NONDETERMINISM] = "pair"};
     return name[kind] != NULL ? name[kind] : "set";
 }
 

@@ -84,8 +84,9 @@ static bool order_steps(struct hd_graph *graph, uint32_t *step_of) {
     graph->rank = malloc((graph->steps + (size_t)1) * sizeof *graph->rank);
     graph->open_from = malloc((graph->steps + (size_t)1) * sizeof *graph->open_from);
     graph->release_of = malloc((graph->steps + (size_t)1) * sizeof *graph->release_of);
-    if (graph->order == NULL || graph->rank == NULL || graph->open_from == NULL ||
-        graph->release_of == NULL)
+    graph->next_released = malloc((model->sections + (size_t)1) * sizeof *graph->next_released);
+    if (graph->next_released == NULL || graph->order == NULL || graph->rank == NULL ||
+        graph->open_from == NULL || graph->release_of == NULL)
         return false;
     memset(step_of, 0xff, model->events * sizeof *step_of);
     memset(graph->release_of, 0xff, graph->steps * sizeof *graph->release_of);
@@ -96,9 +97,12 @@ static bool order_steps(struct hd_graph *graph, uint32_t *step_of) {
             graph->rank[step_of[e]] = fill;
             graph->order[fill++] = step_of[e];
         }
-    for (uint32_t i = 0; i < model->sections; i++)
-        if (view->section_acquire[i] != HD_NONE && view->section_release[i] != HD_NONE)
-            graph->release_of[view->section_release[i]] = i;
+    for (uint32_t i = 0; i < model->sections; i++) {
+        uint32_t release = view->section_release[i];
+        if (view->section_acquire[i] == HD_NONE || release == HD_NONE) continue;
+        graph->next_released[i] = graph->release_of[release];
+        graph->release_of[release] = i;
+    }
     uint32_t from = 0, end = 0; /* of the stretch of overlapping sections at hand */
     for (uint32_t i = 0; i < graph->steps; i++) {
         uint32_t step = graph->order[i];
@@ -165,6 +169,33 @@ static bool index_sections(struct hd_graph *graph) {
     return true;
 }
 
+bool hd_sections_overlap(const struct hd_model *model, uint32_t *first, uint32_t *second) {
+    HD_VECTOR(uint32_t) open = {0};
+    bool found = false;
+    for (uint32_t l = 0; !found && l < model->locks; l++) {
+        open.size = 0;
+        for (uint32_t i = model->lock_start[l]; !found && i < model->lock_start[l + 1]; i++) {
+            const struct hd_section *section = &model->section[model->lock_section[i]];
+            size_t kept = 0;
+            for (size_t k = 0; k < open.size; k++) {
+                const struct hd_section *other = &model->section[open.data[k]];
+                if (other->release < section->acquire) continue; /* HD_NONE: never */
+                open.data[kept++] = open.data[k];
+                if (other->thread == section->thread || !hd_conflicting_modes(other, section))
+                    continue;
+                *first = other->acquire;
+                *second = section->acquire;
+                found = true;
+            }
+            open.size = kept;
+            /* without memory for it, it is not looked at: what it would find is a damaged trace */
+            if (!hd_vector_push(&open, model->lock_section[i])) break;
+        }
+    }
+    hd_vector_free(&open);
+    return found;
+}
+
 bool hd_graph_build(struct hd_graph *graph, const struct hd_model *model,
                     const struct hd_ground *ground) {
     memset(graph, 0, sizeof *graph);
@@ -190,6 +221,7 @@ void hd_graph_free(struct hd_graph *graph) {
     free(graph->pred_first);
     free(graph->pred);
     free(graph->release_of);
+    free(graph->next_released);
     free(graph->use_of);
     free(graph->index_of);
     free(graph->before_first);
@@ -356,11 +388,12 @@ static void run(const struct hd_graph *graph, struct hd_closed *closed, uint32_t
             if ((view->role[step] & HD_STEP_ACQUIRE) != 0 &&
                 graph->use_of[view->about[step]] != HD_NONE)
                 join_sections(graph, closed, view->about[step], row);
-            uint32_t ended = graph->release_of[step];
-            if (ended == HD_NONE || graph->use_of[ended] == HD_NONE) continue;
-            if (!induce(graph, closed, ended, row)) continue;
-            uint32_t begin = graph->rank[view->section_acquire[ended]];
-            if (begin < again) again = begin;
+            for (uint32_t ended = graph->release_of[step]; ended != HD_NONE;
+                 ended = graph->next_released[ended]) {
+                if (graph->use_of[ended] == HD_NONE || !induce(graph, closed, ended, row)) continue;
+                uint32_t begin = graph->rank[view->section_acquire[ended]];
+                if (begin < again) again = begin;
+            }
         }
         from = again;
     }

@@ -20,10 +20,12 @@ struct hd_graph {
     uint32_t *open_from;    /* per place: where sections that are open there begin, and those open
                                there, and so on */
     uint32_t *pred_first, *pred; /* per step: steps with an edge to it */
-    uint32_t *release_of;        /* per step: the section it ends, HD_NONE */
-    uint32_t *use_of;            /* per section: its entry of ground->use */
-    uint32_t *index_of;          /* per section: its place among the sections of that */
-    uint32_t *before_first;      /* per section: see hd_closed.before */
+    /* per step: a section it ends, HD_NONE; per section: another that ends with it (in a repaired
+     * trace), HD_NONE */
+    uint32_t *release_of, *next_released;
+    uint32_t *use_of;       /* per section: its entry of ground->use */
+    uint32_t *index_of;     /* per section: its place among the sections of that */
+    uint32_t *before_first; /* per section: see hd_closed.before */
     uint32_t befores;
     uint32_t *thread_use_first, *thread_use; /* threads + 1: entries of ground->use, contended */
     uint32_t *use_lock;                      /* per entry of ground->use */
@@ -40,6 +42,10 @@ struct hd_closed {
     /* per section and use of its lock: how many sections of that use come before it */
     uint32_t *before;
 };
+
+/* Do two sections of one lock that exclude each other overlap in the trace itself? That can be so
+ * in a trace that had to be repaired; it has no such graph. Their acquires, if so. */
+bool hd_sections_overlap(const struct hd_model *model, uint32_t *first, uint32_t *second);
 
 bool hd_graph_build(struct hd_graph *graph, const struct hd_model *model,
                     const struct hd_ground *ground);

@@ -324,6 +324,13 @@ static void end(void *context, void *own) {
 
 bool hd_nondet_paper(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error) {
     struct court court = {.predict = predict, .nondet = nondet, .couples = &nondet->couples};
+    uint32_t first, second;
+    if (hd_sections_overlap(predict->model, &first, &second))
+        return hd_fail(
+            error, HD_ERR_UNSUPPORTED,
+            "the paper's model does not fit this trace: the sections of a lock that begin at "
+            "events %u and %u overlap; --model sound takes it",
+            first, second);
     if (!hd_graph_build(&court.graph, predict->model, nondet->ground))
         return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     if (!hd_closed_new(&court.graph, &court.all)) {

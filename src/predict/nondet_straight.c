@@ -189,11 +189,9 @@ static bool acquires(const struct hd_sound_court *court, struct hd_sound_worker 
 static void releases(const struct hd_sound_court *court, struct hd_sound_worker *worker,
                      uint32_t event) {
     const struct hd_section *all = court->couples->model->section;
-    for (size_t i = 0; i < worker->open.size; i++)
-        if (all[worker->open.data[i]].release == event) {
+    for (size_t i = worker->open.size; i-- > 0;)
+        if (all[worker->open.data[i]].release == event)
             worker->open.data[i] = worker->open.data[--worker->open.size];
-            return;
-        }
 }
 
 /* Does a step whose needs are there go well? */

