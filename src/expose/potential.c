@@ -148,8 +148,8 @@ static bool list_accesses(struct collector *c) {
         if (!hd_vector_push(&c->remote, remote)) return false;
         if (hd_map_slot(&c->profile->access, place, 1) == NULL) return false;
     }
-    qsort(c->local.data, c->local.size, sizeof *c->local.data, by_pair);
-    qsort(c->remote.data, c->remote.size, sizeof *c->remote.data, by_place);
+    if (c->local.size > 1) qsort(c->local.data, c->local.size, sizeof *c->local.data, by_pair);
+    if (c->remote.size > 1) qsort(c->remote.data, c->remote.size, sizeof *c->remote.data, by_place);
     return true;
 }
 
