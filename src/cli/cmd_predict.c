@@ -5,11 +5,14 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/predict_tables.h"
+#include "expose/schedule.h"
 #include "predict/predict.h"
 #include "report/report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define COMMAND "predict"
@@ -26,8 +29,9 @@ struct request {
     struct hd_predict_options options;
     unsigned format;
     bool compare, stats, lenient;
-    unsigned model; /* enum model */
-    bool nondet;    /* among the kinds */
+    const char *witness; /* directory for schedules, NULL */
+    unsigned model;      /* enum model */
+    bool nondet;         /* among the kinds */
 };
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -213,6 +217,41 @@ static void print_text(const struct request *request, const struct hd_findings *
     hd_report_text_summary(stdout, findings, request->options.instances, &style);
 }
 
+/* ---- schedules --------------------------------------------------------------------------------
+ */
+
+/* Writes the schedule of each finding that has a witness, for heddle replay: w1.json, w2.json, ...
+ */
+static bool save_schedules(const struct request *request, const struct hd_predict *predict,
+                           const struct hd_findings *findings) {
+    struct hd_error error;
+    unsigned saved = 0;
+    if (mkdir(request->witness, 0777) != 0 && errno != EEXIST) {
+        hd_complain(COMMAND, "--witness: %s can't be made: %s", request->witness, strerror(errno));
+        return false;
+    }
+    for (size_t i = 0; i < findings->list.size; i++) {
+        const struct hd_finding *finding = &findings->list.data[i];
+        char path[4096];
+        if (finding->witness == NULL) continue;
+        snprintf(path, sizeof path, "%s/w%u.json", request->witness, ++saved);
+        struct hd_schedule schedule = {0};
+        bool done = hd_schedule_from_finding(&schedule, predict->model, predict->describe, finding,
+                                             &error) &&
+                    hd_schedule_save(&schedule, path, &error);
+        hd_schedule_free(&schedule);
+        if (!done) {
+            hd_complain_error(COMMAND, &error);
+            return false;
+        }
+        if (request->format == FORMAT_TEXT)
+            printf("%s  %s on %s  (heddle replay %s -- %s)\n", path,
+                   hd_finding_kind_name(finding->kind), finding->variable, path,
+                   predict->model->trace->command != NULL ? predict->model->trace->command : "CMD");
+    }
+    return true;
+}
+
 /* ---- the command ------------------------------------------------------------------------------
  */
 
@@ -324,6 +363,7 @@ static int predict_all(const struct request *request, struct hd_predict *predict
             hd_print_predict_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
     if (request->stats && request->nondet)
         hd_print_nondet_stats(json ? stderr : stdout, predict, &nondet);
+    if (done && request->witness != NULL) done = save_schedules(request, predict, &findings);
     hd_findings_free(&findings);
     warn_about(predict->model, predict->describe);
     if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
@@ -384,6 +424,13 @@ static int run(struct request *request) {
     hd_progress_bar_begin(&bar);
     if (!load(request, request->path, &bar, &model)) return HD_EXIT_FAILED;
     int status = HD_EXIT_FAILED;
+    if (request->witness != NULL && model.trace->format != HD_FORMAT_BINARY) {
+        hd_progress_bar_end(&bar);
+        hd_complain(COMMAND, "--witness: %s is no recording: only recorded runs can be replayed",
+                    request->path);
+        hd_model_free(&model);
+        return HD_EXIT_FAILED;
+    }
     if (load_passing(request, &bar, &passing)) {
         request->options.progress = &bar.progress;
         request->options.passing = passing.list;
@@ -430,6 +477,8 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FLAG("relax-branches", 0, &request.options.relax_branches,
                 "a read that no branch follows need not keep its write"),
         HD_FLAG("no-branches", 0, &no_branches, "take it that no thread takes a branch"),
+        HD_TEXT("witness", 'w', "DIR", &request.witness,
+                "write each finding's schedule to DIR/w1.json, ..., for heddle replay"),
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
                 "give up on a candidate after N choices, or after a time (2s, 0.5s; default 10s)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "work with N threads (default: the cores)"),
