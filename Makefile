@@ -34,6 +34,7 @@ bench: all
 	@scripts/deps bench
 	@scripts/bench record $(ARGS)
 	@scripts/bench predict $(ARGS)
+	@HEDDLE=$(BUILD)/heddle bench/predict/nondet
 	@scripts/bench expose $(ARGS)
 
 bench-real: all
