@@ -5,6 +5,7 @@
 #include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "expose/run.h"
 #include "trace/recorder.h"
 
 #include <signal.h>
@@ -14,30 +15,6 @@
 #include <unistd.h>
 
 #define COMMAND "record"
-
-/* Words a shell would read back as the same arguments. */
-static char *quoted(char **argv) {
-    size_t bytes = 1;
-    for (char **word = argv; *word != NULL; word++) bytes += 4 * strlen(*word) + 3;
-    char *text = malloc(bytes), *at = text;
-    if (text == NULL) return NULL;
-    for (char **word = argv; *word != NULL; word++) {
-        bool plain =
-            **word != '\0' && strspn(*word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                            "0123456789_-./=:,+@%") == strlen(*word);
-        if (at != text) *at++ = ' ';
-        if (!plain) *at++ = '\'';
-        for (const char *c = *word; *c != '\0'; c++) {
-            if (*c == '\'')
-                at = stpcpy(at, "'\\''");
-            else
-                *at++ = *c;
-        }
-        if (!plain) *at++ = '\'';
-    }
-    *at = '\0';
-    return text;
-}
 
 static void report(const struct hd_record_result *result, bool quiet) {
     for (unsigned i = 0; i < result->count; i++) {
@@ -114,7 +91,7 @@ int hd_cmd_record(int argc, char **argv) {
         output = path;
     }
     if (quantum == 0) quantum = policy == 1 ? 2000 : 1000000;
-    char *text = quoted(command);
+    char *text = hd_quote_command(command);
     if (output == NULL || text == NULL) return hd_complain(COMMAND, "out of memory");
     struct hd_record_options record = {
         .output = output,

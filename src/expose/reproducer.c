@@ -2,13 +2,14 @@
 #define _GNU_SOURCE
 #include "expose/steering.h"
 
+#include "base/whole_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCHEMA "heddle-schedule/1"
@@ -124,29 +125,11 @@ char *hd_reproducer_write(const struct hd_reproducer *reproducer) {
 
 bool hd_reproducer_save(const struct hd_reproducer *reproducer, const char *path,
                         struct hd_error *error) {
-    char *text = hd_reproducer_write(reproducer), *temporary = NULL;
-    if (text == NULL || asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-        free(text);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
-    mode_t mask = umask(0);
-    umask(mask);
-    bool good = to != NULL && fputs(text, to) >= 0 && fchmod(fd, 0666 & ~mask) == 0;
-    int why = errno;
-    if (to != NULL && fclose(to) != 0 && good) {
-        good = false;
-        why = errno;
-    }
-    if (good && rename(temporary, path) != 0) {
-        good = false;
-        why = errno;
-    }
-    if (!good && fd >= 0) unlink(temporary);
+    char *text = hd_reproducer_write(reproducer);
+    if (text == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    bool done = hd_whole_file_write(path, text, error);
     free(text);
-    free(temporary);
-    return good || hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(why));
+    return done;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

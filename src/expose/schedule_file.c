@@ -3,13 +3,14 @@
 #define _GNU_SOURCE
 #include "expose/schedule.h"
 
+#include "base/whole_file.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define SCHEMA "heddle-schedule/1"
@@ -82,34 +83,11 @@ char *hd_schedule_write(const struct hd_schedule *schedule) {
 
 bool hd_schedule_save(const struct hd_schedule *schedule, const char *path,
                       struct hd_error *error) {
-    char *text = hd_schedule_write(schedule), *temporary = NULL;
-    if (text == NULL || asprintf(&temporary, "%s.XXXXXX", path) < 0) {
-        free(text);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
-    int fd = mkostemp(temporary, O_CLOEXEC);
-    size_t bytes = strlen(text), done = 0;
-    while (fd >= 0 && done < bytes) {
-        ssize_t n = write(fd, text + done, bytes - done);
-        if (n < 0 && errno != EINTR) break;
-        if (n > 0) done += (size_t)n;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    bool good = fd >= 0 && done == bytes && fchmod(fd, 0666 & ~mask) == 0;
-    int why = errno;
-    if (fd >= 0 && close(fd) != 0 && good) {
-        good = false;
-        why = errno;
-    }
-    if (good && rename(temporary, path) != 0) {
-        good = false;
-        why = errno;
-    }
-    if (!good && fd >= 0) unlink(temporary);
+    char *text = hd_schedule_write(schedule);
+    if (text == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    bool done = hd_whole_file_write(path, text, error);
     free(text);
-    free(temporary);
-    return good || hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(why));
+    return done;
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */

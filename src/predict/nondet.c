@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, size_t count) {
+    if (count == 0) return;
+    if (!hd_vector_reserve(&nondet->found, count)) {
+        nondet->out_of_memory = true;
+        return;
+    }
+    memcpy(nondet->found.data + nondet->found.size, found, count * sizeof *found);
+    nondet->found.size += count;
+}
+
 void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_stats *part) {
     total->reads += part->reads;
     total->final_reads += part->final_reads;

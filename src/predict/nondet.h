@@ -73,6 +73,8 @@ bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *
 bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
 bool hd_nondet_paper(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
 /* Adds what one worker counted. */
+/* Adds what a worker found. */
+void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, size_t count);
 void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_stats *part);
 
 /* Groups by sites, harm, findings (nondet_report.c). */

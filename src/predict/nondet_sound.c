@@ -390,14 +390,7 @@ static void end(void *context, void *own) {
     hd_nondet_stats_add(&nondet->stats, &worker->stats);
     hd_engine_stats_add(&court->predict->stats.engine, hd_engine_stats(worker->engine));
     court->predict->stats.checks += worker->stats.asked;
-    size_t count = worker->found.size;
-    if (count > 0 && hd_vector_reserve(&nondet->found, count)) {
-        memcpy(nondet->found.data + nondet->found.size, worker->found.data,
-               count * sizeof *worker->found.data);
-        nondet->found.size += count;
-    } else if (count > 0) {
-        nondet->out_of_memory = true;
-    }
+    hd_nondet_take(nondet, worker->found.data, worker->found.size);
     free_worker(worker);
 }
 

@@ -1,55 +1,10 @@
 /* A hunt's findings as text. See hunt.h. */
 #include "report/hunt.h"
 
+#include "report/page.h"
+
 #include <ctype.h>
 #include <string.h>
-
-struct page {
-    FILE *out;
-    const char *bold, *dim, *red, *green, *off;
-    unsigned width;
-};
-
-static struct page page_for(FILE *out, const struct hd_report_style *style) {
-    bool color = style->color;
-    return (struct page){.out = out,
-                         .bold = color ? "\033[1m" : "",
-                         .dim = color ? "\033[2m" : "",
-                         .red = color ? "\033[31m" : "",
-                         .green = color ? "\033[32m" : "",
-                         .off = color ? "\033[0m" : "",
-                         .width = style->width > 0 ? style->width : 100};
-}
-
-static unsigned columns(const char *text) {
-    unsigned count = 0;
-    for (; *text != '\0'; text++)
-        if (((unsigned char)*text & 0xc0) != 0x80) count++;
-    return count;
-}
-
-static void paragraph(const struct page *page, unsigned indent, const char *text) {
-    unsigned column = indent;
-    fprintf(page->out, "%*s", (int)indent, "");
-    while (*text != '\0') {
-        size_t length = strcspn(text, " ");
-        char word[512];
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        unsigned wide = columns(word);
-        if (column > indent && column + 1 + wide > page->width) {
-            fprintf(page->out, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', page->out);
-            column++;
-        }
-        fprintf(page->out, "%.*s", (int)length, text);
-        column += wide;
-        text += length;
-        while (*text == ' ') text++;
-    }
-    fputc('\n', page->out);
-}
 
 /* ---- what is wrong -------------------------------------------------------------------------- */
 
@@ -73,7 +28,7 @@ static const char *what_it_is(const struct hd_finding *finding) {
 }
 
 /* "Atomicity violation on proc_info (R-W-R): the program crashed" */
-static void print_title(const struct page *page, const struct hd_finding *finding) {
+static void print_title(const struct hd_page *page, const struct hd_finding *finding) {
     const struct hd_finding_forced *forced = finding->forced;
     bool failed = forced != NULL && forced->failed;
     fprintf(page->out, "%s%s", page->bold, what_it_is(finding));
@@ -89,7 +44,7 @@ static void print_title(const struct page *page, const struct hd_finding *findin
     fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
 }
 
-static void print_story(const struct page *page, const struct hd_finding *finding) {
+static void print_story(const struct hd_page *page, const struct hd_finding *finding) {
     const struct hd_finding_forced *forced = finding->forced;
     char story[3000];
     size_t used = (size_t)snprintf(story, sizeof story, "%s", finding->conclusion);
@@ -97,7 +52,7 @@ static void print_story(const struct page *page, const struct hd_finding *findin
         snprintf(story + used, sizeof story - used,
                  " When it comes in this order, the program fails: %s.", forced->words);
     fputc('\n', page->out);
-    paragraph(page, 2, story);
+    hd_page_paragraph(page, 2, story);
 }
 
 /* ---- the orders ----------------------------------------------------------------------------- */
@@ -114,7 +69,7 @@ static bool same_line(const struct hd_finding_line *a, const struct hd_finding_l
            strcmp(a->site, b->site) == 0;
 }
 
-static void print_orders(const struct page *page, const struct hd_finding_forced *forced) {
+static void print_orders(const struct hd_page *page, const struct hd_finding_forced *forced) {
     static const char good[] = "a run that passes", bad[] = "a run that fails";
     char text[1024];
     if (forced->goods == 0 || forced->bads == 0) {
@@ -124,13 +79,13 @@ static void print_orders(const struct page *page, const struct hd_finding_forced
         }
         return;
     }
-    unsigned wide = columns(good);
+    unsigned wide = hd_page_columns(good);
     for (uint32_t i = 0; i < forced->goods; i++) {
         line_text(&forced->good[i], text, sizeof text);
-        if (columns(text) > wide) wide = columns(text);
+        if (hd_page_columns(text) > wide) wide = hd_page_columns(text);
     }
     fprintf(page->out, "\n    %s%s%s%*s%s%s%s\n", page->green, good, page->off,
-            (int)(wide - columns(good) + 4), "", page->red, bad, page->off);
+            (int)(wide - hd_page_columns(good) + 4), "", page->red, bad, page->off);
     uint32_t lines = forced->goods > forced->bads ? forced->goods : forced->bads;
     for (uint32_t i = 0; i < lines; i++) {
         text[0] = '\0';
@@ -138,7 +93,7 @@ static void print_orders(const struct page *page, const struct hd_finding_forced
         fprintf(page->out, "    %s", text);
         if (i < forced->bads) {
             bool differs = i >= forced->goods || !same_line(&forced->good[i], &forced->bad[i]);
-            fprintf(page->out, "%*s", (int)(wide - columns(text) + 4), "");
+            fprintf(page->out, "%*s", (int)(wide - hd_page_columns(text) + 4), "");
             line_text(&forced->bad[i], text, sizeof text);
             fprintf(page->out, "%s%s%s", differs ? page->red : "", text, differs ? page->off : "");
         }
@@ -148,7 +103,7 @@ static void print_orders(const struct page *page, const struct hd_finding_forced
 
 /* ---- the accesses --------------------------------------------------------------------------- */
 
-static void print_event(const struct page *page, const struct hd_finding_event *event) {
+static void print_event(const struct hd_page *page, const struct hd_finding_event *event) {
     fprintf(page->out, "    %s %s %s", event->thread, event->verb, event->variable);
     if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
     if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
@@ -165,7 +120,7 @@ static void print_event(const struct page *page, const struct hd_finding_event *
                 page->off);
 }
 
-static void print_rate(const struct page *page, const struct hd_finding_forced *forced) {
+static void print_rate(const struct hd_page *page, const struct hd_finding_forced *forced) {
     if (forced->runs > 0) {
         fprintf(page->out, "\n  %sReproduced %u of %u%s", page->bold, forced->reproduced,
                 forced->runs, page->off);
@@ -187,7 +142,7 @@ static void print_rate(const struct page *page, const struct hd_finding_forced *
 
 void hd_report_hunted(FILE *out, const struct hd_finding *finding,
                       const struct hd_report_style *style) {
-    struct page page = page_for(out, style);
+    struct hd_page page = hd_page_for(out, style);
     print_title(&page, finding);
     print_story(&page, finding);
     if (finding->forced != NULL) print_orders(&page, finding->forced);
@@ -198,7 +153,7 @@ void hd_report_hunted(FILE *out, const struct hd_finding *finding,
         char line[1024];
         snprintf(line, sizeof line, "Usual repairs: %s.", repair);
         fputc('\n', out);
-        paragraph(&page, 2, line);
+        hd_page_paragraph(&page, 2, line);
     }
     if (finding->forced != NULL) print_rate(&page, finding->forced);
     fputc('\n', out);
@@ -206,7 +161,7 @@ void hd_report_hunted(FILE *out, const struct hd_finding *finding,
 
 void hd_report_hunted_line(FILE *out, const struct hd_finding *finding,
                            const struct hd_report_style *style) {
-    struct page page = page_for(out, style);
+    struct hd_page page = hd_page_for(out, style);
     fprintf(out, "  %s on %s", hd_finding_kind_name(finding->kind), finding->variable);
     if (finding->pattern != NULL) fprintf(out, " (%s)", finding->pattern);
     for (uint32_t i = 0; i < finding->events; i++)

@@ -1,67 +1,16 @@
 /* The report for a person: what happens, where, under which locks, and the schedule that leads
  * there. */
-#include "report/report.h"
+#include "report/page.h"
 
 #include <string.h>
 
-struct page {
-    FILE *out;
-    const char *bold, *dim, *red, *off;
-    unsigned width;
-};
-
-static struct page page_for(FILE *out, const struct hd_report_style *style) {
-    struct page page = {.out = out, .bold = "", .dim = "", .red = "", .off = ""};
-    if (style->color) {
-        page.bold = "\033[1m";
-        page.dim = "\033[2m";
-        page.red = "\033[31m";
-        page.off = "\033[0m";
-    }
-    page.width = style->width > 0 ? style->width : 100;
-    return page;
-}
-
-static void spaces(const struct page *page, unsigned count) {
+static void spaces(const struct hd_page *page, unsigned count) {
     fprintf(page->out, "%*s", (int)count, "");
-}
-
-/* Columns a UTF-8 text takes, as far as one character is one column. */
-static unsigned columns(const char *text) {
-    unsigned count = 0;
-    for (; *text != '\0'; text++)
-        if (((unsigned char)*text & 0xc0) != 0x80) count++;
-    return count;
-}
-
-/* Words, broken into lines that start in column `indent`. */
-static void paragraph(const struct page *page, unsigned indent, const char *text) {
-    unsigned column = indent;
-    spaces(page, indent);
-    while (*text != '\0') {
-        size_t length = strcspn(text, " ");
-        char word[256];
-        snprintf(word, sizeof word, "%.*s", (int)length, text);
-        unsigned wide = columns(word);
-        if (column > indent && column + 1 + wide > page->width) {
-            fprintf(page->out, "\n");
-            spaces(page, indent);
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', page->out);
-            column++;
-        }
-        fprintf(page->out, "%.*s", (int)length, text);
-        column += wide;
-        text += length;
-        while (*text == ' ') text++;
-    }
-    fputc('\n', page->out);
 }
 
 /* ---- the events ------------------------------------------------------------------------------ */
 
-static void print_locks(const struct page *page, const struct hd_finding_event *event) {
+static void print_locks(const struct hd_page *page, const struct hd_finding_event *event) {
     fprintf(page->out, "      holding ");
     if (event->locks == 0) fprintf(page->out, "no lock");
     for (uint32_t i = 0; i < event->locks; i++)
@@ -70,16 +19,16 @@ static void print_locks(const struct page *page, const struct hd_finding_event *
     fputc('\n', page->out);
 }
 
-static void print_stack(const struct page *page, const struct hd_finding_event *event) {
+static void print_stack(const struct hd_page *page, const struct hd_finding_event *event) {
     unsigned widest = 0;
     for (uint32_t i = 0; i < event->frames; i++) {
-        unsigned wide = columns(event->frame[i].function);
+        unsigned wide = hd_page_columns(event->frame[i].function);
         if (wide > widest && wide <= 40) widest = wide;
     }
     for (uint32_t i = 0; i < event->frames; i++) {
         const struct hd_frame *frame = &event->frame[i];
         fprintf(page->out, "      #%-2u %s", i, frame->function);
-        unsigned wide = columns(frame->function);
+        unsigned wide = hd_page_columns(frame->function);
         if (frame->file != NULL) {
             if (wide < widest) spaces(page, widest - wide);
             fprintf(page->out, "  %s%s", page->dim, frame->file);
@@ -91,7 +40,7 @@ static void print_stack(const struct page *page, const struct hd_finding_event *
     }
 }
 
-static void print_event(const struct page *page, const struct hd_finding_event *event) {
+static void print_event(const struct hd_page *page, const struct hd_finding_event *event) {
     fprintf(page->out, "\n  %s%s %s %s%s", page->bold, event->thread, event->verb, event->variable,
             page->off);
     if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
@@ -109,25 +58,25 @@ static void print_event(const struct page *page, const struct hd_finding_event *
 #define NARROW 16u /* columns a lane must have; with less, threads are named line by line */
 #define WIDE 36u
 
-static void print_step_text(const struct page *page, const struct hd_finding_step *step,
+static void print_step_text(const struct hd_page *page, const struct hd_finding_step *step,
                             unsigned room) {
     bool plain = step->folded > 0;
-    unsigned used = columns(step->text);
+    unsigned used = hd_page_columns(step->text);
     fprintf(page->out, "%s%s%s",
             plain        ? page->dim
             : step->next ? page->red
                          : "",
             step->text, page->off);
-    if (*step->site != '\0' && used + 2 + columns(step->site) <= room)
+    if (*step->site != '\0' && used + 2 + hd_page_columns(step->site) <= room)
         fprintf(page->out, "  %s%s%s", page->dim, step->site, page->off);
 }
 
-static unsigned lane_width(const struct page *page, const struct hd_finding *finding) {
+static unsigned lane_width(const struct hd_page *page, const struct hd_finding *finding) {
     unsigned widest = NARROW;
     for (uint32_t i = 0; i < finding->steps; i++) {
         const struct hd_finding_step *step = &finding->step[i];
-        unsigned wide = columns(step->text) + 2;
-        if (*step->site != '\0') wide += 2 + columns(step->site);
+        unsigned wide = hd_page_columns(step->text) + 2;
+        if (*step->site != '\0') wide += 2 + hd_page_columns(step->site);
         if (step->lane != HD_NONE && wide > widest) widest = wide;
     }
     if (widest > WIDE) widest = WIDE;
@@ -137,22 +86,23 @@ static unsigned lane_width(const struct page *page, const struct hd_finding *fin
 
 /* Columns of a step's text, with its site if there is room for it. */
 static unsigned step_columns(const struct hd_finding_step *step, unsigned room) {
-    unsigned used = columns(step->text), site = columns(step->site);
+    unsigned used = hd_page_columns(step->text), site = hd_page_columns(step->site);
     return site > 0 && used + 2 + site <= room ? used + 2 + site : used;
 }
 
-static void print_lane_step(const struct page *page, const struct hd_finding *finding,
+static void print_lane_step(const struct hd_page *page, const struct hd_finding *finding,
                             const struct hd_finding_step *step, unsigned width) {
     uint32_t lane = step->lane == HD_NONE ? 0 : step->lane;
     bool last = lane + 1 == finding->lanes;
     print_step_text(page, step, last ? page->width - MARGIN - lane * width : width - 1);
 }
 
-static void print_lanes(const struct page *page, const struct hd_finding *finding, unsigned width) {
+static void print_lanes(const struct hd_page *page, const struct hd_finding *finding,
+                        unsigned width) {
     spaces(page, MARGIN);
     for (uint32_t i = 0; i < finding->lanes; i++) {
         fprintf(page->out, "%s%s%s", page->bold, finding->lane[i], page->off);
-        unsigned wide = columns(finding->lane[i]);
+        unsigned wide = hd_page_columns(finding->lane[i]);
         if (i + 1 < finding->lanes) spaces(page, wide < width ? width - wide : 1);
     }
     fputc('\n', page->out);
@@ -177,22 +127,22 @@ static void print_lanes(const struct page *page, const struct hd_finding *findin
     }
 }
 
-static void print_list(const struct page *page, const struct hd_finding *finding) {
+static void print_list(const struct hd_page *page, const struct hd_finding *finding) {
     unsigned widest = 0;
     for (uint32_t i = 0; i < finding->lanes; i++)
-        if (columns(finding->lane[i]) > widest) widest = columns(finding->lane[i]);
+        if (hd_page_columns(finding->lane[i]) > widest) widest = hd_page_columns(finding->lane[i]);
     for (uint32_t i = 0; i < finding->steps; i++) {
         const struct hd_finding_step *step = &finding->step[i];
         const char *thread = step->lane == HD_NONE ? "" : finding->lane[step->lane];
         fprintf(page->out, "%s%-*s%s%s", step->next ? page->red : "", (int)MARGIN,
                 step->next ? "  next" : "", page->off, thread);
-        spaces(page, widest - columns(thread) + 2);
+        spaces(page, widest - hd_page_columns(thread) + 2);
         print_step_text(page, step, page->width);
         fputc('\n', page->out);
     }
 }
 
-static void print_schedule(const struct page *page, const struct hd_finding *finding) {
+static void print_schedule(const struct hd_page *page, const struct hd_finding *finding) {
     if (finding->steps == 0) return;
     unsigned width = lane_width(page, finding);
     fprintf(page->out, "\n  %sSchedule%s %s(%u steps)%s\n", page->bold, page->off, page->dim,
@@ -205,15 +155,15 @@ static void print_schedule(const struct page *page, const struct hd_finding *fin
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
-static void labelled(const struct page *page, const char *label, const char *text) {
+static void labelled(const struct hd_page *page, const char *label, const char *text) {
     if (*text == '\0') return;
     char line[2300];
     snprintf(line, sizeof line, "%s: %s", label, text);
-    paragraph(page, 2, line);
+    hd_page_paragraph(page, 2, line);
 }
 
 /* How the bug shows, in the words of the study of such bugs, and what it usually gets. */
-static void print_nature(const struct page *page, const struct hd_finding *finding) {
+static void print_nature(const struct hd_page *page, const struct hd_finding *finding) {
     static const char *const number[] = {"no", "one", "two", "three", "four", "five"};
     char text[160], each[3][16];
     uint32_t count[3] = {finding->threads_involved, finding->variables_involved,
@@ -236,7 +186,7 @@ static void print_nature(const struct page *page, const struct hd_finding *findi
     labelled(page, "Usual repairs", hd_finding_repair(finding));
 }
 
-static void print_finding(const struct page *page, const struct hd_finding *finding) {
+static void print_finding(const struct hd_page *page, const struct hd_finding *finding) {
     fprintf(page->out, "%s%s on %s%s: %s by %s", page->bold, hd_finding_kind_name(finding->kind),
             finding->variable, page->off, hd_finding_verdict_name(finding->verdict),
             finding->engine);
@@ -249,7 +199,7 @@ static void print_finding(const struct page *page, const struct hd_finding *find
     print_schedule(page, finding);
     fputc('\n', page->out);
     if (*finding->conclusion != '\0') {
-        paragraph(page, 2, finding->conclusion);
+        hd_page_paragraph(page, 2, finding->conclusion);
         labelled(page, "Seen", finding->seen);
         labelled(page, "Possible", finding->possible);
         if (finding->harm != HD_HARM_ITSELF) {
@@ -265,11 +215,11 @@ static void print_finding(const struct page *page, const struct hd_finding *find
 
 void hd_report_text(FILE *out, const struct hd_findings *findings,
                     const struct hd_report_style *style) {
-    struct page page = page_for(out, style);
+    struct hd_page page = hd_page_for(out, style);
     for (size_t i = 0; i < findings->list.size; i++) print_finding(&page, &findings->list.data[i]);
 }
 
-static void print_summary(const struct page *page, const struct hd_finding_summary *summary) {
+static void print_summary(const struct hd_page *page, const struct hd_finding_summary *summary) {
     const char *separator = ": ";
     static const enum hd_finding_verdict order[] = {HD_VERDICT_CONFIRMED, HD_VERDICT_FEASIBLE,
                                                     HD_VERDICT_POSSIBLE, HD_VERDICT_INFEASIBLE,
@@ -291,7 +241,7 @@ static void print_summary(const struct page *page, const struct hd_finding_summa
 
 void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool instances,
                             const struct hd_report_style *style) {
-    struct page page = page_for(out, style);
+    struct hd_page page = hd_page_for(out, style);
     unsigned kinds = 0;
     for (unsigned kind = 0; kind < HD_FINDING_KIND_COUNT; kind++)
         kinds += findings->looked_for[kind];

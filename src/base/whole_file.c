@@ -1,0 +1,49 @@
+/* A temporary file beside the wanted one, renamed at the end. */
+#define _GNU_SOURCE /* asprintf, mkostemp */
+#include "base/whole_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool fill(int fd, const char *text) {
+    size_t bytes = strlen(text), done = 0;
+    while (done < bytes) {
+        ssize_t n = write(fd, text + done, bytes - done);
+        if (n < 0 && errno != EINTR) return false;
+        if (n > 0) done += (size_t)n;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(fd, 0666 & ~mask) == 0;
+}
+
+bool hd_whole_file_write(const char *path, const char *text, struct hd_error *error) {
+    char *temporary;
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int fd = mkostemp(temporary, O_CLOEXEC);
+    bool good = fd >= 0 && fill(fd, text);
+    int why = errno;
+    if (fd >= 0 && close(fd) != 0 && good) {
+        good = false;
+        why = errno;
+    }
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        why = errno;
+    }
+    if (!good && fd >= 0) unlink(temporary);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    free(temporary);
+    return good || hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(why));
+}

@@ -1,0 +1,45 @@
+/* Colours, and words broken into lines. */
+#include "report/page.h"
+
+#include <string.h>
+
+struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style) {
+    bool color = style->color;
+    return (struct hd_page){.out = out,
+                            .bold = color ? "\033[1m" : "",
+                            .dim = color ? "\033[2m" : "",
+                            .red = color ? "\033[31m" : "",
+                            .green = color ? "\033[32m" : "",
+                            .off = color ? "\033[0m" : "",
+                            .width = style->width > 0 ? style->width : 100};
+}
+
+unsigned hd_page_columns(const char *text) {
+    unsigned count = 0;
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text & 0xc0) != 0x80) count++;
+    return count;
+}
+
+void hd_page_paragraph(const struct hd_page *page, unsigned indent, const char *text) {
+    unsigned column = indent;
+    fprintf(page->out, "%*s", (int)indent, "");
+    while (*text != '\0') {
+        size_t length = strcspn(text, " ");
+        char word[512];
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        unsigned wide = hd_page_columns(word);
+        if (column > indent && column + 1 + wide > page->width) {
+            fprintf(page->out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', page->out);
+            column++;
+        }
+        fprintf(page->out, "%.*s", (int)length, text);
+        column += wide;
+        text += length;
+        while (*text == ' ') text++;
+    }
+    fputc('\n', page->out);
+}
