@@ -80,6 +80,7 @@ static void print_runs(const struct hd_hunt *hunt) {
     if (hunt->first_failure > 0) printf(" (number %u failed first)", hunt->first_failure);
     if (hunt->forced > 0) printf(": %u reached what was wanted", hunt->reached);
     if (hunt->diverged > 0) printf(", %u went another way", hunt->diverged);
+    if (hunt->foreseen > 0) printf(" (and %u would have)", hunt->foreseen);
     if (hunt->exposed > 0) printf("; %u under expose's strategies", hunt->exposed);
     printf("; %.1f s\n", hunt->seconds);
     if (hunt->left > 0)
@@ -158,6 +159,7 @@ static bool print_json(const struct hd_hunt *hunt, const struct hd_hunt_options 
         {"first_failure", hunt->first_failure},
         {"reached", hunt->reached},
         {"diverged", hunt->diverged},
+        {"foreseen", hunt->foreseen},
         {"exposed", hunt->exposed},
         {"minimised", hunt->asked},
         {"repeated", hunt->repeated},
@@ -209,7 +211,7 @@ static char *default_path(const char *program) {
 }
 
 int hd_cmd_hunt(int argc, char **argv) {
-    uint64_t seconds = 60, runs = 1000, records = 12, repeats = 20, limit = 0, seed = 0, jobs = 0,
+    uint64_t seconds = 60, runs = 0, records = 12, repeats = 20, limit = 0, seed = 0, jobs = 0,
              good_status = 0, expose = 50;
     const char *output = NULL, *oracle = NULL, *input = NULL;
     unsigned format = FORMAT_TEXT;
@@ -219,7 +221,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
         HD_FLAG("no-output", 'n', &keep_nothing, "write no file"),
         HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000, "how long to hunt (default 60)"),
-        HD_NUMBER("runs", 0, "N", &runs, 1, UINT32_MAX, "force at most N runs (default 1000)"),
+        HD_NUMBER("runs", 0, "N", &runs, 1, UINT32_MAX, "force at most N runs (default: no limit)"),
         HD_NUMBER("records", 0, "N", &records, 1, 1000,
                   "record at most N runs to predict from (default 12)"),
         HD_NUMBER("repeat", 0, "N", &repeats, 1, 100000,

@@ -1,4 +1,5 @@
 /* heddle stats: a trace in figures, as a page to read or as JSON. */
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -9,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define COMMAND "stats"
 
@@ -22,12 +22,6 @@ struct stats {
     struct hd_describe *describe;
     double read_seconds, model_seconds;
 };
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -429,12 +423,12 @@ static json_t *json_stats(const struct stats *stats) {
 static bool load(struct stats *stats, uint32_t top, struct hd_error *error) {
     struct hd_trace trace;
     struct hd_model_options options = {.lenient = true};
-    double start = seconds_now();
+    double start = hd_seconds_now();
     if (!hd_trace_load(stats->path, NULL, &trace, error)) return false;
-    double read = seconds_now();
+    double read = hd_seconds_now();
     if (!hd_model_build(&trace, &options, &stats->model, error)) return false;
     stats->read_seconds = read - start;
-    stats->model_seconds = seconds_now() - read;
+    stats->model_seconds = hd_seconds_now() - read;
     if (!hd_summary_build(&stats->model, top, &stats->summary)) {
         hd_model_free(&stats->model);
         return hd_fail(error, HD_ERR_MEMORY, "out of memory");

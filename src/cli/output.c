@@ -1,13 +1,14 @@
 /* Error lines, colour and the progress bar. */
 #include "cli/output.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 static void message(const char *command, const char *severity, const char *format,
@@ -63,17 +64,11 @@ const char *hd_style_on(FILE *stream, enum hd_style style) {
 
 const char *hd_style_off(FILE *stream) { return hd_color(stream) ? "\033[0m" : ""; }
 
-static uint64_t now_ns(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 #define DRAW_INTERVAL_NS 100000000u
 
 static void draw(struct hd_progress *progress) {
     struct hd_progress_bar *bar = progress->context;
-    uint64_t now = now_ns();
+    uint64_t now = hd_now_ns();
     if (now < bar->next_draw_ns) return;
     bar->next_draw_ns = now + DRAW_INTERVAL_NS;
     bar->drawn = true;
@@ -100,7 +95,7 @@ void hd_progress_bar_begin(struct hd_progress_bar *bar) {
     if (!bar->terminal) return;
     bar->progress.report = draw;
     bar->progress.context = bar;
-    bar->next_draw_ns = now_ns() + DRAW_INTERVAL_NS; /* short work shows nothing */
+    bar->next_draw_ns = hd_now_ns() + DRAW_INTERVAL_NS; /* short work shows nothing */
 }
 
 void hd_progress_bar_end(struct hd_progress_bar *bar) {

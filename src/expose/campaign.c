@@ -2,21 +2,15 @@
 #define _GNU_SOURCE
 #include "expose/campaign.h"
 
+#include "base/clock.h"
 #include "expose/strategy.h"
 #include "finding/finding.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PATIENT_US 150000u /* of a suspension in a reproducer */
-
-static double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
@@ -24,13 +18,13 @@ static void tell(struct hd_campaign *c, const char *doing) {
     c->status.doing = doing;
     c->status.runs = c->result->plain + c->result->profiled + c->result->steered;
     c->status.most_runs = c->options->most_runs;
-    c->status.seconds = seconds_now() - c->start;
+    c->status.seconds = hd_seconds_now() - c->start;
     c->status.best = c->best;
     if (c->options->report != NULL) c->options->report(c->options->report_context, &c->status);
 }
 
 static uint64_t spent_ms(const struct hd_campaign *c) {
-    return (uint64_t)((seconds_now() - c->start) * 1000);
+    return (uint64_t)((hd_seconds_now() - c->start) * 1000);
 }
 
 /* How long a run may take before it is a hang: what plain runs take, many times over, and what the
@@ -421,13 +415,13 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
                             .result = result,
                             .error = error,
                             .program = options->program,
-                            .start = seconds_now()};
+                            .start = hd_seconds_now()};
     bool good = plain_runs(&c);
     bool hopeless = good && result->plain_failed > 0 && result->plain_failed == result->plain_tries;
     enum hd_step step = HD_STEP_OVER;
     if (good && !hopeless) step = explore(&c);
     result->runs = result->plain + result->profiled + result->steered;
-    result->seconds = seconds_now() - c.start;
+    result->seconds = hd_seconds_now() - c.start;
     count_up(&c);
     if (hopeless) {
         result->verdict = HD_CAMPAIGN_FLAKY;

@@ -9,9 +9,13 @@
 #define QUIET_RUNS 3u /* recorded runs without news after which there will be none */
 
 bool hunt_is_over(const struct hunt_work *work) {
-    uint32_t most = work->options->most_forced ? work->options->most_forced : 1000;
-    return work->hunt->interrupted || work->hunt->forced >= most ||
+    uint32_t most = work->options->most_forced;
+    return work->hunt->interrupted || (most > 0 && work->hunt->forced >= most) ||
            hd_seconds_now() > work->deadline;
+}
+
+bool hunt_phase_is_over(const struct hunt_work *work) {
+    return hunt_is_over(work) || (work->hunt->failures == 0 && hd_seconds_now() > work->phase_end);
 }
 
 void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t all) {
@@ -36,14 +40,22 @@ bool hd_hunt_matters(const struct hd_finding *finding) {
 
 /* ---- phases --------------------------------------------------------------------------------- */
 
+/* A phase takes at most this part of the time that is left: what is likely to fail comes first, but
+ * there is always something left for what needs no prediction. */
+static void begin_phase(struct hunt_work *work, double part) {
+    double now = hd_seconds_now();
+    work->phase_end = now + (work->deadline - now) * part;
+}
+
 static bool stop_here(const struct hunt_work *work) {
-    return hunt_is_over(work) || (work->options->first && work->hunt->failures > 0);
+    return hunt_phase_is_over(work) || (work->options->first && work->hunt->failures > 0);
 }
 
 /* Records until nothing new comes; each run that shows something new is predicted from, and what
  * is predicted is forced before the next one is recorded. */
 static bool record_and_force(struct hunt_work *work, struct hd_error *error) {
     uint32_t most = work->options->most_recorded ? work->options->most_recorded : 12, quiet = 0;
+    begin_phase(work, 0.6);
     for (uint32_t n = 0; n < most && quiet < QUIET_RUNS && !stop_here(work); n++) {
         struct hunt_run *run;
         uint32_t news;
@@ -63,18 +75,21 @@ static bool record_and_force(struct hunt_work *work, struct hd_error *error) {
 
 /* Values may change on the way: less certain, so only while nothing failed. */
 static bool reach_further(struct hunt_work *work, struct hd_error *error) {
-    for (int depth = HUNT_RELAXED; depth <= HUNT_FREE; depth++)
+    for (int depth = HUNT_RELAXED; depth <= HUNT_FREE; depth++) {
+        begin_phase(work, 0.3);
         for (size_t i = 0; i < work->run.size && work->hunt->failures == 0; i++) {
-            if (stop_here(work)) return true;
+            if (stop_here(work)) break;
             hunt_tell(work, "predicting further", (uint32_t)i, (uint32_t)work->run.size);
             if (!hunt_predict(work, work->run.data[i], (enum hunt_depth)depth, error)) return false;
             if (!hunt_force(work, error)) return false;
         }
+    }
     return true;
 }
 
 /* One change of thread at every place where two threads meet. */
 static bool switch_everywhere(struct hunt_work *work, struct hd_error *error) {
+    begin_phase(work, 0.4);
     for (size_t i = 0; i < work->run.size && work->hunt->failures == 0; i++) {
         if (stop_here(work)) return true;
         if (!hunt_switch(work, work->run.data[i], error)) return false;
@@ -149,6 +164,7 @@ static void free_work(struct hunt_work *work) {
     hd_findings_free(&work->own);
     hd_map_free(&work->key);
     hd_seen_free(&work->seen);
+    hd_dead_ends_free(&work->dead_ends);
     if (work->reference >= 0) close(work->reference);
     free(work);
 }
@@ -169,6 +185,8 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     if (good && hunt->failures == 0) good = reach_further(work, error);
     if (good && hunt->failures == 0) good = switch_everywhere(work, error);
     if (good && hunt->failures == 0 && !options->no_expose) good = hunt_expose(work, error);
+    begin_phase(work, 1);
+    if (good && hunt->failures == 0) good = hunt_force(work, error); /* what is left */
     if (good && (!conclude_targets(work) || work->own.out_of_memory))
         good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);

@@ -21,7 +21,7 @@ struct hd_hunt_options {
     struct hd_program program;  /* its limit 0: from its own runs */
     uint32_t plain_runs;        /* (3) */
     uint32_t most_recorded;     /* (12) */
-    uint32_t most_forced;       /* runs that force something (1000) */
+    uint32_t most_forced;       /* runs that force something (0: no limit) */
     uint32_t repeats;           /* of a failing schedule (20) */
     uint32_t most_questions;    /* of a minimisation (400) */
     uint32_t expose_runs;       /* of each of expose's strategies, if nothing failed (50) */
@@ -45,6 +45,7 @@ struct hd_hunt {
     int interrupted; /* the signal that asked to stop: nothing else is certain */
     uint32_t plain, plain_failed, recorded, recorded_failed;
     uint32_t forced, reached, diverged; /* runs, and what they were */
+    uint32_t foreseen;                  /* schedules that begin like one that got stuck: not run */
     uint32_t first_failure;             /* forced runs up to the first failure; 0: none failed */
     uint32_t repeated, asked;           /* runs for rates and for minimisation */
     uint32_t exposed;                   /* runs of expose's strategies */

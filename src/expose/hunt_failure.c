@@ -52,7 +52,8 @@ struct asking {
 static bool fails(void *context, const struct hd_schedule *schedule) {
     struct asking *asking = context;
     struct hunt_work *work = asking->work;
-    struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
+    struct hd_replay_options quick = {
+        .patience_ms = work->patience_ms, .unchecked = true, .no_trace = true};
     struct hd_replay replay;
     hunt_tell(work, "minimising", 0, 0);
     if (!hd_replay(&work->program, schedule, &quick, &replay, &asking->error)) {

@@ -94,6 +94,7 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
             describe[passings++] = work->run.data[i]->describe;
         }
     if (!good) hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    double until = work->hunt->failures > 0 ? work->deadline : work->phase_end;
     struct hd_predict predict = {
         .model = &run->model,
         .describe = run->describe,
@@ -103,13 +104,14 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
                     .branches = HD_BRANCHES_RECORDED,
                     .budget = {.nanoseconds = work->options->query_nanoseconds
                                                   ? work->options->query_nanoseconds
-                                                  : QUERY_NANOSECONDS},
+                                                  : QUERY_NANOSECONDS,
+                               .until = (uint64_t)(until * 1e9)},
                     .jobs = work->options->jobs,
                     .all = true,
                     .passing = passing,
                     .passing_describe = describe,
                     .passings = passings}};
-    for (unsigned k = 0; good && k < hd_predict_kind_count && !hunt_is_over(work); k++) {
+    for (unsigned k = 0; good && k < hd_predict_kind_count && !hunt_phase_is_over(work); k++) {
         if (!is_wanted(&hd_predict_kinds[k], depth)) continue;
         struct hd_finding_summary before = findings->summary;
         good = hd_predict_kinds[k].run(&predict, findings, error);
@@ -181,17 +183,26 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
 static bool force_variant(struct hunt_work *work, struct hunt_target *target, uint32_t variant,
                           struct hd_error *error) {
     struct hd_schedule schedule;
+    struct hd_replay_options impatient = {.patience_ms = work->patience_ms};
     struct hd_replay replay;
     if (!make_variant(target, variant, &schedule, error)) return false;
-    if (!hd_replay(&work->program, &schedule, NULL, &replay, error)) {
+    target->tried = variant + 1;
+    if (hd_dead_ends_has(&work->dead_ends, &schedule)) {
+        target->diverged = true;
+        work->hunt->foreseen++;
+        hd_schedule_free(&schedule);
+        return true;
+    }
+    if (!hd_replay(&work->program, &schedule, &impatient, &replay, error)) {
         hd_schedule_free(&schedule);
         return false;
     }
     struct hd_hunt *hunt = work->hunt;
     bool good = true;
     hunt->interrupted = replay.run.interrupted;
-    target->tried = variant + 1;
-    if (!hunt->interrupted) {
+    if (!hunt->interrupted && !hd_dead_ends_add(&work->dead_ends, &schedule, &replay))
+        good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    if (good && !hunt->interrupted) {
         hunt->forced++;
         hunt->reached += replay.reached;
         hunt->diverged += !replay.reached;
@@ -240,7 +251,7 @@ static struct hunt_target *next_target(struct hunt_work *work, uint32_t variant)
 bool hunt_force(struct hunt_work *work, struct hd_error *error) {
     for (uint32_t variant = 0; variant < RACE_VARIANTS; variant++) {
         uint32_t all = due(work, variant), done = 0;
-        while (!hunt_is_over(work)) {
+        while (!hunt_phase_is_over(work)) {
             struct hunt_target *target = next_target(work, variant);
             if (target == NULL) break;
             snprintf(work->best, sizeof work->best, "%s on %.120s",

@@ -11,6 +11,8 @@
 
 #define MOST_LIMIT_MS 60000u
 #define LEAST_LIMIT_MS 3000u
+#define MOST_PATIENCE_MS 2000u
+#define LEAST_PATIENCE_MS 100u
 
 /* ---- output --------------------------------------------------------------------------------- */
 
@@ -152,10 +154,13 @@ void hunt_run_free(struct hunt_run *run) {
     free(run);
 }
 
-/* A hang is what takes ten times as long as a run that is recorded. */
-static void set_limit(struct hunt_work *work, const struct hd_program_run *run) {
+/* A hang is what takes ten times as long as a run that is recorded; and a thread that is away for
+ * several times as long as the whole of that run will not come. */
+static void set_limits(struct hunt_work *work, const struct hd_program_run *run) {
+    uint64_t took = run->nanoseconds / 1000000u, patience = LEAST_PATIENCE_MS + 4 * took;
+    work->patience_ms = (uint32_t)(patience < MOST_PATIENCE_MS ? patience : MOST_PATIENCE_MS);
     if (work->options->program.limit_ms != 0) return;
-    uint64_t limit = LEAST_LIMIT_MS + 10 * (run->nanoseconds / 1000000u);
+    uint64_t limit = LEAST_LIMIT_MS + 10 * took;
     work->program.limit_ms = limit < MOST_LIMIT_MS ? limit : MOST_LIMIT_MS;
 }
 
@@ -213,7 +218,7 @@ bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, ui
     if (!run.interrupted) {
         work->hunt->recorded++;
         if (n == 0) {
-            set_limit(work, &run);
+            set_limits(work, &run);
             /* Regular, and still another output: it depends on who comes first. */
             if (run.outcome.kind == HD_OUTCOME_OUTPUT && hunt_failed(work, &run)) {
                 forget_output(work);

@@ -3,6 +3,7 @@
 #define HEDDLE_EXPOSE_HUNT_WORK_H
 
 #include "base/map.h"
+#include "expose/dead_ends.h"
 #include "expose/hunt.h"
 #include "expose/replay.h"
 #include "expose/seeds.h"
@@ -55,16 +56,20 @@ struct hunt_work {
     char reference_path[40];
     bool lines_vary; /* runs that are good print the same lines in different orders */
     double start, deadline;
+    double phase_end;     /* while nothing failed: something else is to be tried then */
+    uint32_t patience_ms; /* forced runs: for a thread that is in a system call */
     HD_VECTOR(struct hunt_run *) run;
     HD_VECTOR(struct hunt_target) target;
     HD_VECTOR(struct hunt_failure) failure;
     struct hd_findings own; /* findings that were made here, and what all of them are told */
     struct hd_map key;      /* targets by key, plus one */
     struct hd_seen seen;
+    struct hd_dead_ends dead_ends;
     char best[160];
 };
 
 bool hunt_is_over(const struct hunt_work *work); /* time, runs or Ctrl-C */
+bool hunt_phase_is_over(const struct hunt_work *work);
 void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t all);
 /* Runs fail as the hunt sees it: the same lines in another order are no failure. */
 bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run);

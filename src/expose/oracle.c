@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "expose/oracle.h"
 
+#include "base/clock.h"
 #include "trace/recorder.h"
 
 #include <errno.h>
@@ -10,16 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LIMIT_MS 60000
 
-static int64_t milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+static int64_t milliseconds(void) { return (int64_t)(hd_now_ns() / 1000000u); }
 
 static bool look(void *context) {
     const int64_t *end = context;

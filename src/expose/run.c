@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "expose/run.h"
 
+#include "base/clock.h"
 #include "base/process.h"
 #include "expose/oracle.h"
 #include "expose/schedule.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -24,12 +24,6 @@
 #define RANDOM_QUANTUM 2000u
 #define USUAL_PATIENCE 2000u
 #define ERROR_KEPT (1u << 20) /* of standard error, for the judge: its first and its last bytes */
-
-static uint64_t nanoseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 char *hd_quote_command(char *const *argv) {
     static const char plain_letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -88,7 +82,7 @@ static bool look(void *context) {
     uint64_t most = program->most_output ? program->most_output : MOST_OUTPUT;
     watch->flooded = size_of(watch->output) > most || size_of(watch->error) > most;
     watch->timed_out =
-        program->limit_ms != 0 && nanoseconds() - watch->start > program->limit_ms * 1000000u;
+        program->limit_ms != 0 && hd_now_ns() - watch->start > program->limit_ms * 1000000u;
     return !watch->flooded && !watch->timed_out;
 }
 
@@ -254,9 +248,9 @@ static bool record(const struct hd_program *program, const struct hd_control *co
     if (result == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     struct hd_children before;
     hd_children_adopt(&before);
-    watch->start = nanoseconds();
+    watch->start = hd_now_ns();
     bool ok = hd_record(&options, result, error);
-    run->nanoseconds = nanoseconds() - watch->start;
+    run->nanoseconds = hd_now_ns() - watch->start;
     hd_children_sweep(&before);
     echo(watch, 1);
     echo(watch, 2);

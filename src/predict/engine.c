@@ -2,6 +2,8 @@
  * decide, hands the rest to the search, and writes the witness. */
 #include "predict/polygraph.h"
 
+#include "base/clock.h"
+
 #ifdef HEDDLE_DEBUG
 #include "predict/checker.h"
 #include <assert.h>
@@ -9,7 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 void hd_witness_free(struct hd_witness *witness) {
     free(witness->event);
@@ -423,20 +424,15 @@ static enum hd_verdict climb(struct hd_engine *engine, enum hd_rung *rung) {
     return hd_search(engine, rung);
 }
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query *query,
                                  struct hd_witness *witness) {
-    uint64_t start = now();
+    uint64_t start = hd_now_ns();
     enum hd_rung rung = HD_RUNG_MUST_ORDER;
     enum hd_verdict verdict = HD_UNDECIDED;
     engine->query = query;
     engine->failed = false;
-    if (well_formed(engine, query)) verdict = climb(engine, &rung);
+    bool late = engine->budget.until > 0 && start >= engine->budget.until;
+    if (!late && well_formed(engine, query)) verdict = climb(engine, &rung);
     if (engine->failed) verdict = HD_UNDECIDED;
     if (verdict == HD_FEASIBLE && witness != NULL) {
         if (!write_witness(engine, witness)) verdict = HD_UNDECIDED;
@@ -453,6 +449,6 @@ enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query
         engine->stats.infeasible[rung]++;
     else
         engine->stats.undecided++;
-    engine->stats.nanoseconds += now() - start;
+    engine->stats.nanoseconds += hd_now_ns() - start;
     return verdict;
 }

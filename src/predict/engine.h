@@ -76,6 +76,7 @@ struct hd_engine_stats {
 struct hd_budget {
     uint64_t choices;     /* of one query's search; 0: unlimited */
     uint64_t nanoseconds; /* of one query; 0: unlimited */
+    uint64_t until;       /* by hd_now_ns: no question is begun later; 0: at any time */
 };
 
 /* What is computed once for a model and shared, read-only, by the engines of all threads. */

@@ -1,8 +1,9 @@
 /* Lock abstraction graph, S_choice and choice graphs. */
 #include "predict/nondet_choice.h"
 
+#include "base/clock.h"
+
 #include <string.h>
-#include <time.h>
 
 /* ---- the lock abstraction graph ----------------------------------------------------------------
  */
@@ -341,12 +342,6 @@ static bool fill_matrix(struct hd_chooser *chooser, const struct hd_closed *clos
     return true;
 }
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* The matrix before the latest choice that is open, which is now made the other way. False: none is
  * open. */
 static bool turn_back(struct hd_chooser *chooser, size_t size, size_t *at) {
@@ -367,7 +362,8 @@ static enum hd_verdict search(struct hd_chooser *chooser, size_t words, struct h
                               uint64_t *explored) {
     uint32_t nodes = 2 * (uint32_t)chooser->node.size;
     size_t size = nodes * words;
-    uint64_t begin = *explored, deadline = budget.nanoseconds > 0 ? now() + budget.nanoseconds : 0;
+    uint64_t begin = *explored,
+             deadline = budget.nanoseconds > 0 ? hd_now_ns() + budget.nanoseconds : 0;
     bool turned = false;
     for (size_t i = 0; i < chooser->pair.size; i++) {
         uint64_t *matrix = chooser->reach.data + chooser->reach.size - size;
@@ -396,7 +392,7 @@ static enum hd_verdict search(struct hd_chooser *chooser, size_t words, struct h
         else {
             ++*explored;
             if ((budget.choices > 0 && *explored - begin >= budget.choices) ||
-                (deadline > 0 && now() >= deadline))
+                (deadline > 0 && hd_now_ns() >= deadline))
                 return HD_UNDECIDED;
             if (!turn_back(chooser, size, &i)) return HD_INFEASIBLE;
             turned = true;

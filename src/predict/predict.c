@@ -1,8 +1,6 @@
 /* The tables of kinds and methods. */
 #include "predict/predict.h"
 
-#include <time.h>
-
 static const struct {
     const char *word;
     bool model_matters;
@@ -37,10 +35,4 @@ void hd_engine_stats_add(struct hd_engine_stats *total, const struct hd_engine_s
         total->feasible[rung] += part->feasible[rung];
         total->infeasible[rung] += part->infeasible[rung];
     }
-}
-
-double hd_seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }

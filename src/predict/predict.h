@@ -4,6 +4,7 @@
 #ifndef HEDDLE_PREDICT_PREDICT_H
 #define HEDDLE_PREDICT_PREDICT_H
 
+#include "base/clock.h"
 #include "finding/finding.h"
 #include "predict/branches.h"
 #include "predict/engine.h"
@@ -106,6 +107,5 @@ HD_PREDICT_KINDS(X)
 
 /* Adds what one engine counted to a total. */
 void hd_engine_stats_add(struct hd_engine_stats *total, const struct hd_engine_stats *part);
-double hd_seconds_now(void);
 
 #endif

@@ -2,7 +2,7 @@
  * is made so, else one is decided, and conflicts are learned from. */
 #include "predict/polygraph.h"
 
-#include <time.h>
+#include "base/clock.h"
 
 struct search {
     struct hd_engine *engine;
@@ -10,18 +10,12 @@ struct search {
     bool forced, probed, decided; /* what was needed so far */
 };
 
-static uint64_t now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static bool out_of_budget(const struct search *search) {
     const struct hd_engine *engine = search->engine;
     const struct hd_budget *budget = &engine->budget;
     return engine->failed ||
            (budget->choices > 0 && engine->stats.choices - search->choices >= budget->choices) ||
-           (budget->nanoseconds > 0 && now() >= search->deadline);
+           (budget->nanoseconds > 0 && hd_now_ns() >= search->deadline);
 }
 
 /* Begins a level. */
@@ -187,7 +181,7 @@ static bool by_trace_order(struct hd_engine *engine) {
 
 enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung) {
     struct search search = {.engine = engine, .choices = engine->stats.choices};
-    if (engine->budget.nanoseconds > 0) search.deadline = now() + engine->budget.nanoseconds;
+    if (engine->budget.nanoseconds > 0) search.deadline = hd_now_ns() + engine->budget.nanoseconds;
     if (!hd_choices_around_held(engine)) {
         *rung = HD_RUNG_CLOSURE;
         return HD_INFEASIBLE;

@@ -74,9 +74,11 @@ struct rt_thread {
     bool woken;   /* by the object it waited for */
     bool starved; /* was woken before, but another thread was quicker */
     bool registered;
-    bool handler;            /* runs a signal handler */
-    bool timed;              /* blocked with a deadline */
-    bool wait_mutex;         /* wait_object is a pthread_mutex_t */
+    bool handler;          /* runs a signal handler */
+    bool timed;            /* blocked with a deadline */
+    bool wait_mutex;       /* wait_object is a pthread_mutex_t */
+    struct timespec until; /* the deadline, by until_clock */
+    clockid_t until_clock;
     volatile bool cancelled; /* pthread_cancel was called on it */
     uint32_t handlers_run;   /* signal handlers without SA_RESTART, so far */
     struct rt_pending *pending;

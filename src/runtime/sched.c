@@ -342,6 +342,8 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
     t->wait_object = object;
     t->wait_pc = pc;
     t->timed = deadline != NULL;
+    if (deadline != NULL) t->until = *deadline;
+    t->until_clock = clock;
     t->timed_out = false;
     append(bucket(wait_type, object), t);
     blocked_count++;

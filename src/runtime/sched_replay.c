@@ -3,6 +3,8 @@
  * run on by round robin. That each turn ends where it should is checked in the trace afterwards. */
 #include "runtime/policy.h"
 
+#include <time.h>
+
 static const struct hd_wire_replay *plan; /* NULL: nothing to follow, or no more */
 static uint32_t at;                       /* the present turn */
 static struct rt_thread *last;            /* whose turn was the last of all: it goes on first */
@@ -78,6 +80,21 @@ enum state {
     DIVERGED /* it can't; the plan is over */
 };
 
+/* Handlers may post a semaphore, and nothing else that a thread waits for here. */
+static bool a_signal_may_wake(const struct rt_thread *t) {
+    return rt_handlers_installed && t->wait_type == HD_WAIT_SEM;
+}
+
+/* Nobody else runs while it waits, so only its deadline can end the wait. */
+static bool is_due_soon(const struct rt_thread *t) {
+    struct timespec now;
+    if (!t->timed || clock_gettime(t->until_clock, &now) != 0) return t->timed;
+    int64_t seconds = (int64_t)t->until.tv_sec - (int64_t)now.tv_sec;
+    if (seconds > (int64_t)plan->patience_ms / 1000 + 1) return false;
+    return seconds * 1000 + (t->until.tv_nsec - now.tv_nsec) / 1000000 <=
+           (int64_t)plan->patience_ms;
+}
+
 static enum state look(void) {
     const struct hd_wire_turn *turn = &plan->turn[at];
     if (turn->thread >= rt.threads) {
@@ -105,8 +122,8 @@ static enum state look(void) {
         return RUNS;
     case RT_BLOCKED:
         if (enough) return DONE;
-        if (t->timed || rt_handlers_installed) return WAIT; /* a signal may be on its way */
-        if (at >= plan->then) return DONE;                  /* an acquire that closes a deadlock */
+        if (is_due_soon(t) || a_signal_may_wake(t)) return WAIT;
+        if (at >= plan->then) return DONE; /* an acquire that closes a deadlock */
         diverge(HD_REPLAY_BLOCKED, t, calls);
         return DIVERGED;
     case RT_OUTSIDE:

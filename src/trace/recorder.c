@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "trace/recorder.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -54,11 +56,7 @@ struct recorder {
     bool failed; /* *error is filled in: the trace is lost, the program may go on */
 };
 
-static int64_t milliseconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+static int64_t milliseconds(void) { return (int64_t)(hd_now_ns() / 1000000u); }
 
 /* ---- signals: the parent outlives its child ------------------------------------------------ */
 

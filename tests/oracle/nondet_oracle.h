@@ -135,7 +135,7 @@ static inline void nondet_check_witness(const struct nondet_case *at,
                                         const struct hd_nondet *nondet,
                                         const struct hd_triplet *triplet) {
     const struct hd_read *read = &nondet->couples.read.data[triplet->read];
-    struct hd_engine *engine = hd_engine_new(nondet->ground, HD_CDSR, (struct hd_budget){0, 0});
+    struct hd_engine *engine = hd_engine_new(nondet->ground, HD_CDSR, (struct hd_budget){0});
     struct hd_question question = {0};
     struct hd_witness witness = {0};
     struct hd_error error = {0};

@@ -76,7 +76,7 @@ static inline struct oracle_answer oracle_ask_afresh(const struct text_trace *te
     if (!model_of_text(text, &model, &error)) return answer;
     small_build(&small, &model);
     struct hd_ground *ground = hd_ground_build(&model);
-    struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
+    struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
     answer = oracle_ask(&small, engine, reading, q);
     hd_engine_free(engine);
     hd_ground_free(ground);
@@ -220,7 +220,7 @@ static inline void oracle_trace(uint64_t seed, struct oracle_counts *counts) {
     struct hd_ground *ground = hd_ground_build(&model);
     assert_non_null(ground);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
+        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
         assert_non_null(engine);
         for (uint32_t i = 0; i < count; i++) {
             struct oracle_answer answer = oracle_ask(&small, engine, reading, &list[i]);

@@ -9,6 +9,7 @@
 
 #include "../oracle/random_query.h"
 #include "../oracle/reorder_search.h"
+#include "base/clock.h"
 #include "predict/checker.h"
 #include "predict/polygraph.h"
 
@@ -130,7 +131,7 @@ static void compare(const struct dense *dense, uint64_t seed, const struct hd_mo
     uint32_t count = make_questions(model, seed, 10, list, 400), every = 1 + count / 24;
     struct hd_ground *ground = hd_ground_build(model);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
+        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
         struct hd_witness witness = {0};
         engine->contrary = contrary;
         for (uint32_t i = seed % every; i < count; i += every) {
@@ -300,7 +301,7 @@ static void random_walks(void **state) {
         uint8_t *met = malloc((size_t)model.events * model.events);
         for (int keeps = 0; keeps < 2; keeps++) {
             struct hd_engine *engine =
-                hd_engine_new(ground, keeps ? HD_CDSR : HD_CSR, (struct hd_budget){0, 0});
+                hd_engine_new(ground, keeps ? HD_CDSR : HD_CSR, (struct hd_budget){0});
             memset(met, 0, (size_t)model.events * model.events);
             for (unsigned walk = 0; walk < 10; walk++)
                 asked += take_walk(&model, keeps != 0, &dice, engine, met);
@@ -344,7 +345,7 @@ static void rungs(void **state) {
     static struct dense dense;
     struct hd_model model;
     struct hd_engine_stats stats;
-    struct hd_budget free_of_charge = {0, 0};
+    struct hd_budget free_of_charge = {0};
     lines_to(&dense, hidden);
     model_of(&dense, &model);
     assert_int_equal(ask_race(&model, HD_CDSR, free_of_charge, 0, 6, &stats), HD_FEASIBLE);
@@ -372,7 +373,7 @@ static void budget_runs_out(void **state) {
             for (uint32_t b = a + 1; b < model.events; b++) {
                 if (!accesses_race(&model, a, b)) continue;
                 enum hd_verdict small =
-                    ask_race(&model, HD_CDSR, (struct hd_budget){1, 0}, a, b, &stats);
+                    ask_race(&model, HD_CDSR, (struct hd_budget){.choices = 1}, a, b, &stats);
                 if (small == HD_UNDECIDED) {
                     undecided++;
                     assert_int_equal(stats.undecided, 1);
@@ -380,12 +381,35 @@ static void budget_runs_out(void **state) {
                 }
                 decided++;
                 assert_int_equal(small,
-                                 ask_race(&model, HD_CDSR, (struct hd_budget){0, 0}, a, b, &stats));
+                                 ask_race(&model, HD_CDSR, (struct hd_budget){0}, a, b, &stats));
             }
         hd_model_free(&model);
     }
     printf("# %u undecided, %u decided\n", undecided, decided);
     assert_true(undecided > 0 && decided > undecided);
+}
+
+/* No question is begun when the time is over; before that it makes no difference. */
+static void time_is_over(void **state) {
+    (void)state;
+    static struct dense dense;
+    unsigned asked = 0;
+    make_dense(&dense, 7, 26, 4);
+    struct hd_model model;
+    struct hd_engine_stats stats;
+    model_of(&dense, &model);
+    struct hd_budget over = {.until = hd_now_ns()},
+                     far = {.until = hd_now_ns() + 3600ull * 1000000000u};
+    for (uint32_t a = 0; a < model.events; a++)
+        for (uint32_t b = a + 1; b < model.events; b++) {
+            if (!accesses_race(&model, a, b)) continue;
+            asked++;
+            assert_int_equal(ask_race(&model, HD_CDSR, over, a, b, &stats), HD_UNDECIDED);
+            assert_int_equal(ask_race(&model, HD_CDSR, far, a, b, &stats),
+                             ask_race(&model, HD_CDSR, (struct hd_budget){0}, a, b, &stats));
+        }
+    assert_true(asked > 0);
+    hd_model_free(&model);
 }
 
 /* Queries that make no sense are not answered. */
@@ -396,7 +420,7 @@ static void nonsense(void **state) {
     lines_to(&dense, hidden);
     model_of(&dense, &model);
     struct hd_ground *ground = hd_ground_build(&model);
-    struct hd_engine *engine = hd_engine_new(ground, HD_CDSR, (struct hd_budget){0, 0});
+    struct hd_engine *engine = hd_engine_new(ground, HD_CDSR, (struct hd_budget){0});
     struct hd_stop same_thread[] = {{0, false}, {2, false}}, beyond[] = {{99, false}};
     struct hd_precedes nowhere[] = {{0, 99}};
     struct hd_query queries[] = {
@@ -425,7 +449,7 @@ static void nothing_is_kept(void **state) {
         struct hd_ground *ground = hd_ground_build(&model);
         struct hd_engine *engine[3];
         for (enum hd_reading r = HD_CSR; r <= HD_UA; r++)
-            engine[r] = hd_engine_new(ground, r, (struct hd_budget){0, 0});
+            engine[r] = hd_engine_new(ground, r, (struct hd_budget){0});
         for (uint32_t a = 0; a < model.events; a += 3)
             for (uint32_t b = a + 1; b < model.events; b++) {
                 if (!accesses_race(&model, a, b)) continue;
@@ -438,8 +462,8 @@ static void nothing_is_kept(void **state) {
                 if (verdict[HD_CDSR] == HD_FEASIBLE) assert_int_equal(verdict[HD_CSR], HD_FEASIBLE);
                 if (b % 5 == 0)
                     for (enum hd_reading r = HD_CSR; r <= HD_UA; r++)
-                        assert_int_equal(verdict[r], ask_race(&model, r, (struct hd_budget){0, 0},
-                                                              a, b, &stats));
+                        assert_int_equal(verdict[r],
+                                         ask_race(&model, r, (struct hd_budget){0}, a, b, &stats));
             }
         for (enum hd_reading r = HD_CSR; r <= HD_UA; r++) hd_engine_free(engine[r]);
         hd_ground_free(ground);
@@ -449,9 +473,10 @@ static void nothing_is_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_traces), cmocka_unit_test(random_walks),
-        cmocka_unit_test(rungs),        cmocka_unit_test(budget_runs_out),
-        cmocka_unit_test(nonsense),     cmocka_unit_test(nothing_is_kept),
+        cmocka_unit_test(dense_traces),    cmocka_unit_test(random_walks),
+        cmocka_unit_test(rungs),           cmocka_unit_test(budget_runs_out),
+        cmocka_unit_test(time_is_over),    cmocka_unit_test(nonsense),
+        cmocka_unit_test(nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void check_trace(uint64_t seed) {
     struct hd_checker *checker = hd_checker_new(&m);
     assert_non_null(checker);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
+        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
         for (unsigned n = 0; n < 12; n++) {
             struct question q;
             struct hd_witness witness = {0};

@@ -137,7 +137,7 @@ static void check_model(const struct hd_model *m, const char *name) {
     for (unsigned method = 0; method < METHODS; method++) {
         struct hd_candidates candidates;
         struct hd_court court;
-        struct hd_budget unlimited = {0, 0};
+        struct hd_budget unlimited = {0};
         if (!hd_candidates_build(m, methods[method].reading, NULL, &candidates, &error) ||
             !hd_court_open(&court, &candidates, methods[method].method, methods[method].reading,
                            unlimited, &error))

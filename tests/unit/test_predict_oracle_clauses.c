@@ -77,7 +77,7 @@ static void check_trace(uint64_t seed) {
     uint32_t count = make_questions(&model, seed, ORACLE_OTHERS, list, ORACLE_QUESTIONS);
     struct hd_ground *ground = hd_ground_build(&model);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
+        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
         for (uint32_t i = 0; i < count; i++) {
             engine->contrary = i % 2 == seed % 2;
             check_question(&small, engine, &list[i]);

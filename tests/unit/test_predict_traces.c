@@ -22,7 +22,7 @@ static bool engine_says(const struct hd_model *m, enum hd_reading reading, uint3
     struct question q = race_question(a, b);
     struct hd_query query = question_query(&q);
     struct hd_ground *ground = hd_ground_build(m);
-    struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0, 0});
+    struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
     struct hd_witness witness = {0};
     struct hd_error error = {0};
     enum hd_verdict verdict = hd_engine_decide(engine, &query, &witness);
