@@ -123,16 +123,26 @@ static uint32_t shown(const struct place *place) {
     return place->wait != HD_NONE ? place->wait : place->event;
 }
 
+static bool is_told(const struct hd_finding *finding, const struct hd_model *model,
+                    const struct hd_finding_step *step) {
+    for (uint32_t i = 0; i < finding->events; i++)
+        if (hd_finding_in_words(i, finding->events) &&
+            finding->event[i].thread_number == model->thread[step->event])
+            return true;
+    return false;
+}
+
 /* The events of a prediction; of a deadlock also how the locks came to be held. */
 static uint32_t places_of(const struct hunt_target *target, struct place *place) {
     const struct hd_finding *finding = target->finding;
     const struct hd_model *model = &target->run->model;
     uint32_t places = 0;
     for (uint32_t i = 0; i < finding->events; i++)
-        add_place(place, &places, model, finding->event[i].event);
+        if (hd_finding_in_words(i, finding->events))
+            add_place(place, &places, model, finding->event[i].event);
     for (uint32_t i = 0; finding->kind == HD_FINDING_DEADLOCK && i < finding->steps; i++) {
         const struct hd_finding_step *step = &finding->step[i];
-        if (step->folded == 0 && step->event < model->events &&
+        if (step->folded == 0 && step->event < model->events && is_told(finding, model, step) &&
             (model->kind[step->event] == HD_EV_ACQUIRE ||
              model->kind[step->event] == HD_EV_READ_ACQUIRE))
             add_place(place, &places, model, step->event);

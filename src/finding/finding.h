@@ -202,6 +202,12 @@ void hd_findings_sort(struct hd_findings *findings);
 
 /* "dir/file.c:12" without its directories, for where there is little room. */
 const char *hd_finding_short_site(const char *site);
+/* A circle of a hundred threads is told by the first few of them, and the last: does the i-th of
+ * `count` get words? */
+#define HD_FINDING_WORDS 3u
+static inline bool hd_finding_in_words(uint32_t i, uint32_t count) {
+    return count <= HD_FINDING_WORDS + 2 || i < HD_FINDING_WORDS || i + 1 == count;
+}
 
 /* Text from the list's arena; "" when memory is out. */
 const char *hd_finding_text(struct hd_findings *findings, const char *format, ...)

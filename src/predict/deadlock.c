@@ -296,9 +296,13 @@ static const char *conclusion(const struct search *s, const struct group *group,
         return hd_finding_text(s->findings, "%s, which it holds already: it waits for itself.",
                                part_words(s, part_of(s, group, finding, 0)));
     const char *text = "";
-    for (uint32_t i = 0; i < group->length; i++)
-        text = hd_finding_text(s->findings, "%s%s%s", text, i > 0 ? "; " : "",
-                               part_words(s, part_of(s, group, finding, i)));
+    for (uint32_t i = 0; i < group->length; i++) {
+        if (!hd_finding_in_words(i, group->length)) continue;
+        bool gap = i > 0 && !hd_finding_in_words(i - 1, group->length);
+        text =
+            hd_finding_text(s->findings, "%s%s%s%s", text, i > 0 ? "; " : "",
+                            gap ? "and so on; " : "", part_words(s, part_of(s, group, finding, i)));
+    }
     return hd_finding_text(s->findings, "%s. %s: a deadlock.", text,
                            group->length == 2 ? "Each waits for the other for ever"
                                               : "Each waits for the next, the last for the first");
@@ -334,17 +338,20 @@ static const char *repair(const struct search *s, const struct group *group) {
            "(one order everywhere), split (smaller sections)";
 }
 
-/* "a, b" */
+/* "a, b"; "a, b, c and 97 more" */
 static const char *variables(const struct search *s, const struct group *group, uint32_t *count) {
     const char *text = "";
     *count = 0;
     for (uint32_t i = 0; i < group->length; i++) {
         const struct hd_dependency *each = &s->graph.dependency.data[circle(group)[i]];
         if (i > 0 && each->holds == s->graph.dependency.data[circle(group)[0]].holds) continue;
-        text = hd_finding_text(s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
-                               resource_name(s, each->holds));
+        if (i < HD_FINDING_WORDS || group->length <= HD_FINDING_WORDS + 2)
+            text = hd_finding_text(s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
+                                   resource_name(s, each->holds));
         ++*count;
     }
+    if (group->length > HD_FINDING_WORDS + 2)
+        text = hd_finding_text(s->findings, "%s and %u more", text, *count - HD_FINDING_WORDS);
     return text;
 }
 

@@ -111,9 +111,15 @@ static bool add_circle(struct ending *ending, const uint32_t *thread, uint32_t c
     for (uint32_t i = 0; i < count; i++) {
         event[i] = ending->blocked[thread[i]];
         ending->done[thread[i]] = true;
-        text = hd_finding_text(ending->findings, "%s%s%s %s", text, i > 0 ? "; " : "",
-                               thread_name(ending, thread[i]), wait_words(ending, event[i]));
-        names = hd_finding_text(ending->findings, "%s%s%s", names, i > 0 ? ", " : "",
+        if (!hd_finding_in_words(i, count)) continue;
+        bool gap = i > 0 && !hd_finding_in_words(i - 1, count);
+        text = hd_finding_text(ending->findings, "%s%s%s%s %s", text, i > 0 ? "; " : "",
+                               gap ? "and so on; " : "", thread_name(ending, thread[i]),
+                               wait_words(ending, event[i]));
+        names = hd_finding_text(ending->findings, "%s%s%s", names,
+                                i == 0 ? ""
+                                : gap  ? ", ..., "
+                                       : ", ",
                                 hd_describe_event(ending->predict->describe, event[i], HD_SHORT));
     }
     struct hd_finding *finding = add_finding(ending, event, count);

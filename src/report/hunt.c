@@ -147,7 +147,7 @@ void hd_report_hunted(FILE *out, const struct hd_finding *finding,
     print_story(&page, finding);
     if (finding->forced != NULL) print_orders(&page, finding->forced);
     fputc('\n', out);
-    for (uint32_t i = 0; i < finding->events; i++) print_event(&page, &finding->event[i]);
+    hd_page_events(&page, 4, finding, print_event);
     const char *repair = hd_finding_repair(finding);
     if (*repair != '\0') {
         char line[1024];
@@ -165,6 +165,8 @@ void hd_report_hunted_line(FILE *out, const struct hd_finding *finding,
     fprintf(out, "  %s on %s", hd_finding_kind_name(finding->kind), finding->variable);
     if (finding->pattern != NULL) fprintf(out, " (%s)", finding->pattern);
     for (uint32_t i = 0; i < finding->events; i++)
-        fprintf(out, "%s%s", i == 0 ? ": " : ", ", hd_finding_short_site(finding->event[i].site));
+        if (hd_finding_in_words(i, finding->events))
+            fprintf(out, "%s%s", i == 0 ? ": " : ", ",
+                    hd_finding_short_site(finding->event[i].site));
     fprintf(out, "  %s%s%s\n", page.dim, finding->fingerprint, page.off);
 }

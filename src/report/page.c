@@ -43,3 +43,18 @@ void hd_page_paragraph(const struct hd_page *page, unsigned indent, const char *
     }
     fputc('\n', page->out);
 }
+
+void hd_page_events(const struct hd_page *page, unsigned indent, const struct hd_finding *finding,
+                    void (*print)(const struct hd_page *page,
+                                  const struct hd_finding_event *event)) {
+    uint32_t left_out = 0;
+    for (uint32_t i = 0; i < finding->events; i++) {
+        if (!hd_finding_in_words(i, finding->events)) {
+            left_out++;
+            continue;
+        }
+        if (left_out > 0) fprintf(page->out, "%*s... and %u more ...\n", (int)indent, "", left_out);
+        left_out = 0;
+        print(page, &finding->event[i]);
+    }
+}

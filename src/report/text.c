@@ -195,7 +195,7 @@ static void print_finding(const struct hd_page *page, const struct hd_finding *f
     if (finding->instances > 1)
         fprintf(page->out, ", %llu instances", (unsigned long long)finding->instances);
     fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
-    for (uint32_t i = 0; i < finding->events; i++) print_event(page, &finding->event[i]);
+    hd_page_events(page, 2, finding, print_event);
     print_schedule(page, finding);
     fputc('\n', page->out);
     if (*finding->conclusion != '\0') {

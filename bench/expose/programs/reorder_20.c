@@ -3,7 +3,10 @@
  * setter. Repaired with a mutex around both. */
 #include <pthread.h>
 
-enum { SETTERS = 20 };
+#ifndef SETTERS
+#define SETTERS 20
+#endif
+
 static int a, b;
 static int bad;
 static pthread_mutex_t pair_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -3,7 +3,10 @@
  * values that do not fit. Repaired with one section for both. */
 #include <pthread.h>
 
-enum { WRITERS = 10, READERS = 10 };
+#ifndef WRITERS
+#define WRITERS 10
+#endif
+enum { READERS = WRITERS };
 static int first, second, bad;
 static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t second_lock = PTHREAD_MUTEX_INITIALIZER;
