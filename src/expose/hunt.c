@@ -52,7 +52,7 @@ static bool stop_here(const struct hunt_work *work) {
 }
 
 /* Records until nothing new comes; each run that shows something new is predicted from, and what
- * is predicted is forced before the next one is recorded. */
+ * is predicted is forced before the next one is recorded, if it is not likely to be intended. */
 static bool record_and_force(struct hunt_work *work, struct hd_error *error) {
     uint32_t most = work->options->most_recorded ? work->options->most_recorded : 12, quiet = 0;
     begin_phase(work, 0.6);
@@ -67,10 +67,11 @@ static bool record_and_force(struct hunt_work *work, struct hd_error *error) {
         if (run == NULL || stop_here(work)) continue;
         hunt_tell(work, "predicting", n, most);
         if (!hunt_predict(work, run, HUNT_EXACT, error)) return false;
-        if (!hunt_force(work, error)) return false;
+        if (!hunt_switch_waits(work, run, error)) return false;
+        if (!hunt_force(work, HUNT_UNLIKELY, error)) return false;
     }
     work->hunt->saturated = quiet >= QUIET_RUNS;
-    return true;
+    return stop_here(work) || hunt_force(work, UINT32_MAX, error);
 }
 
 /* Values may change on the way: less certain, so only while nothing failed. */
@@ -81,7 +82,7 @@ static bool reach_further(struct hunt_work *work, struct hd_error *error) {
             if (stop_here(work)) break;
             hunt_tell(work, "predicting further", (uint32_t)i, (uint32_t)work->run.size);
             if (!hunt_predict(work, work->run.data[i], (enum hunt_depth)depth, error)) return false;
-            if (!hunt_force(work, error)) return false;
+            if (!hunt_force(work, UINT32_MAX, error)) return false;
         }
     }
     return true;
@@ -93,7 +94,7 @@ static bool switch_everywhere(struct hunt_work *work, struct hd_error *error) {
     for (size_t i = 0; i < work->run.size && work->hunt->failures == 0; i++) {
         if (stop_here(work)) return true;
         if (!hunt_switch(work, work->run.data[i], error)) return false;
-        if (!hunt_force(work, error)) return false;
+        if (!hunt_force(work, UINT32_MAX, error)) return false;
     }
     return true;
 }
@@ -186,7 +187,7 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     if (good && hunt->failures == 0) good = switch_everywhere(work, error);
     if (good && hunt->failures == 0 && !options->no_expose) good = hunt_expose(work, error);
     begin_phase(work, 1);
-    if (good && hunt->failures == 0) good = hunt_force(work, error); /* what is left */
+    if (good && hunt->failures == 0) good = hunt_force(work, UINT32_MAX, error); /* what is left */
     if (good && (!conclude_targets(work) || work->own.out_of_memory))
         good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #define QUERY_NANOSECONDS 2000000000u
+#define EARLY_RANK 500u /* after what is harmful by itself, before what is likely to be */
 
 /* ---- predicting ----------------------------------------------------------------------------- */
 
@@ -45,7 +46,7 @@ static uint32_t rank_of(const struct hd_finding *finding, enum hunt_depth depth)
         return 8000 + (finding->events == 2) * 1000 + lock * 500;
     }
     if (finding->kind == HD_FINDING_RACE) return rank + 1500;
-    return rank + 3000 + (finding->harm == HD_HARM_EXERCISED) * 1000 - score;
+    return rank + HUNT_UNLIKELY + 1000 + (finding->harm == HD_HARM_EXERCISED) * 1000 - score;
 }
 
 bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
@@ -58,7 +59,8 @@ bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
     struct hunt_target added = *target;
     added.key = key;
     added.depth = depth;
-    added.rank = rank_of(target->finding, depth) + 100 * target->repeat;
+    added.rank = target->early ? EARLY_RANK : rank_of(target->finding, depth);
+    added.rank += 100 * target->repeat;
     if (!hd_vector_push(&work->target, added)) return false;
     *slot = (uint32_t)work->target.size;
     work->hunt->targets++;
@@ -156,7 +158,8 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
                          struct hd_schedule *schedule, struct hd_error *error) {
     const struct hd_finding *finding = target->finding;
     if (target->switched) {
-        if (!hunt_switch_schedule(target, variant == 1, schedule, error)) return false;
+        if (!hunt_switch_schedule(target, (variant == 1) != target->early, schedule, error))
+            return false;
     } else if (!hd_schedule_from_witness(schedule, &target->run->model, target->run->describe,
                                          finding->witness, finding->witness_runs,
                                          finding->witness_next, error))
@@ -224,35 +227,36 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
     return good;
 }
 
-static bool is_due(const struct hunt_work *work, const struct hunt_target *target,
-                   uint32_t variant) {
+static bool is_due(const struct hunt_work *work, const struct hunt_target *target, uint32_t variant,
+                   uint32_t below) {
     /* Where two threads meet once, they often meet more than once. */
     if (target->switched && work->hunt->failures > 0) return false;
-    return !target->failed && target->tried == variant && variant < variants(target);
+    return !target->failed && target->tried == variant && variant < variants(target) &&
+           target->rank < below;
 }
 
-static uint32_t due(const struct hunt_work *work, uint32_t variant) {
+static uint32_t due(const struct hunt_work *work, uint32_t variant, uint32_t below) {
     uint32_t many = 0;
     for (size_t i = 0; i < work->target.size; i++)
-        many += is_due(work, &work->target.data[i], variant);
+        many += is_due(work, &work->target.data[i], variant, below);
     return many;
 }
 
-static struct hunt_target *next_target(struct hunt_work *work, uint32_t variant) {
+static struct hunt_target *next_target(struct hunt_work *work, uint32_t variant, uint32_t below) {
     struct hunt_target *best = NULL;
     for (size_t i = 0; i < work->target.size; i++) {
         struct hunt_target *target = &work->target.data[i];
-        if (is_due(work, target, variant) && (best == NULL || target->rank < best->rank))
+        if (is_due(work, target, variant, below) && (best == NULL || target->rank < best->rank))
             best = target;
     }
     return best;
 }
 
-bool hunt_force(struct hunt_work *work, struct hd_error *error) {
+bool hunt_force(struct hunt_work *work, uint32_t below, struct hd_error *error) {
     for (uint32_t variant = 0; variant < RACE_VARIANTS; variant++) {
-        uint32_t all = due(work, variant), done = 0;
+        uint32_t all = due(work, variant, below), done = 0;
         while (!hunt_phase_is_over(work)) {
-            struct hunt_target *target = next_target(work, variant);
+            struct hunt_target *target = next_target(work, variant, below);
             if (target == NULL) break;
             snprintf(work->best, sizeof work->best, "%s on %.120s",
                      hd_finding_kind_name(target->finding->kind), target->finding->variable);

@@ -4,6 +4,7 @@
  * would change nothing. */
 #include "expose/hunt_work.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,9 +108,9 @@ static void wait_in_words(struct hd_findings *findings, struct hd_finding_event 
 }
 
 /* `event` of one thread, in front of which `other` is to come. `wait` is the wait that `event`
- * begins, or HD_NONE. */
+ * begins, or HD_NONE; `loose`: that is in no loop. */
 static void add_place(struct switches *s, uint32_t before, uint32_t event, uint32_t other,
-                      uint32_t wait, uint32_t repeat) {
+                      uint32_t wait, bool loose, uint32_t repeat) {
     const struct hd_model *model = s->model;
     uint32_t stop = place_to_stop(model, event, other);
     if (s->places >= MOST_PLACES || !exists(model, model->thread[other], stop)) return;
@@ -149,11 +150,20 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     if (wait != HD_NONE) wait_in_words(findings, &finding->event[finding->events - 1], s, wait);
     if (is_signal(model, other)) finding->event[finding->events - 2].verb = "signals";
     finding->conclusion = words_for(findings, finding);
+    if (loose) {
+        finding->conclusion =
+            hd_finding_text(findings,
+                            "%s The wait is in no loop: what it waits for may be gone again by "
+                            "the time it returns.",
+                            finding->conclusion);
+        finding->repair = "condition check: a loop around the wait, which looks again each time";
+    }
     struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
     hd_findings_fingerprint(&alone, model);
     struct hunt_target target = {.run = s->run,
                                  .finding = finding,
                                  .switched = true,
+                                 .early = loose,
                                  .repeat = repeat,
                                  .stop = stop,
                                  .other = other};
@@ -192,22 +202,48 @@ static void look_at_location(struct switches *s, uint32_t location, struct hd_ma
             uint64_t sites = (uint64_t)model->site[event] << 32 | model->site[other];
             sites = hd_mix64(sites) ^ hd_mix64(before != HD_NONE ? model->site[before] + 1u : 0u);
             uint32_t repeat = count_place(s, known, sites, event, other);
-            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, repeat);
+            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, false, repeat);
         }
     }
 }
 
+/* Is what a wait waits for looked at again after it, at the same place? The reads of the section
+ * before it tell, and those of the one after it. */
+static bool is_in_loop(const struct switches *s, uint32_t begins, uint32_t wait) {
+    const struct hd_model *model = s->model;
+    uint32_t thread = model->thread[wait], after = hd_model_position(model, wait) + 1;
+    uint32_t count = model->thread_start[thread + 1] - model->thread_start[thread];
+    const uint32_t *own = model->thread_event + model->thread_start[thread];
+    uint32_t end = after;
+    while (end < count && model->kind[own[end]] != HD_EV_RELEASE) end++;
+    for (uint32_t i = hd_model_position(model, begins); i-- > 0;) {
+        if (model->kind[own[i]] == HD_EV_ACQUIRE) break;
+        if (!hd_model_is_read(model, own[i])) continue;
+        char site[512];
+        snprintf(site, sizeof site, "%s", hd_describe_site(s->run->describe, own[i]));
+        for (uint32_t k = after; k < end; k++)
+            if (hd_model_is_read(model, own[k]) &&
+                strcmp(hd_describe_site(s->run->describe, own[k]), site) == 0)
+                return true;
+    }
+    return false;
+}
+
 /* Each wait, with each signal of its condition variable: it may come too early. */
-static void look_at_waits(struct switches *s) {
+static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) {
     const struct hd_model *model = s->model;
     for (uint32_t wait = 0; wait < model->events && !s->failed; wait++) {
         if (model->kind[wait] != HD_EV_WAIT) continue;
         uint32_t begins = wait_begins(model, wait);
+        if (loose && (begins == HD_NONE || is_in_loop(s, begins, wait))) continue;
         for (uint32_t other = begins != HD_NONE ? begins + 1 : model->events;
              other < model->events && !s->failed; other++)
             if (is_signal(model, other) && model->object[other] == model->object[wait] &&
                 model->thread[other] != model->thread[wait]) {
-                add_place(s, HD_NONE, begins, other, wait, 0);
+                uint64_t sites = (uint64_t)model->site[begins] << 32 | model->site[other];
+                uint32_t repeat = count_place(s, known, hd_mix64(sites), begins, other);
+                if (repeat < MOST_REPEATS)
+                    add_place(s, HD_NONE, begins, other, wait, loose, repeat);
                 break;
             }
     }
@@ -228,9 +264,20 @@ static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known
             uint32_t repeat =
                 count_place(s, known, hd_mix64(sites), first->acquire, second->acquire);
             if (repeat < MOST_REPEATS)
-                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, repeat);
+                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, false, repeat);
         }
     }
+}
+
+bool hunt_switch_waits(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
+    struct switches s = {
+        .work = work, .run = run, .model = &run->model, .clocks = hd_clocks_build(&run->model)};
+    struct hd_map known = {0};
+    s.failed = s.clocks == NULL;
+    if (!s.failed) look_at_waits(&s, &known, true);
+    hd_map_free(&known);
+    if (s.clocks != NULL) hd_clocks_free(s.clocks);
+    return !s.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }
 
 bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
@@ -238,7 +285,7 @@ bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *
         .work = work, .run = run, .model = &run->model, .clocks = hd_clocks_build(&run->model)};
     struct hd_map known = {0};
     s.failed = s.clocks == NULL;
-    if (!s.failed) look_at_waits(&s);
+    if (!s.failed) look_at_waits(&s, &known, false);
     for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
         if (run->model.location[l].shared && s.places < MOST_PLACES)
             look_at_location(&s, l, &known);

@@ -35,6 +35,7 @@ struct hunt_target {
     /* HUNT_SWITCHED: a thread stops before `stop`, the thread of `other` runs through that and as
      * far as it can, then the first goes on. */
     bool switched;
+    bool early; /* a wait that is in no loop: worth a try at once, the other thread but briefly */
     uint32_t repeat; /* of the same sites, by other threads */
     uint32_t stop, other;
     uint32_t tried; /* variants */
@@ -86,8 +87,9 @@ void hunt_run_free(struct hunt_run *run);
 /* Predicts from a run and adds targets that are new. */
 bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth depth,
                   struct hd_error *error);
-/* Forces what was not forced yet. */
-bool hunt_force(struct hunt_work *work, struct hd_error *error);
+/* Forces what was not forced yet, of a rank below `below`. */
+#define HUNT_UNLIKELY 2000u /* from here on: what is probably intended */
+bool hunt_force(struct hunt_work *work, uint32_t below, struct hd_error *error);
 
 /* Adds a target if it is new. False when memory is out. */
 bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
@@ -96,6 +98,8 @@ bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
 /* hunt_switch.c */
 /* Adds a target for each place of a run where a thread could be late by one change of thread. */
 bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
+/* Only those at waits that are in no loop. */
+bool hunt_switch_waits(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
 bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
                           struct hd_schedule *schedule, struct hd_error *error);
 
