@@ -109,6 +109,21 @@ static void print_stats(const struct hd_campaign_result *r, enum hd_strategy str
     if (r->rank) printf("; the failing one ranked %u\n", r->rank);
 }
 
+static void print_rate(const struct hd_campaign_result *r) {
+    enum hd_policy policy = r->reproducer.steering.policy;
+    const char *how = policy == HD_POLICY_FORCE   ? "the suspensions"
+                      : policy == HD_POLICY_NOISE ? "the noise"
+                                                  : "the seed";
+    if (r->has_schedule)
+        printf("\nreproduced %u of %u, with %u change%s of thread (%u before minimising); by "
+               "%s %u of %u, in plain runs %u of %u\n",
+               r->schedule_reproduced, r->schedule_tries, r->switches, r->switches == 1 ? "" : "s",
+               r->switches_before, how, r->reproduced, r->tries, r->plain_failed, r->plain_tries);
+    else
+        printf("\nreproduced %u of %u (plain runs failed %u of %u)\n", r->reproduced, r->tries,
+               r->plain_failed, r->plain_tries);
+}
+
 static void print_text(const struct hd_campaign_result *r, enum hd_strategy strategy,
                        const char *path, bool stats) {
     const char *name = hd_strategy_name(strategy);
@@ -119,8 +134,7 @@ static void print_text(const struct hd_campaign_result *r, enum hd_strategy stra
         print_runs(r);
         printf("\n%s\n", r->what);
         print_critical(r);
-        printf("\nreproduced %u of %u (plain runs failed %u of %u)\n", r->reproduced, r->tries,
-               r->plain_failed, r->plain_tries);
+        print_rate(r);
         printf("again: heddle replay %s -- %s\n", path, r->reproducer.command);
         break;
     case HD_CAMPAIGN_FLAKY:
@@ -186,8 +200,13 @@ static void print_json(const struct hd_campaign_result *r, enum hd_strategy stra
     }
     if (r->verdict == HD_CAMPAIGN_EXPOSED) {
         json_object_set_new(root, "what", text_of(r->what));
-        json_object_set_new(root, "reproduced", json_integer(r->reproduced));
-        json_object_set_new(root, "tries", json_integer(r->tries));
+        bool turns = r->has_schedule;
+        json_object_set_new(root, "reproduced",
+                            json_integer(turns ? r->schedule_reproduced : r->reproduced));
+        json_object_set_new(root, "tries", json_integer(turns ? r->schedule_tries : r->tries));
+        json_object_set_new(root, "control_reproduced", json_integer(r->reproduced));
+        json_object_set_new(root, "control_tries", json_integer(r->tries));
+        json_object_set_new(root, "switches", turns ? json_integer(r->switches) : json_null());
         json_object_set_new(root, "reproducer", text_of(path));
     }
     if (r->has_critical && r->verdict == HD_CAMPAIGN_EXPOSED) {
@@ -216,7 +235,8 @@ static int finish(struct hd_campaign_result *result, const struct hd_campaign_op
     int status = HD_EXIT_CLEAN;
     if (result->verdict == HD_CAMPAIGN_EXPOSED) {
         status = HD_EXIT_FINDINGS;
-        if (!hd_reproducer_save(&result->reproducer, path, &error))
+        if (!(result->has_schedule ? hd_schedule_save(&result->schedule, path, &error)
+                                   : hd_reproducer_save(&result->reproducer, path, &error)))
             status = hd_complain_error(COMMAND, &error);
     } else if (result->verdict == HD_CAMPAIGN_FLAKY) {
         status = HD_EXIT_FAILED;
@@ -234,7 +254,7 @@ int hd_cmd_expose(int argc, char **argv) {
     uint64_t seconds = 60, runs = 0, seed = 1, tries = 20, plain = 3, profile = 6, depth = 3;
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
-    bool same_output = false, stats = false, aslr = false, list = false;
+    bool same_output = false, stats = false, aslr = false, list = false, keep_control = false;
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
                   "how threads are steered (default ctrigger)"),
@@ -255,6 +275,8 @@ int hd_cmd_expose(int argc, char **argv) {
                 "where the reproducer goes (default NAME.expose.json)"),
         HD_NUMBER("tries", 0, "N", &tries, 0, 100000,
                   "how often to try to reproduce a failure (default 20)"),
+        HD_FLAG("control", 0, &keep_control,
+                "keep how the failing run was steered, not its schedule"),
         HD_NUMBER("plain", 0, "N", &plain, 1, 100000, "plain runs before all others (default 3)"),
         HD_NUMBER("profile", 0, "N", &profile, 1, 1000,
                   "ctrigger, race: profile at most N runs (default 6)"),
@@ -319,6 +341,7 @@ int hd_cmd_expose(int argc, char **argv) {
                                            .timeout_ms = (uint32_t)timeout,
                                            .targets = (uint32_t)targets,
                                            .same_output = same_output,
+                                           .no_schedule = keep_control,
                                            .list = list ? list_candidate : NULL,
                                            .report = draw,
                                            .report_context = &bar};

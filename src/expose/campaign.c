@@ -11,10 +11,11 @@
 #include <string.h>
 
 #define PATIENT_US 150000u /* of a suspension in a reproducer */
+#define REPEAT_SECONDS 20.0
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
-static void tell(struct hd_campaign *c, const char *doing) {
+void hd_campaign_tell(struct hd_campaign *c, const char *doing) {
     c->status.doing = doing;
     c->status.runs = c->result->plain + c->result->profiled + c->result->steered;
     c->status.most_runs = c->options->most_runs;
@@ -27,9 +28,9 @@ static uint64_t spent_ms(const struct hd_campaign *c) {
     return (uint64_t)((hd_seconds_now() - c->start) * 1000);
 }
 
-/* How long a run may take before it is a hang: what plain runs take, many times over, and what the
+/* What plain runs take, many times over, and what the
  * strategy itself adds. Under serial a deadlock is seen as such, so there is no hurry. */
-static uint64_t limit_for(const struct hd_campaign *c, const struct hd_steering *s) {
+uint64_t hd_campaign_limit(const struct hd_campaign *c, const struct hd_steering *s) {
     if (c->options->program.limit_ms != 0) return c->options->program.limit_ms;
     uint64_t plain = c->longest_plain_ms + 1;
     if (s->scheduler == HD_SCHED_SERIAL) return 10000 + 100 * plain;
@@ -40,9 +41,8 @@ static uint64_t limit_for(const struct hd_campaign *c, const struct hd_steering 
     return 2000 + 30 * plain + 2 * added;
 }
 
-/* Runs the program under a steering; false: it could not be, or a signal asks to stop. */
-static bool run_steered(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
-                        uint64_t limit_factor, struct hd_program_run *run) {
+bool hd_campaign_steer(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
+                       uint64_t limit_factor, struct hd_program_run *run) {
     struct hd_control control;
     void *plan;
     if (!hd_steering_control(steering, &control, &plan)) {
@@ -50,7 +50,7 @@ static bool run_steered(struct hd_campaign *c, const struct hd_steering *steerin
         return false;
     }
     control.no_trace = !traced;
-    c->program.limit_ms = limit_for(c, steering);
+    c->program.limit_ms = hd_campaign_limit(c, steering);
     if (c->options->program.limit_ms == 0) c->program.limit_ms *= limit_factor;
     bool ran = hd_run_program(&c->program, &control, run, c->error);
     free(plan);
@@ -87,7 +87,7 @@ static bool is_sure(struct hd_campaign *c, const struct hd_steering *steering,
     if (run->outcome.kind != HD_OUTCOME_HANG || c->options->program.limit_ms != 0) return true;
     for (int i = 0; i < 2; i++) {
         struct hd_program_run again;
-        if (!run_steered(c, steering, false, 2, &again)) return false;
+        if (!hd_campaign_steer(c, steering, false, 2, &again)) return false;
         bool hangs = again.outcome.kind == HD_OUTCOME_HANG;
         hd_program_run_free(&again);
         if (hangs) return true;
@@ -102,7 +102,7 @@ enum hd_step hd_campaign_step(struct hd_campaign *c, const struct hd_steering *s
                                             const struct hd_program_run *)) {
     if (is_over(c)) return HD_STEP_OVER;
     struct hd_program_run run;
-    if (!run_steered(c, steering, traced, 1, &run)) return HD_STEP_OVER;
+    if (!hd_campaign_steer(c, steering, traced, 1, &run)) return HD_STEP_OVER;
     if (traced)
         c->result->profiled++;
     else
@@ -121,7 +121,7 @@ enum hd_step hd_campaign_step(struct hd_campaign *c, const struct hd_steering *s
     if (learn != NULL) learn(c, steering, &run);
     if (step == HD_STEP_PASSED && look != NULL && !look(c, &run)) step = HD_STEP_OVER;
     hd_program_run_free(&run);
-    tell(c, traced ? "profiling" : "forcing");
+    hd_campaign_tell(c, traced ? "profiling" : "forcing");
     return step;
 }
 
@@ -134,7 +134,7 @@ static bool plain_runs(struct hd_campaign *c) {
     for (uint32_t i = 0; i < wanted; i++) {
         struct hd_program_run run;
         uint64_t factor = i == 0 ? 5 : 1; /* nothing is known about it yet */
-        if (!run_steered(c, &plain, false, factor, &run)) return false;
+        if (!hd_campaign_steer(c, &plain, false, factor, &run)) return false;
         c->result->plain++;
         c->result->plain_tries++;
         if (run.nanoseconds / 1000000 > c->longest_plain_ms)
@@ -153,7 +153,7 @@ static bool plain_runs(struct hd_campaign *c) {
         } else {
             hd_program_run_free(&run);
         }
-        tell(c, "plain runs");
+        hd_campaign_tell(c, "plain runs");
     }
     return true;
 }
@@ -162,7 +162,7 @@ static bool plain_runs(struct hd_campaign *c) {
 
 static bool fails_again(struct hd_campaign *c, const struct hd_steering *steering) {
     struct hd_program_run run;
-    if (!run_steered(c, steering, false, 1, &run)) return false;
+    if (!hd_campaign_steer(c, steering, false, 1, &run)) return false;
     bool same = hd_outcome_same(&run.outcome, &c->result->outcome);
     hd_program_run_free(&run);
     return same;
@@ -202,12 +202,13 @@ static bool fewer_targets(struct hd_campaign *c) {
 
 static void reproduce(struct hd_campaign *c) {
     struct hd_campaign_result *result = c->result;
-    for (uint32_t i = 0; i < c->options->tries; i++) {
+    double until = hd_seconds_now() + REPEAT_SECONDS; /* hangs take their time */
+    for (uint32_t i = 0; i < c->options->tries && (i < 2 || hd_seconds_now() < until); i++) {
         bool again = fails_again(c, &c->steering);
         if (c->broken || result->interrupted) return;
         result->tries++;
         result->reproduced += again;
-        tell(c, "reproducing");
+        hd_campaign_tell(c, "reproducing");
     }
 }
 
@@ -221,7 +222,7 @@ static void compare_with_plain(struct hd_campaign *c) {
         if (c->broken || result->interrupted) return;
         result->plain_tries++;
         result->plain_failed += failed;
-        tell(c, "plain runs");
+        hd_campaign_tell(c, "plain runs");
     }
 }
 
@@ -282,7 +283,7 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c) {
         struct hd_steering passing = {.scheduler = HD_SCHED_SERIAL,
                                       .policy = i == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
                                       .seed = c->options->seed + i};
-        if (!run_steered(c, &passing, true, 1, &run)) return NULL;
+        if (!hd_campaign_steer(c, &passing, true, 1, &run)) return NULL;
         bool good = hd_outcome_failed(&run.outcome) || hd_campaign_add_profile(c, &run);
         hd_program_run_free(&run);
         if (!good) return NULL;
@@ -292,7 +293,7 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c) {
     if (had == NULL) return NULL;
     for (size_t i = 0; i < before; i++) had[i] = c->profile.list.data[i].exercised;
     const struct hd_interleaving *best = NULL;
-    if (run_steered(c, &c->steering, true, 1, &run)) {
+    if (hd_campaign_steer(c, &c->steering, true, 1, &run)) {
         bool same = hd_outcome_same(&run.outcome, &c->result->outcome);
         if (same && hd_campaign_add_profile(c, &run))
             for (size_t i = 0; i < c->profile.list.size; i++) {
@@ -346,6 +347,14 @@ static void say_what(struct hd_campaign *c) {
                  it->variable, second, r, result->outcome.words);
 }
 
+static void name_schedule(struct hd_campaign_result *result, const struct hd_reproducer *like) {
+    struct hd_schedule *schedule = &result->schedule;
+    schedule->kind = "failure";
+    schedule->variable = hd_schedule_text(schedule, like->variable);
+    schedule->about = hd_schedule_text(schedule, like->about);
+    schedule->command = hd_schedule_text(schedule, like->command);
+}
+
 static bool make_reproducer(struct hd_campaign *c) {
     struct hd_campaign_result *result = c->result;
     struct hd_reproducer *to = &result->reproducer;
@@ -360,7 +369,9 @@ static bool make_reproducer(struct hd_campaign *c) {
     to->places = c->profile.places; /* the profile's numbers mean the same there */
     memset(&c->profile.places, 0, sizeof c->profile.places);
     to->steering.places = &to->places;
-    return to->variable != NULL && to->about != NULL && to->command != NULL;
+    if (to->variable == NULL || to->about == NULL || to->command == NULL) return false;
+    if (result->has_schedule) name_schedule(result, to);
+    return true;
 }
 
 /* ---- the campaign --------------------------------------------------------------------------- */
@@ -433,7 +444,11 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
         if (c.steering.target.size == 1 && c.steering.timeout_us < PATIENT_US)
             c.steering.timeout_us = PATIENT_US;
         reproduce(&c);
+        if (!c.broken && !result->interrupted && !options->no_schedule && options->tries > 0 &&
+            c.steering.scheduler != HD_SCHED_OFF)
+            hd_campaign_schedule(&c);
         compare_with_plain(&c);
+        if (result->has_schedule) result->outcome = c.scheduled; /* a hang may be a deadlock */
         result->verdict = is_flaky(&c) ? HD_CAMPAIGN_FLAKY : HD_CAMPAIGN_EXPOSED;
         say_what(&c);
         if (!c.broken && !make_reproducer(&c))
@@ -452,5 +467,7 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
 }
 
 void hd_campaign_result_free(struct hd_campaign_result *result) {
+    if (result->has_schedule) hd_schedule_free(&result->schedule);
+    result->has_schedule = false;
     hd_reproducer_free(&result->reproducer);
 }

@@ -1,10 +1,12 @@
 /* A campaign: runs of one program under one strategy until it fails, with everything around it:
  * plain runs first, so that what fails anyway is not called exposed; a profile where the strategy
- * needs one; and after a failure how often the same control leads to it again. */
+ * needs one; and after a failure how often the same control leads to it again, and the schedule of
+ * the failing run, which does so more surely. */
 #ifndef HEDDLE_EXPOSE_CAMPAIGN_H
 #define HEDDLE_EXPOSE_CAMPAIGN_H
 
 #include "expose/potential.h"
+#include "expose/schedule.h"
 #include "expose/steering.h"
 
 enum hd_context { HD_CONTEXT_NONE, HD_CONTEXT_CALLER, HD_CONTEXT_THREAD };
@@ -34,6 +36,7 @@ struct hd_campaign_options {
     uint32_t timeout_ms; /* of a suspension, for the first attempt */
     uint32_t targets;    /* of a run */
     bool same_output;    /* standard output has to be that of the first plain run */
+    bool no_schedule;    /* a control is enough */
     void (*report)(void *context, const struct hd_campaign_status *status);
     void *report_context;
     /* Told every candidate in the order of its rank, and then nothing is forced. May be NULL. */
@@ -70,6 +73,11 @@ struct hd_campaign_result {
     struct hd_interleaving critical; /* if has_critical; its places are of reproducer.places */
     bool has_critical;
     struct hd_reproducer reproducer; /* of an exposed failure */
+    /* The failing run as a schedule, minimised, if it fails at least as often as the control. */
+    bool has_schedule;
+    struct hd_schedule schedule;
+    uint32_t schedule_tries, schedule_reproduced;
+    uint32_t switches, switches_before;
 };
 
 /* False if the program can't be run at all. */

@@ -39,6 +39,23 @@ static bool fails_in_order(struct hunt_work *work, const struct hd_steering *ste
     return good;
 }
 
+/* The failing run as a schedule: from here on a failure like any other. */
+static bool fails_by_schedule(struct hunt_work *work, const struct hd_schedule *schedule,
+                              bool *done, struct hd_error *error) {
+    struct hd_replay replay;
+    if (!hd_replay(&work->program, schedule, &(struct hd_replay_options){.unchecked = true},
+                   &replay, error))
+        return false;
+    work->hunt->interrupted = replay.run.interrupted;
+    bool good = true;
+    if (!replay.run.interrupted && hunt_failed(work, &replay.run)) {
+        good = hunt_failure(work, NULL, schedule, &replay.run, error);
+        *done = true;
+    }
+    hd_replay_free(&replay);
+    return good;
+}
+
 static bool keep_control(struct hunt_work *work, const struct hd_campaign_result *result,
                          enum hd_strategy strategy, struct hd_error *error) {
     struct hd_finding *finding;
@@ -65,6 +82,7 @@ static bool run_campaign(struct hunt_work *work, enum hd_strategy strategy, uint
         .pruning = HD_PRUNE_RULES,
         .timeout_ms = 25,
         .targets = 8,
+        .no_schedule = strategy != HD_STRATEGY_CTRIGGER, /* its order is one already */
         .report = pass_on,
         .report_context = work};
     /* Campaigns compare output byte by byte; lines that come in any order would all fail. */
@@ -77,6 +95,8 @@ static bool run_campaign(struct hunt_work *work, enum hd_strategy strategy, uint
     if (!result.interrupted && result.verdict == HD_CAMPAIGN_EXPOSED) {
         if (result.reproducer.steering.scheduler == HD_SCHED_SERIAL)
             good = fails_in_order(work, &result.reproducer.steering, &done, error);
+        else if (result.has_schedule)
+            good = fails_by_schedule(work, &result.schedule, &done, error);
         bool output = result.outcome.kind == HD_OUTCOME_OUTPUT;
         if (output && !done) work->lines_vary = true;
         if (good && !done && !output && !work->hunt->interrupted)

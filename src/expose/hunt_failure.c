@@ -2,15 +2,12 @@
 #define _GNU_SOURCE
 #include "expose/hunt_orders.h"
 
-#include "expose/minimise.h"
+#include "expose/reduce.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-#define MINIMISE_SECONDS 10.0
-#define REPEAT_SECONDS 20.0
 
 static const char *text_of(struct hunt_work *work, const char *words) {
     return hd_finding_text(&work->own, "%s", words);
@@ -37,61 +34,6 @@ static const struct hunt_failure *known_failure(const struct hunt_work *work,
         if (finding == NULL || share_place(finding, failure->finding)) return failure;
     }
     return NULL;
-}
-
-/* ---- again ---------------------------------------------------------------------------------- */
-
-struct asking {
-    struct hunt_work *work;
-    const struct hd_outcome *outcome;
-    double until;
-    struct hd_error error;
-    bool broken;
-};
-
-static bool fails(void *context, const struct hd_schedule *schedule) {
-    struct asking *asking = context;
-    struct hunt_work *work = asking->work;
-    struct hd_replay_options quick = {
-        .patience_ms = work->patience_ms, .unchecked = true, .no_trace = true};
-    struct hd_replay replay;
-    hunt_tell(work, "minimising", 0, 0);
-    if (!hd_replay(&work->program, schedule, &quick, &replay, &asking->error)) {
-        asking->broken = true;
-        return false;
-    }
-    work->hunt->interrupted = replay.run.interrupted;
-    work->hunt->asked++;
-    bool same = !replay.run.interrupted && replay.verdict == HD_REPLAYED_CONFIRMED &&
-                hd_outcome_same(&replay.run.outcome, asking->outcome);
-    hd_replay_free(&replay);
-    return same;
-}
-
-static bool enough(void *context) {
-    const struct asking *asking = context;
-    return asking->broken || asking->work->hunt->interrupted || hd_seconds_now() > asking->until;
-}
-
-static void tell_rate(void *context, const struct hd_replay_rate *rate) {
-    struct hunt_work *work = context;
-    hunt_tell(work, "reproducing", rate->runs,
-              work->options->repeats ? work->options->repeats : 20);
-}
-
-static bool repeat(struct hunt_work *work, const struct hd_schedule *schedule,
-                   const struct hd_outcome *outcome, uint64_t nanoseconds,
-                   struct hd_replay_rate *rate, struct hd_error *error) {
-    struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
-    uint32_t times = work->options->repeats ? work->options->repeats : 20;
-    double each = (double)nanoseconds * 1e-9; /* a hang takes its time */
-    if (each * times > REPEAT_SECONDS) times = (uint32_t)(REPEAT_SECONDS / each) + 1;
-    if (!hd_replay_times(&work->program, schedule, &quick, times, outcome, tell_rate, work, rate,
-                         error))
-        return false;
-    work->hunt->repeated += rate->runs;
-    work->hunt->interrupted = rate->interrupted;
-    return true;
 }
 
 /* ---- a finding for a run that failed by itself ----------------------------------------------- */
@@ -215,42 +157,31 @@ static bool keep(struct hunt_work *work, struct hd_schedule *schedule,
     return good;
 }
 
-/* Smaller, if that is as reliable. */
+static void pass_on(void *context, const char *doing, uint32_t done, uint32_t all) {
+    hunt_tell(context, doing, done, all);
+}
+
+/* Smaller, and how often it fails. */
 static bool reduce(struct hunt_work *work, struct hd_schedule *schedule,
-                   const struct hd_outcome *outcome, uint64_t nanoseconds,
-                   struct hd_finding_forced *forced, struct hd_replay_rate *rate,
+                   const struct hd_program_run *run, struct hd_finding_forced *forced,
                    struct hd_error *error) {
-    struct hd_schedule small;
-    forced->switches = forced->switches_before = hd_schedule_switches(schedule);
-    if (!hd_schedule_copy(&small, schedule)) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    struct asking asking = {
-        .work = work, .outcome = outcome, .until = hd_seconds_now() + MINIMISE_SECONDS};
-    struct hd_minimise how = {.fails = fails,
-                              .enough = enough,
-                              .context = &asking,
-                              .most = work->options->most_questions};
-    bool good = true;
-    if (!hd_minimise(&small, &how)) good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    if (asking.broken) {
-        *error = asking.error;
-        good = false;
-    }
-    if (good && !work->hunt->interrupted)
-        good = repeat(work, &small, outcome, nanoseconds, rate, error);
-    if (good && !work->hunt->interrupted && rate->reproduced * 20 < rate->runs * 19) {
-        struct hd_replay_rate before;
-        good = repeat(work, schedule, outcome, nanoseconds, &before, error);
-        if (good && before.reproduced * rate->runs > rate->reproduced * before.runs) {
-            *rate = before;
-            how.switches_after = forced->switches_before;
-            hd_schedule_free(&small);
-            return true;
-        }
-    }
-    forced->switches = how.switches_after;
-    hd_schedule_free(schedule);
-    *schedule = small;
-    return good;
+    struct hd_reduce how = {.program = &work->program,
+                            .outcome = &run->outcome,
+                            .nanoseconds = run->nanoseconds,
+                            .patience_ms = work->patience_ms,
+                            .times = work->options->repeats ? work->options->repeats : 20,
+                            .most_questions = work->options->most_questions,
+                            .told = pass_on,
+                            .context = work};
+    if (!hd_reduce(schedule, &how, error)) return false;
+    work->hunt->asked += how.asked;
+    work->hunt->repeated += how.repeated;
+    work->hunt->interrupted = how.interrupted;
+    forced->switches = how.switches;
+    forced->switches_before = how.switches_before;
+    forced->runs = how.rate.runs;
+    forced->reproduced = how.rate.reproduced;
+    return true;
 }
 
 /* Does the small schedule still do what was aimed at? If not, the failure has another cause, and
@@ -290,13 +221,9 @@ static bool fails_as_known(struct hunt_work *work, struct hunt_target *target,
 static bool examine(struct hunt_work *work, struct hunt_target *target,
                     struct hd_schedule *schedule, const struct hd_program_run *run,
                     struct hd_finding_forced *forced, struct hd_error *error) {
-    struct hd_replay_rate rate = {0};
-    if (!reduce(work, schedule, &run->outcome, run->nanoseconds, forced, &rate, error))
-        return false;
+    if (!reduce(work, schedule, run, forced, error)) return false;
     if (work->hunt->interrupted) return true;
     forced->failed = true;
-    forced->runs = rate.runs;
-    forced->reproduced = rate.reproduced;
     /* The failing run itself, once more, to be looked at. */
     struct hd_replay replay;
     struct hd_replay_options unchecked = {.unchecked = true};
@@ -305,7 +232,9 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     bool again = !replay.run.interrupted && hd_outcome_same(&replay.run.outcome, &run->outcome);
     struct hunt_failing failing;
     hunt_failing_load(&failing, again ? replay.run.trace_path : run->trace_path);
-    if (again && failing.there) hunt_name_turns(schedule, &failing);
+    if (again && failing.there &&
+        !hd_schedule_name_turns(schedule, &failing.model, failing.describe))
+        work->own.out_of_memory = true;
     struct hd_finding *finding = NULL;
     const struct hunt_failure *known = NULL;
     if (target != NULL) {

@@ -31,36 +31,6 @@ void hunt_failing_free(struct hunt_failing *failing) {
     failing->there = false;
 }
 
-static uint32_t event_at(const struct hd_model *model, const uint64_t *count, uint32_t thread,
-                         uint64_t calls) {
-    if (thread >= model->threads || count == NULL) return HD_NONE;
-    for (uint32_t i = model->thread_start[thread]; i < model->thread_start[thread + 1]; i++) {
-        uint32_t event = model->thread_event[i];
-        if (count[event] > calls) break;
-        if (count[event] == calls && hd_schedule_is_call(model, event)) return event;
-    }
-    return HD_NONE;
-}
-
-/* Turns that were joined end elsewhere now: each is named after what its last call really was. */
-void hunt_name_turns(struct hd_schedule *schedule, const struct hunt_failing *failing) {
-    uint64_t *made = calloc(failing->model.threads + (size_t)1, sizeof *made);
-    for (size_t i = 0; made != NULL && i < schedule->turn.size; i++) {
-        struct hd_turn *turn = &schedule->turn.data[i];
-        if (turn->thread >= failing->model.threads) continue;
-        uint64_t mark = made[turn->thread] + turn->calls;
-        made[turn->thread] = mark + turn->beyond;
-        uint32_t event = turn->calls > 0
-                             ? event_at(&failing->model, failing->count, turn->thread, mark)
-                             : HD_NONE;
-        char text[1024] = "";
-        if (event != HD_NONE)
-            hd_schedule_event_text(failing->describe, &failing->model, event, text, sizeof text);
-        turn->to = hd_schedule_text(schedule, text);
-    }
-    free(made);
-}
-
 /* ---- the orders ----------------------------------------------------------------------------- */
 
 static struct hd_finding_line line_of(struct hunt_work *work, struct hd_describe *describe,
@@ -167,8 +137,9 @@ void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
         return;
     }
     for (uint32_t i = 0; failing->there && i < places; i++) {
-        uint32_t other = event_at(&failing->model, failing->count,
-                                  run->model.thread[place[i].event], count[place[i].event]);
+        uint32_t other =
+            hd_schedule_event_at(&failing->model, failing->count, run->model.thread[place[i].event],
+                                 count[place[i].event]);
         if (other != HD_NONE && failing->model.kind[other] == run->model.kind[place[i].event])
             place[i].other = other;
     }

@@ -16,9 +16,6 @@ struct hunt_failing {
 void hunt_failing_load(struct hunt_failing *failing, const char *path);
 void hunt_failing_free(struct hunt_failing *failing);
 
-/* Names each turn after what its last call really was: turns that were joined end elsewhere. */
-void hunt_name_turns(struct hd_schedule *schedule, const struct hunt_failing *failing);
-
 /* Good and bad order of a prediction's events. *holds becomes false if the failing run did not have
  * them in the order that was predicted. */
 void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,

@@ -85,12 +85,20 @@ static void take_divergence(const struct hd_schedule *schedule,
     }
 }
 
-/* The program ended on the way. If nothing is to come after the last turn, that may well be in it:
- * whether the turn was done is seen in the trace. */
+/* Do all that are left finish the call that they are in? */
+static bool only_finishes(const struct hd_schedule *schedule) {
+    for (size_t i = 0; i < schedule->then.size; i++)
+        if (schedule->then.data[i].calls > 0) return false;
+    return true;
+}
+
+/* The program ended on the way. If nothing is to come after the last turn but what threads are in
+ * already (a wait that nobody ends), that may well be in it: whether the turn was done is seen in
+ * the trace. */
 static void judge_early_end(struct hd_replay *replay, const struct hd_schedule *schedule) {
     uint32_t turn = replay->turns;
     if (turn >= turn_count(schedule)) return;
-    if (schedule->then.size == 0 && turn + 1 == turn_count(schedule)) {
+    if (turn + 1 == schedule->turn.size && only_finishes(schedule)) {
         replay->reached = true;
         replay->turns++;
         return;

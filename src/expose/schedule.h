@@ -75,6 +75,13 @@ void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model 
 /* Hook calls that each event's thread had made when it was done, by event: malloc'ed, NULL when
  * memory is out. */
 uint64_t *hd_schedule_call_counts(const struct hd_model *model);
+/* The event of a thread that is its call with that number, HD_NONE if the trace has none. */
+uint32_t hd_schedule_event_at(const struct hd_model *model, const uint64_t *count, uint32_t thread,
+                              uint64_t calls);
+/* Turns that were joined end elsewhere than they did: names each after what its last call really
+ * was, in a run that followed the schedule. False when memory is out. */
+bool hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,
+                            struct hd_describe *describe);
 /* The event is a hook call of its own: the one that its count ends with. */
 bool hd_schedule_is_call(const struct hd_model *model, uint32_t event);
 

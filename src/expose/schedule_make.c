@@ -37,13 +37,65 @@ uint64_t *hd_schedule_call_counts(const struct hd_model *model) {
     return count;
 }
 
+/* The event that there would have been, had the thread not been blocked. */
+static enum hd_event_kind kind_of_wait(unsigned type) {
+    switch (type) {
+    case HD_WAIT_LOCK:
+        return HD_EV_ACQUIRE;
+    case HD_WAIT_COND:
+        return HD_EV_WAIT;
+    case HD_WAIT_JOIN:
+        return HD_EV_JOIN;
+    case HD_WAIT_BARRIER:
+        return HD_EV_BARRIER_ARRIVE;
+    case HD_WAIT_SEM:
+        return HD_EV_SEM_WAIT;
+    default:
+        return HD_EV_BLOCKED;
+    }
+}
+
 void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model *model,
                             uint32_t event, char *text, size_t room) {
     const char *site = hd_finding_short_site(hd_describe_site(describe, event));
-    const char *word = hd_kind_text(model->kind[event]);
-    if (*word == '\0') word = hd_kind_name(model->kind[event]);
+    enum hd_event_kind kind = model->kind[event];
+    if (kind == HD_EV_BLOCKED) kind = kind_of_wait(model->flags[event]);
+    const char *word = hd_kind_text(kind);
+    if (*word == '\0') word = hd_kind_name(kind);
     snprintf(text, room, "%s%s%s(%s)", site, *site != '\0' ? " " : "", word,
              hd_describe_event(describe, event, HD_SHORT));
+}
+
+uint32_t hd_schedule_event_at(const struct hd_model *model, const uint64_t *count, uint32_t thread,
+                              uint64_t calls) {
+    if (thread >= model->threads || count == NULL) return HD_NONE;
+    for (uint32_t i = model->thread_start[thread]; i < model->thread_start[thread + 1]; i++) {
+        uint32_t event = model->thread_event[i];
+        if (count[event] > calls) break;
+        if (count[event] == calls && hd_schedule_is_call(model, event)) return event;
+    }
+    return HD_NONE;
+}
+
+bool hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,
+                            struct hd_describe *describe) {
+    uint64_t *made = calloc(model->threads + (size_t)1, sizeof *made);
+    uint64_t *count = hd_schedule_call_counts(model);
+    bool good = made != NULL && count != NULL;
+    for (size_t i = 0; good && i < schedule->turn.size; i++) {
+        struct hd_turn *turn = &schedule->turn.data[i];
+        if (turn->thread >= model->threads) continue;
+        uint64_t mark = made[turn->thread] + turn->calls;
+        made[turn->thread] = mark + turn->beyond;
+        uint32_t event =
+            turn->calls > 0 ? hd_schedule_event_at(model, count, turn->thread, mark) : HD_NONE;
+        char text[1024] = "";
+        if (event != HD_NONE) hd_schedule_event_text(describe, model, event, text, sizeof text);
+        turn->to = hd_schedule_text(schedule, text);
+    }
+    free(made);
+    free(count);
+    return good;
 }
 
 struct maker {
@@ -67,12 +119,19 @@ static uint32_t event_before(const struct hd_model *model, uint32_t event) {
                : model->thread_event[model->thread_start[model->thread[event]] + position - 1];
 }
 
+/* Is the event a call of its own, or one that does not return: what a thread was blocked in when
+ * the run ended? (A wait's call begins with the release of its lock, which is the event.) */
+static bool is_call(const struct hd_model *model, uint32_t event) {
+    if (model->kind[event] == HD_EV_BLOCKED) return hd_model_calls(model, event) > 0;
+    return hd_schedule_is_call(model, event);
+}
+
 /* Calls that a thread can make after an event without reaching its next one. What was left out of
  * the trace repeats what its thread did just before, with nobody in between: it belongs there. */
 static uint64_t calls_through(const struct maker *m, uint32_t event) {
     uint32_t after = event_after(m->model, event);
     if (after == HD_NONE) return m->count[event];
-    return m->count[after] - hd_schedule_is_call(m->model, after);
+    return m->count[after] - is_call(m->model, after);
 }
 
 /* Does running its thread bring the event about? Others do a wait's end for it, and a thread that
@@ -143,7 +202,7 @@ static bool in_same_call(const struct maker *m, uint32_t event) {
 
 /* Where a thread has to stand for an event to be next, and how many calls bring it about. */
 static void place_next(const struct maker *m, uint32_t event, uint64_t *stand, uint64_t *calls) {
-    bool own = hd_schedule_is_call(m->model, event);
+    bool own = is_call(m->model, event);
     *stand = m->count[event] - own;
     *calls = own;
     if (own || !hd_model_is_access(m->model, event)) return;
@@ -258,8 +317,21 @@ bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_mode
 
 bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *model,
                           struct hd_describe *describe, struct hd_error *error) {
-    struct hd_run all = {0, model->events};
-    if (!hd_schedule_from_witness(schedule, model, describe, &all, 1, 0, error)) return false;
-    schedule->kind = "run";
-    return true;
+    /* What threads were blocked in when it ended is what comes next. */
+    uint32_t blocked = 0;
+    for (uint32_t e = 0; e < model->events; e++) blocked += model->kind[e] == HD_EV_BLOCKED;
+    struct hd_run *run = malloc((2 * (size_t)blocked + 1) * sizeof *run);
+    if (run == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    uint32_t runs = 0, start = 0;
+    for (uint32_t e = 0; e <= model->events; e++) {
+        if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
+        if (e > start) run[runs++] = (struct hd_run){start, e - start};
+        start = e + 1;
+    }
+    for (uint32_t e = 0; e < model->events; e++)
+        if (model->kind[e] == HD_EV_BLOCKED) run[runs++] = (struct hd_run){e, 1};
+    bool good = hd_schedule_from_witness(schedule, model, describe, run, runs, blocked, error);
+    free(run);
+    if (good) schedule->kind = "run";
+    return good;
 }

@@ -41,6 +41,7 @@ struct hd_campaign {
     bool failed;
     struct hd_steering steering;
     uint64_t answer[HD_ANSWER_WORDS];
+    struct hd_outcome scheduled; /* under result->schedule */
     /* strategies' own */
     struct hd_profile profile;
     uint32_t *order; /* ctrigger: ranked; race: 0, 1, ... */
@@ -64,6 +65,16 @@ enum hd_step hd_campaign_step(struct hd_campaign *campaign, const struct hd_stee
                               bool (*look)(struct hd_campaign *, const struct hd_program_run *),
                               void (*learn)(struct hd_campaign *, const struct hd_steering *,
                                             const struct hd_program_run *));
+
+/* Runs the program under a steering; false: it could not be, or a signal asks to stop. */
+bool hd_campaign_steer(struct hd_campaign *campaign, const struct hd_steering *steering,
+                       bool traced, uint64_t limit_factor, struct hd_program_run *run);
+/* How long such a run may take before it is a hang. */
+uint64_t hd_campaign_limit(const struct hd_campaign *campaign, const struct hd_steering *steering);
+/* Tells the user what it is at. */
+void hd_campaign_tell(struct hd_campaign *campaign, const char *doing);
+/* campaign_schedule.c: the failure as a schedule, in result->schedule if there is one. */
+void hd_campaign_schedule(struct hd_campaign *campaign);
 
 /* Passing runs under serial, with one seed after the other, until they bring nothing new. */
 enum hd_step hd_campaign_profile(struct hd_campaign *campaign,

@@ -1,0 +1,27 @@
+/* A failing schedule made as small as it gets, and how often it gives its failure. */
+#ifndef HEDDLE_EXPOSE_REDUCE_H
+#define HEDDLE_EXPOSE_REDUCE_H
+
+#include "expose/replay.h"
+
+struct hd_reduce {
+    const struct hd_program *program;
+    const struct hd_outcome *outcome; /* the failure */
+    uint64_t nanoseconds;    /* that a run takes: one that hangs is not repeated for ever */
+    uint32_t patience_ms;    /* while asking; 0: the usual */
+    uint32_t times;          /* to repeat */
+    uint32_t most_questions; /* 0: the usual */
+    /* After every run; `all` 0: nobody knows. May be NULL. */
+    void (*told)(void *context, const char *doing, uint32_t done, uint32_t all);
+    void *context;
+    /* what came of it */
+    struct hd_replay_rate rate;
+    uint32_t asked, repeated; /* runs */
+    uint32_t switches, switches_before;
+    int interrupted;
+};
+
+/* Leaves the smaller schedule in *schedule, if that is as reliable as the one it was. */
+bool hd_reduce(struct hd_schedule *schedule, struct hd_reduce *how, struct hd_error *error);
+
+#endif
