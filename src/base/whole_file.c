@@ -1,4 +1,4 @@
-/* A temporary file beside the wanted one, renamed at the end. */
+/* Reading in one go; writing to a temporary file beside the wanted one, renamed at the end. */
 #define _GNU_SOURCE /* asprintf, mkostemp */
 #include "base/whole_file.h"
 
@@ -11,6 +11,48 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static char *read_all(int fd, size_t most, size_t *bytes) {
+    size_t room = 65536;
+    char *text = malloc(room + 1);
+    *bytes = 0;
+    while (text != NULL) {
+        ssize_t n = read(fd, text + *bytes, room - *bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) {
+            text[*bytes] = '\0';
+            return text;
+        }
+        if (n < 0) break;
+        *bytes += (size_t)n;
+        if (*bytes > most) {
+            errno = EFBIG;
+            break;
+        }
+        if (*bytes < room) continue;
+        char *larger = realloc(text, (room *= 2) + 1);
+        if (larger == NULL) break;
+        text = larger;
+    }
+    int why = text != NULL ? errno : ENOMEM;
+    free(text);
+    errno = why;
+    return NULL;
+}
+
+char *hd_whole_file_read(const char *path, size_t most, size_t *bytes, struct hd_error *error) {
+    bool standard = strcmp(path, "-") == 0;
+    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        hd_fail(error, HD_ERR_IO, "cannot open %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = read_all(fd, most, bytes);
+    int why = errno;
+    if (!standard) close(fd);
+    if (text == NULL) hd_fail(error, HD_ERR_IO, "cannot read %s: %s", path, strerror(why));
+    return text;
+}
 
 static bool fill(int fd, const char *text) {
     size_t bytes = strlen(text), done = 0;

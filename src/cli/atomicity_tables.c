@@ -1,7 +1,8 @@
 /* What OA, UA, AVFilter and the exact engine make of the same triples, as a table and as JSON. */
 #include "cli/atomicity_tables.h"
 
-#include <jansson.h>
+#include "base/json.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -77,24 +78,18 @@ void hd_print_atomicity_comparison(const struct hd_atomicity_comparison *compari
         print_triples(comparison, predict->describe);
 }
 
-static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
-
-static json_t *text_of(const char *word) {
-    json_t *string = json_string(word);
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
 static json_t *json_triple(const struct hd_atomicity_comparison *comparison,
                            const struct hd_atomicity_compared_group *group,
                            struct hd_describe *describe) {
     static const char *const verdict[] = {"infeasible", "feasible", "undecided", "possible"};
     json_t *object = json_object(), *events = json_array();
-    json_object_set_new(object, "variable",
-                        text_of(hd_describe_location(describe, group->triple.location, HD_SHORT)));
-    json_object_set_new(object, "pattern", text_of(hd_pattern_name(group->pattern)));
-    json_array_append_new(events, number(group->triple.first));
-    json_array_append_new(events, number(group->triple.remote));
-    json_array_append_new(events, number(group->triple.second));
+    json_object_set_new(
+        object, "variable",
+        hd_json_text(hd_describe_location(describe, group->triple.location, HD_SHORT)));
+    json_object_set_new(object, "pattern", hd_json_text(hd_pattern_name(group->pattern)));
+    json_array_append_new(events, hd_json_number(group->triple.first));
+    json_array_append_new(events, hd_json_number(group->triple.remote));
+    json_array_append_new(events, hd_json_number(group->triple.second));
     json_object_set_new(object, "events", events);
     json_object_set_new(object, "observed", json_boolean(group->observed));
     for (unsigned m = 0; m < HD_ATOMICITY_COMPARED; m++)
@@ -108,19 +103,19 @@ void hd_print_atomicity_comparison_json(const struct hd_atomicity_comparison *co
     json_t *root = json_object(), *engines = json_array(), *triples = json_array();
     json_object_set_new(root, "schema", json_string("heddle-compare/1"));
     json_object_set_new(root, "kind", json_string("atomicity"));
-    json_object_set_new(root, "trace", text_of(path));
-    json_object_set_new(root, "threads", number(predict->model->threads));
-    json_object_set_new(root, "events", number(predict->model->events));
-    json_object_set_new(root, "observed", number(comparison->observed));
+    json_object_set_new(root, "trace", hd_json_text(path));
+    json_object_set_new(root, "threads", hd_json_number(predict->model->threads));
+    json_object_set_new(root, "events", hd_json_number(predict->model->events));
+    json_object_set_new(root, "observed", hd_json_number(comparison->observed));
     for (unsigned m = 0; m < HD_ATOMICITY_COMPARED; m++) {
         const struct hd_atomicity_compared *method = &comparison->method[m];
         json_t *object = json_object();
-        json_object_set_new(object, "engine", text_of(method->engine));
-        json_object_set_new(object, "kept", number(method->kept));
-        json_object_set_new(object, "false", number(method->wrong));
-        json_object_set_new(object, "lost", number(method->lost));
-        json_object_set_new(object, "undecided", number(method->undecided));
-        json_object_set_new(object, "checks", number(method->checks));
+        json_object_set_new(object, "engine", hd_json_text(method->engine));
+        json_object_set_new(object, "kept", hd_json_number(method->kept));
+        json_object_set_new(object, "false", hd_json_number(method->wrong));
+        json_object_set_new(object, "lost", hd_json_number(method->lost));
+        json_object_set_new(object, "undecided", hd_json_number(method->undecided));
+        json_object_set_new(object, "checks", hd_json_number(method->checks));
         json_object_set_new(object, "seconds", json_real(method->seconds));
         json_array_append_new(engines, object);
     }

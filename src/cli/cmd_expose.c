@@ -1,12 +1,12 @@
 /* heddle expose: run a program under a strategy until it fails, save what makes it fail. */
 #define _GNU_SOURCE
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/compiler.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "expose/campaign.h"
 
-#include <jansson.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,16 +154,11 @@ static void print_text(const struct hd_campaign_result *r, enum hd_strategy stra
     if (stats) print_stats(r, strategy);
 }
 
-static json_t *text_of(const char *text) {
-    json_t *string = json_string(text);
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
 static json_t *access_of(const struct hd_campaign_result *r, uint32_t place) {
     const struct hd_place *at = hd_place(&r->reproducer.places, place);
     json_t *object = json_object();
-    json_object_set_new(object, "site", text_of(at->where));
-    json_object_set_new(object, "function", text_of(at->function));
+    json_object_set_new(object, "site", hd_json_text(at->where));
+    json_object_set_new(object, "function", hd_json_text(at->function));
     return object;
 }
 
@@ -196,10 +191,10 @@ static void print_json(const struct hd_campaign_result *r, enum hd_strategy stra
     json_object_set_new(root, "interleavings", counts);
     if (r->verdict == HD_CAMPAIGN_EXPOSED || r->verdict == HD_CAMPAIGN_FLAKY) {
         json_object_set_new(root, "outcome", json_string(hd_outcome_name(r->outcome.kind)));
-        json_object_set_new(root, "outcome_text", text_of(r->outcome.words));
+        json_object_set_new(root, "outcome_text", hd_json_text(r->outcome.words));
     }
     if (r->verdict == HD_CAMPAIGN_EXPOSED) {
-        json_object_set_new(root, "what", text_of(r->what));
+        json_object_set_new(root, "what", hd_json_text(r->what));
         bool turns = r->has_schedule;
         json_object_set_new(root, "reproduced",
                             json_integer(turns ? r->schedule_reproduced : r->reproduced));
@@ -207,12 +202,12 @@ static void print_json(const struct hd_campaign_result *r, enum hd_strategy stra
         json_object_set_new(root, "control_reproduced", json_integer(r->reproduced));
         json_object_set_new(root, "control_tries", json_integer(r->tries));
         json_object_set_new(root, "switches", turns ? json_integer(r->switches) : json_null());
-        json_object_set_new(root, "reproducer", text_of(path));
+        json_object_set_new(root, "reproducer", hd_json_text(path));
     }
     if (r->has_critical && r->verdict == HD_CAMPAIGN_EXPOSED) {
         const struct hd_interleaving *it = &r->critical;
         json_t *critical = json_object();
-        json_object_set_new(critical, "variable", text_of(it->variable));
+        json_object_set_new(critical, "variable", hd_json_text(it->variable));
         if (it->p != 0) {
             json_object_set_new(critical, "pattern", json_string(hd_pattern_name(it->pattern)));
             json_object_set_new(critical, "p", access_of(r, it->p));

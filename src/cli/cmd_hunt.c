@@ -1,5 +1,6 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
 #define _GNU_SOURCE
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/compiler.h"
 #include "cli/options.h"
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define COMMAND "hunt"
@@ -23,24 +23,21 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 struct drawing {
     bool terminal, drawn;
     char what[64];
-    struct timespec next;
+    uint64_t start, next; /* nanoseconds */
 };
 
 static bool due(struct drawing *drawing, const char *what) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    bool news = strcmp(drawing->what, what) != 0;
-    if (!news && (now.tv_sec < drawing->next.tv_sec ||
-                  (now.tv_sec == drawing->next.tv_sec && now.tv_nsec < drawing->next.tv_nsec)))
-        return false;
+    uint64_t now = hd_now_ns();
+    if (drawing->start == 0) drawing->start = now;
+    if (strcmp(drawing->what, what) == 0 && now < drawing->next) return false;
     snprintf(drawing->what, sizeof drawing->what, "%s", what);
-    drawing->next = now;
-    drawing->next.tv_nsec += 100000000;
-    if (drawing->next.tv_nsec >= 1000000000) {
-        drawing->next.tv_nsec -= 1000000000;
-        drawing->next.tv_sec++;
-    }
+    drawing->next = now + 100000000u;
     return true;
+}
+
+static double rate_of(const struct drawing *drawing, uint32_t runs) {
+    uint64_t now = hd_now_ns();
+    return now > drawing->start ? runs * 1e9 / (double)(now - drawing->start) : 0;
 }
 
 static void draw(void *context, const struct hd_hunt_progress *progress) {
@@ -58,8 +55,9 @@ static void draw(void *context, const struct hd_hunt_progress *progress) {
         used += snprintf(line + used, sizeof line - (size_t)used, " [%s] %u of %u", bar,
                          progress->done, progress->all);
     }
-    used += snprintf(line + used, sizeof line - (size_t)used, "  %u runs, %u failure%s",
-                     progress->runs, progress->failures, progress->failures == 1 ? "" : "s");
+    used += snprintf(line + used, sizeof line - (size_t)used, "  %u runs, %.0f/s, %u failure%s",
+                     progress->runs, rate_of(drawing, progress->runs), progress->failures,
+                     progress->failures == 1 ? "" : "s");
     if (*progress->best != '\0')
         snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
     fprintf(stderr, "\r\033[K%.*s", known ? window.ws_col - 1 : 79, line);

@@ -1,12 +1,12 @@
 /* heddle stats: a trace in figures, as a page to read or as JSON. */
 #include "base/clock.h"
+#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "model/describe.h"
 #include "model/summary.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,14 +261,6 @@ static void print_text(const struct stats *stats) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
-
-static json_t *text_or_null(const char *text) {
-    if (text == NULL || *text == '\0') return json_null();
-    json_t *string = json_string(text);
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
 static json_t *json_end(const struct hd_trace_end *end) {
     char text[128];
     json_t *object = json_object();
@@ -277,15 +269,15 @@ static json_t *json_end(const struct hd_trace_end *end) {
     json_object_set_new(object, "status",
                         end->exited || end->signaled ? json_integer(end->status) : json_null());
     json_object_set_new(object, "deadlocked", json_boolean(end->deadlocked));
-    json_object_set_new(object, "lost_events", number(end->lost_events));
-    json_object_set_new(object, "text", text_or_null(ending(end, text, sizeof text)));
+    json_object_set_new(object, "lost_events", hd_json_number(end->lost_events));
+    json_object_set_new(object, "text", hd_json_text_or_null(ending(end, text, sizeof text)));
     return object;
 }
 
 static json_t *json_counts(const uint32_t *count, unsigned types, const char *(*name)(unsigned)) {
     json_t *object = json_object();
     for (unsigned type = 0; type < types; type++)
-        if (count[type] > 0) json_object_set_new(object, name(type), number(count[type]));
+        if (count[type] > 0) json_object_set_new(object, name(type), hd_json_number(count[type]));
     return object;
 }
 
@@ -293,7 +285,7 @@ static json_t *json_kinds(const struct hd_summary *summary) {
     json_t *object = json_object();
     for (unsigned kind = 0; kind < HD_EV_KINDS; kind++)
         if (summary->kinds[kind] > 0)
-            json_object_set_new(object, hd_kind_name(kind), number(summary->kinds[kind]));
+            json_object_set_new(object, hd_kind_name(kind), hd_json_number(summary->kinds[kind]));
     return object;
 }
 
@@ -303,9 +295,9 @@ static json_t *json_threads(const struct stats *stats) {
         const struct hd_thread_use *use = &stats->summary.thread_use[i];
         json_t *object = json_object();
         json_object_set_new(object, "thread",
-                            text_or_null(hd_describe_thread(stats->describe, use->thread)));
-        json_object_set_new(object, "events", number(use->events));
-        json_object_set_new(object, "hook_calls", number(use->calls));
+                            hd_json_text_or_null(hd_describe_thread(stats->describe, use->thread)));
+        json_object_set_new(object, "events", hd_json_number(use->events));
+        json_object_set_new(object, "hook_calls", hd_json_number(use->calls));
         json_array_append_new(list, object);
     }
     return list;
@@ -316,14 +308,15 @@ static json_t *json_locks(const struct stats *stats) {
     for (uint32_t i = 0; i < stats->summary.lock_uses; i++) {
         const struct hd_lock_use *use = &stats->summary.lock_use[i];
         json_t *object = json_object();
-        json_object_set_new(object, "lock",
-                            text_or_null(hd_describe_lock(stats->describe, use->lock, HD_SHORT)));
-        json_object_set_new(object, "sections", number(use->sections));
-        json_object_set_new(object, "read_sections", number(use->read_sections));
-        json_object_set_new(object, "threads", number(use->threads));
-        json_object_set_new(object, "handovers", number(use->handovers));
-        json_object_set_new(object, "failed_tries", number(use->failed));
-        json_object_set_new(object, "longest", number(use->longest));
+        json_object_set_new(
+            object, "lock",
+            hd_json_text_or_null(hd_describe_lock(stats->describe, use->lock, HD_SHORT)));
+        json_object_set_new(object, "sections", hd_json_number(use->sections));
+        json_object_set_new(object, "read_sections", hd_json_number(use->read_sections));
+        json_object_set_new(object, "threads", hd_json_number(use->threads));
+        json_object_set_new(object, "handovers", hd_json_number(use->handovers));
+        json_object_set_new(object, "failed_tries", hd_json_number(use->failed));
+        json_object_set_new(object, "longest", hd_json_number(use->longest));
         json_object_set_new(object, "held_at_end", json_boolean(use->held_at_end));
         json_array_append_new(list, object);
     }
@@ -336,11 +329,11 @@ static json_t *json_locations(const struct stats *stats) {
         const struct hd_location_use *use = &stats->summary.location_use[i];
         json_t *object = json_object();
         const char *name = hd_describe_location(stats->describe, use->location, HD_SHORT);
-        json_object_set_new(object, "variable", text_or_null(name));
-        json_object_set_new(object, "accesses", number(use->accesses));
-        json_object_set_new(object, "reads", number(use->reads));
-        json_object_set_new(object, "writes", number(use->writes));
-        json_object_set_new(object, "threads", number(use->threads));
+        json_object_set_new(object, "variable", hd_json_text_or_null(name));
+        json_object_set_new(object, "accesses", hd_json_number(use->accesses));
+        json_object_set_new(object, "reads", hd_json_number(use->reads));
+        json_object_set_new(object, "writes", hd_json_number(use->writes));
+        json_object_set_new(object, "threads", hd_json_number(use->threads));
         json_array_append_new(list, object);
     }
     return list;
@@ -349,12 +342,12 @@ static json_t *json_locations(const struct stats *stats) {
 static json_t *json_run(const struct hd_trace *trace) {
     json_t *object = json_object();
     const char *scheduler = scheduler_name(trace);
-    json_object_set_new(object, "command", text_or_null(trace->command));
-    json_object_set_new(object, "scheduler", text_or_null(scheduler));
+    json_object_set_new(object, "command", hd_json_text_or_null(trace->command));
+    json_object_set_new(object, "scheduler", hd_json_text_or_null(scheduler));
     if (scheduler != NULL && trace->options.scheduler == HD_SCHED_SERIAL) {
         json_object_set_new(object, "policy", json_string(policy_name(trace)));
-        json_object_set_new(object, "seed", number(trace->options.seed));
-        json_object_set_new(object, "quantum", number(trace->options.quantum));
+        json_object_set_new(object, "seed", hd_json_number(trace->options.seed));
+        json_object_set_new(object, "quantum", hd_json_number(trace->options.quantum));
     }
     json_object_set_new(object, "full", json_boolean(trace->options.full != 0));
     return object;
@@ -364,9 +357,9 @@ static json_t *json_warnings(const struct stats *stats) {
     json_t *list = json_array();
     const struct hd_trace *trace = stats->model.trace;
     for (uint32_t i = 0; i < trace->warnings; i++)
-        json_array_append_new(list, text_or_null(trace->warning[i]));
+        json_array_append_new(list, hd_json_text_or_null(trace->warning[i]));
     for (uint32_t i = 0; i < stats->model.warnings; i++)
-        json_array_append_new(list, text_or_null(stats->model.warning[i]));
+        json_array_append_new(list, hd_json_text_or_null(stats->model.warning[i]));
     return list;
 }
 
@@ -376,39 +369,39 @@ static json_t *json_stats(const struct stats *stats) {
     const struct hd_trace *trace = model->trace;
     json_t *object = json_object();
     json_object_set_new(object, "schema", json_string("heddle-stats/1"));
-    json_object_set_new(object, "trace", text_or_null(stats->path));
+    json_object_set_new(object, "trace", hd_json_text_or_null(stats->path));
     json_object_set_new(object, "format", json_string(format_name(trace->format)));
     json_object_set_new(object, "whole", json_boolean(trace->end.whole));
-    json_object_set_new(object, "missing", text_or_null(trace->end.missing));
+    json_object_set_new(object, "missing", hd_json_text_or_null(trace->end.missing));
     json_object_update_new(object, json_run(trace));
     json_object_set_new(object, "end", json_end(&trace->end));
-    json_object_set_new(object, "events", number(model->events));
-    json_object_set_new(object, "hook_calls", number(trace->hook_calls));
-    json_object_set_new(object, "elided", number(summary->elided));
-    json_object_set_new(object, "threads", number(model->threads));
-    json_object_set_new(object, "locations", number(model->locations));
-    json_object_set_new(object, "shared_locations", number(summary->shared_locations));
-    json_object_set_new(object, "blocks", number(model->blocks));
+    json_object_set_new(object, "events", hd_json_number(model->events));
+    json_object_set_new(object, "hook_calls", hd_json_number(trace->hook_calls));
+    json_object_set_new(object, "elided", hd_json_number(summary->elided));
+    json_object_set_new(object, "threads", hd_json_number(model->threads));
+    json_object_set_new(object, "locations", hd_json_number(model->locations));
+    json_object_set_new(object, "shared_locations", hd_json_number(summary->shared_locations));
+    json_object_set_new(object, "blocks", hd_json_number(model->blocks));
     json_object_set_new(object, "blocks_by_type",
                         json_counts(summary->block_types, HD_BLOCK_TYPES, block_name));
-    json_object_set_new(object, "locks", number(model->locks));
-    json_object_set_new(object, "sections", number(model->sections));
-    json_object_set_new(object, "open_sections", number(summary->open_sections));
-    json_object_set_new(object, "deepest_nesting", number(summary->deepest_nesting));
-    json_object_set_new(object, "edges", number(model->edges));
+    json_object_set_new(object, "locks", hd_json_number(model->locks));
+    json_object_set_new(object, "sections", hd_json_number(model->sections));
+    json_object_set_new(object, "open_sections", hd_json_number(summary->open_sections));
+    json_object_set_new(object, "deepest_nesting", hd_json_number(summary->deepest_nesting));
+    json_object_set_new(object, "edges", hd_json_number(model->edges));
     json_object_set_new(object, "edges_by_type",
                         json_counts(summary->edge_types, HD_EDGE_TYPES, edge_name));
-    json_object_set_new(object, "sites", number(summary->sites));
-    json_object_set_new(object, "stacks", number(summary->stacks));
-    json_object_set_new(object, "file_bytes", number(trace->file_bytes));
-    json_object_set_new(object, "stored_bytes", number(trace->stored_bytes));
+    json_object_set_new(object, "sites", hd_json_number(summary->sites));
+    json_object_set_new(object, "stacks", hd_json_number(summary->stacks));
+    json_object_set_new(object, "file_bytes", hd_json_number(trace->file_bytes));
+    json_object_set_new(object, "stored_bytes", hd_json_number(trace->stored_bytes));
     json_object_set_new(object, "bytes_per_event",
                         json_real(per_event(stats, trace->stored_bytes)));
     json_object_set_new(object, "load_seconds",
                         json_real(stats->read_seconds + stats->model_seconds));
     json_object_set_new(object, "read_seconds", json_real(stats->read_seconds));
     json_object_set_new(object, "model_seconds", json_real(stats->model_seconds));
-    json_object_set_new(object, "model_bytes", number(model->bytes));
+    json_object_set_new(object, "model_bytes", hd_json_number(model->bytes));
     json_object_set_new(object, "model_bytes_per_event", json_real(per_event(stats, model->bytes)));
     json_object_set_new(object, "kinds", json_kinds(summary));
     json_object_set_new(object, "top_threads", json_threads(stats));

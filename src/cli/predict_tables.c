@@ -1,7 +1,8 @@
 /* heddle predict --compare and --stats. */
 #include "cli/predict_tables.h"
 
-#include <jansson.h>
+#include "base/json.h"
+
 #include <string.h>
 
 #define LISTED_PAIRS 60 /* the table of pairs is for traces that a person can oversee */
@@ -117,36 +118,29 @@ void hd_print_comparison(const struct hd_comparison *comparison, const struct hd
         print_pairs(comparison, predict);
 }
 
-static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
-
-static json_t *text_of(const char *word) {
-    json_t *string = json_string(word);
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
 void hd_print_comparison_json(const struct hd_comparison *comparison,
                               const struct hd_predict *predict, const char *path) {
     static const char *const verdict[] = {"infeasible", "feasible", "undecided", "possible"};
     struct figures f = count(predict->model);
     json_t *root = json_object(), *engines = json_array(), *pairs = json_array();
     json_object_set_new(root, "schema", json_string("heddle-compare/1"));
-    json_object_set_new(root, "trace", text_of(path));
-    json_object_set_new(root, "threads", number(f.threads));
-    json_object_set_new(root, "locks", number(f.locks));
-    json_object_set_new(root, "conditions", number(f.conditions));
-    json_object_set_new(root, "variables", number(f.variables));
-    json_object_set_new(root, "events", number(f.events));
-    json_object_set_new(root, "lock_events", number(f.lock_events));
-    json_object_set_new(root, "condition_events", number(f.condition_events));
-    json_object_set_new(root, "reads", number(f.reads));
-    json_object_set_new(root, "writes", number(f.writes));
+    json_object_set_new(root, "trace", hd_json_text(path));
+    json_object_set_new(root, "threads", hd_json_number(f.threads));
+    json_object_set_new(root, "locks", hd_json_number(f.locks));
+    json_object_set_new(root, "conditions", hd_json_number(f.conditions));
+    json_object_set_new(root, "variables", hd_json_number(f.variables));
+    json_object_set_new(root, "events", hd_json_number(f.events));
+    json_object_set_new(root, "lock_events", hd_json_number(f.lock_events));
+    json_object_set_new(root, "condition_events", hd_json_number(f.condition_events));
+    json_object_set_new(root, "reads", hd_json_number(f.reads));
+    json_object_set_new(root, "writes", hd_json_number(f.writes));
     for (unsigned m = 0; m < HD_COMPARED; m++) {
         const struct hd_compared *method = &comparison->method[m];
         json_t *object = json_object();
-        json_object_set_new(object, "engine", text_of(method->engine));
-        json_object_set_new(object, "races", number(method->races));
-        json_object_set_new(object, "undecided", number(method->undecided));
-        json_object_set_new(object, "checks", number(method->checks));
+        json_object_set_new(object, "engine", hd_json_text(method->engine));
+        json_object_set_new(object, "races", hd_json_number(method->races));
+        json_object_set_new(object, "undecided", hd_json_number(method->undecided));
+        json_object_set_new(object, "checks", hd_json_number(method->checks));
         json_object_set_new(object, "seconds", json_real(method->seconds));
         json_object_set_new(object, "seconds_per_check", json_real(method->check_seconds));
         json_array_append_new(engines, object);
@@ -156,10 +150,10 @@ void hd_print_comparison_json(const struct hd_comparison *comparison,
         json_t *object = json_object(), *events = json_array();
         json_object_set_new(
             object, "variable",
-            text_of(hd_describe_location(predict->describe, group->pair.location, HD_SHORT)));
+            hd_json_text(hd_describe_location(predict->describe, group->pair.location, HD_SHORT)));
         unsigned first = group->pair.event[0] < group->pair.event[1] ? 0 : 1;
-        json_array_append_new(events, number(group->pair.event[first]));
-        json_array_append_new(events, number(group->pair.event[1 - first]));
+        json_array_append_new(events, hd_json_number(group->pair.event[first]));
+        json_array_append_new(events, hd_json_number(group->pair.event[1 - first]));
         json_object_set_new(object, "events", events);
         for (unsigned m = 0; m < HD_COMPARED; m++)
             json_object_set_new(object, comparison->method[m].engine,

@@ -2,15 +2,12 @@
 #define _GNU_SOURCE
 #include "expose/steering.h"
 
+#include "base/json.h"
 #include "base/whole_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SCHEMA "heddle-schedule/1"
 #define MOST_BYTES (16u << 20)
@@ -53,19 +50,14 @@ void hd_reproducer_free(struct hd_reproducer *reproducer) {
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static json_t *text_of(const char *text) {
-    json_t *string = json_string(text != NULL ? text : "");
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
 static json_t *place_of(const struct hd_places *places, uint32_t number) {
     const struct hd_place *place = hd_place(places, number);
     json_t *object = json_object();
-    json_object_set_new(object, "module", text_of(place->module));
+    json_object_set_new(object, "module", hd_json_text(place->module));
     json_object_set_new(object, "offset", json_integer((json_int_t)place->offset));
-    if (place->where[0] != '\0') json_object_set_new(object, "where", text_of(place->where));
+    if (place->where[0] != '\0') json_object_set_new(object, "where", hd_json_text(place->where));
     if (place->function[0] != '\0')
-        json_object_set_new(object, "function", text_of(place->function));
+        json_object_set_new(object, "function", hd_json_text(place->function));
     return object;
 }
 
@@ -105,10 +97,10 @@ char *hd_reproducer_write(const struct hd_reproducer *reproducer) {
     json_t *root = json_object();
     json_object_set_new(root, "schema", json_string(SCHEMA));
     json_object_set_new(root, "kind", json_string("failure"));
-    json_object_set_new(root, "variable", text_of(reproducer->variable));
-    json_object_set_new(root, "about", text_of(reproducer->about));
-    json_object_set_new(root, "command", text_of(reproducer->command));
-    json_object_set_new(root, "outcome", text_of(reproducer->outcome));
+    json_object_set_new(root, "variable", hd_json_text(reproducer->variable));
+    json_object_set_new(root, "about", hd_json_text(reproducer->about));
+    json_object_set_new(root, "command", hd_json_text(reproducer->command));
+    json_object_set_new(root, "outcome", hd_json_text(reproducer->outcome));
     json_object_set_new(root, "control", control_of(&reproducer->steering));
     char *text = root != NULL ? json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
     json_decref(root);
@@ -286,15 +278,10 @@ bool hd_reproducer_is(const char *text, size_t bytes) {
 
 bool hd_reproducer_load(const char *path, struct hd_reproducer *reproducer,
                         struct hd_error *error) {
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return hd_fail(error, HD_ERR_IO, "cannot open %s: %s", path, strerror(errno));
-    char *text = malloc(MOST_BYTES);
-    size_t bytes = text != NULL ? fread(text, 1, MOST_BYTES, file) : 0;
-    fclose(file);
-    bool good = text != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    if (good && bytes == MOST_BYTES)
-        good = hd_fail(error, HD_ERR_LIMIT, "%s is too long for a reproducer", path);
-    good = good && hd_reproducer_read(text, bytes, path, reproducer, error);
+    size_t bytes;
+    char *text = hd_whole_file_read(path, MOST_BYTES, &bytes, error);
+    if (text == NULL) return false;
+    bool good = hd_reproducer_read(text, bytes, path, reproducer, error);
     free(text);
     return good;
 }

@@ -3,15 +3,12 @@
 #define _GNU_SOURCE
 #include "expose/schedule.h"
 
+#include "base/json.h"
 #include "base/whole_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define SCHEMA "heddle-schedule/1"
 #define MOST_BYTES (256u << 20)
@@ -20,14 +17,9 @@
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static json_t *string_of(const char *text) {
-    json_t *string = json_string(text != NULL ? text : "");
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
 static bool write_field(FILE *to, const char *name, const char *text) {
     if (text == NULL || *text == '\0') return true;
-    json_t *value = string_of(text);
+    json_t *value = hd_json_text(text);
     char *word = value != NULL ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
     if (word != NULL) fprintf(to, "  \"%s\": %s,\n", name, word);
     free(word);
@@ -43,7 +35,7 @@ static bool write_turn(FILE *to, const struct hd_turn *turn, bool then, bool las
     if (!then || turn->calls != 1)
         json_object_set_new(object, "calls", json_integer((json_int_t)turn->calls));
     if (turn->to != NULL && *turn->to != '\0')
-        json_object_set_new(object, then ? "at" : "to", string_of(turn->to));
+        json_object_set_new(object, then ? "at" : "to", hd_json_text(turn->to));
     if (turn->beyond != 0)
         json_object_set_new(object, "beyond", json_integer((json_int_t)turn->beyond));
     char *line = object != NULL ? json_dumps(object, JSON_PRESERVE_ORDER) : NULL;
@@ -229,40 +221,13 @@ bool hd_schedule_read(const char *text, size_t bytes, const char *name,
     return good;
 }
 
-static char *read_file(int fd, size_t *bytes) {
-    size_t room = 65536;
-    char *text = malloc(room);
-    *bytes = 0;
-    while (text != NULL) {
-        ssize_t n = read(fd, text + *bytes, room - *bytes);
-        if (n < 0 && errno == EINTR) continue;
-        if (n == 0) return text;
-        if (n < 0) break;
-        *bytes += (size_t)n;
-        if (*bytes < room) continue;
-        if (room >= MOST_BYTES) {
-            errno = EFBIG;
-            break;
-        }
-        char *larger = realloc(text, room *= 2);
-        if (larger == NULL) break;
-        text = larger;
-    }
-    free(text);
-    return NULL;
-}
-
 bool hd_schedule_load(const char *path, struct hd_schedule *schedule, struct hd_error *error) {
     memset(schedule, 0, sizeof *schedule);
-    bool standard = strcmp(path, "-") == 0;
-    int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return hd_fail(error, HD_ERR_IO, "cannot open %s: %s", path, strerror(errno));
     size_t bytes;
-    char *text = read_file(fd, &bytes);
-    int why = errno;
-    if (!standard) close(fd);
-    if (text == NULL) return hd_fail(error, HD_ERR_IO, "cannot read %s: %s", path, strerror(why));
-    bool good = hd_schedule_read(text, bytes, standard ? "standard input" : path, schedule, error);
+    char *text = hd_whole_file_read(path, MOST_BYTES, &bytes, error);
+    if (text == NULL) return false;
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    bool good = hd_schedule_read(text, bytes, name, schedule, error);
     free(text);
     return good;
 }

@@ -1,32 +1,23 @@
 /* The report for programs: schema heddle-findings/1. */
 #include "report/report.h"
 
-#include <jansson.h>
+#include "base/json.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-static json_t *number(uint64_t value) { return json_integer((json_int_t)value); }
-
-static json_t *text(const char *word) {
-    json_t *string = json_string(word);
-    return string != NULL ? string : json_string("(not UTF-8)");
-}
-
-static json_t *text_or_null(const char *word) {
-    return word == NULL || *word == '\0' ? json_null() : text(word);
-}
 
 static json_t *json_frames(const struct hd_finding_event *event) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < event->frames; i++) {
         const struct hd_frame *frame = &event->frame[i];
         json_t *object = json_object();
-        json_object_set_new(object, "function", text(frame->function));
-        json_object_set_new(object, "file", text_or_null(frame->file));
-        json_object_set_new(object, "line", frame->line > 0 ? number(frame->line) : json_null());
+        json_object_set_new(object, "function", hd_json_text(frame->function));
+        json_object_set_new(object, "file", hd_json_text_or_null(frame->file));
+        json_object_set_new(object, "line",
+                            frame->line > 0 ? hd_json_number(frame->line) : json_null());
         json_object_set_new(object, "column",
-                            frame->column > 0 ? number(frame->column) : json_null());
-        json_object_set_new(object, "module", text_or_null(frame->module));
+                            frame->column > 0 ? hd_json_number(frame->column) : json_null());
+        json_object_set_new(object, "module", hd_json_text_or_null(frame->module));
         json_object_set_new(object, "inlined", json_boolean(frame->inlined));
         json_array_append_new(list, object);
     }
@@ -37,20 +28,21 @@ static json_t *json_locks(const struct hd_finding_event *event, bool reading_onl
     json_t *list = json_array();
     for (uint32_t i = 0; i < event->locks; i++)
         if (!reading_only || event->lock[i].reading)
-            json_array_append_new(list, text(event->lock[i].name));
+            json_array_append_new(list, hd_json_text(event->lock[i].name));
     return list;
 }
 
 static json_t *json_event(const struct hd_finding_event *event) {
     json_t *object = json_object();
-    json_object_set_new(object, "event", number(event->event));
-    json_object_set_new(object, "thread", text(event->thread));
-    json_object_set_new(object, "op", text(event->op));
-    json_object_set_new(object, "variable", text(event->variable));
-    json_object_set_new(object, "site", text(event->site));
-    json_object_set_new(object, "file", text_or_null(event->file));
-    json_object_set_new(object, "line", event->line > 0 ? number(event->line) : json_null());
-    json_object_set_new(object, "function", text_or_null(event->function));
+    json_object_set_new(object, "event", hd_json_number(event->event));
+    json_object_set_new(object, "thread", hd_json_text(event->thread));
+    json_object_set_new(object, "op", hd_json_text(event->op));
+    json_object_set_new(object, "variable", hd_json_text(event->variable));
+    json_object_set_new(object, "site", hd_json_text(event->site));
+    json_object_set_new(object, "file", hd_json_text_or_null(event->file));
+    json_object_set_new(object, "line",
+                        event->line > 0 ? hd_json_number(event->line) : json_null());
+    json_object_set_new(object, "function", hd_json_text_or_null(event->function));
     json_object_set_new(object, "locks", json_locks(event, false));
     json_t *reading = json_locks(event, true);
     if (json_array_size(reading) > 0)
@@ -65,9 +57,9 @@ static json_t *json_order(const struct hd_finding_line *line, uint32_t lines) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < lines; i++) {
         json_t *object = json_object();
-        json_object_set_new(object, "thread", text(line[i].thread));
-        json_object_set_new(object, "does", text(line[i].text));
-        json_object_set_new(object, "site", text(line[i].site));
+        json_object_set_new(object, "thread", hd_json_text(line[i].thread));
+        json_object_set_new(object, "does", hd_json_text(line[i].text));
+        json_object_set_new(object, "site", hd_json_text(line[i].site));
         json_array_append_new(list, object);
     }
     return list;
@@ -75,16 +67,16 @@ static json_t *json_order(const struct hd_finding_line *line, uint32_t lines) {
 
 static json_t *json_forced(const struct hd_finding_forced *forced) {
     json_t *object = json_object();
-    json_object_set_new(object, "outcome", text(forced->outcome));
-    json_object_set_new(object, "words", text(forced->words));
+    json_object_set_new(object, "outcome", hd_json_text(forced->outcome));
+    json_object_set_new(object, "words", hd_json_text(forced->words));
     json_object_set_new(object, "failed", json_boolean(forced->failed));
-    json_object_set_new(object, "same_as", text_or_null(forced->same_as));
-    json_object_set_new(object, "runs", number(forced->runs));
-    json_object_set_new(object, "reproduced", number(forced->reproduced));
-    json_object_set_new(object, "switches", number(forced->switches));
-    json_object_set_new(object, "switches_before", number(forced->switches_before));
-    json_object_set_new(object, "reproducer", text_or_null(forced->reproducer));
-    json_object_set_new(object, "command", text_or_null(forced->command));
+    json_object_set_new(object, "same_as", hd_json_text_or_null(forced->same_as));
+    json_object_set_new(object, "runs", hd_json_number(forced->runs));
+    json_object_set_new(object, "reproduced", hd_json_number(forced->reproduced));
+    json_object_set_new(object, "switches", hd_json_number(forced->switches));
+    json_object_set_new(object, "switches_before", hd_json_number(forced->switches_before));
+    json_object_set_new(object, "reproducer", hd_json_text_or_null(forced->reproducer));
+    json_object_set_new(object, "command", hd_json_text_or_null(forced->command));
     json_object_set_new(object, "passing_order", json_order(forced->good, forced->goods));
     json_object_set_new(object, "failing_order", json_order(forced->bad, forced->bads));
     return object;
@@ -92,33 +84,33 @@ static json_t *json_forced(const struct hd_finding_forced *forced) {
 
 static json_t *json_finding(const struct hd_finding *finding) {
     json_t *object = json_object();
-    json_object_set_new(object, "kind", text(hd_finding_kind_name(finding->kind)));
-    json_object_set_new(object, "verdict", text(hd_finding_verdict_name(finding->verdict)));
-    json_object_set_new(object, "engine", text(finding->engine));
-    json_object_set_new(object, "fingerprint", text(finding->fingerprint));
-    json_object_set_new(object, "instances", number(finding->instances));
-    json_object_set_new(object, "variable", text(finding->variable));
-    json_object_set_new(object, "pattern", text_or_null(finding->pattern));
-    json_object_set_new(object, "harm", text(hd_finding_harm_name(finding->harm)));
+    json_object_set_new(object, "kind", hd_json_text(hd_finding_kind_name(finding->kind)));
+    json_object_set_new(object, "verdict", hd_json_text(hd_finding_verdict_name(finding->verdict)));
+    json_object_set_new(object, "engine", hd_json_text(finding->engine));
+    json_object_set_new(object, "fingerprint", hd_json_text(finding->fingerprint));
+    json_object_set_new(object, "instances", hd_json_number(finding->instances));
+    json_object_set_new(object, "variable", hd_json_text(finding->variable));
+    json_object_set_new(object, "pattern", hd_json_text_or_null(finding->pattern));
+    json_object_set_new(object, "harm", hd_json_text(hd_finding_harm_name(finding->harm)));
     if (finding->harm != HD_HARM_ITSELF) {
-        json_object_set_new(object, "score", number(finding->score));
-        json_object_set_new(object, "ranking", text_or_null(finding->ranking));
+        json_object_set_new(object, "score", hd_json_number(finding->score));
+        json_object_set_new(object, "ranking", hd_json_text_or_null(finding->ranking));
     }
     if (finding->observed) json_object_set_new(object, "observed", json_true());
-    if (*finding->seen != '\0') json_object_set_new(object, "seen", text(finding->seen));
+    if (*finding->seen != '\0') json_object_set_new(object, "seen", hd_json_text(finding->seen));
     if (*finding->possible != '\0')
-        json_object_set_new(object, "possible", text(finding->possible));
+        json_object_set_new(object, "possible", hd_json_text(finding->possible));
     json_t *events = json_array();
     for (uint32_t i = 0; i < finding->events; i++)
         json_array_append_new(events, json_event(&finding->event[i]));
     json_object_set_new(object, "events", events);
-    json_object_set_new(object, "explanation", text_or_null(finding->conclusion));
+    json_object_set_new(object, "explanation", hd_json_text_or_null(finding->conclusion));
     json_t *manifestation = json_object();
-    json_object_set_new(manifestation, "threads", number(finding->threads_involved));
-    json_object_set_new(manifestation, "variables", number(finding->variables_involved));
-    json_object_set_new(manifestation, "accesses", number(finding->accesses_involved));
+    json_object_set_new(manifestation, "threads", hd_json_number(finding->threads_involved));
+    json_object_set_new(manifestation, "variables", hd_json_number(finding->variables_involved));
+    json_object_set_new(manifestation, "accesses", hd_json_number(finding->accesses_involved));
     json_object_set_new(object, "manifestation", manifestation);
-    json_object_set_new(object, "repair", text_or_null(hd_finding_repair(finding)));
+    json_object_set_new(object, "repair", hd_json_text_or_null(hd_finding_repair(finding)));
     if (finding->forced != NULL)
         json_object_set_new(object, "forced", json_forced(finding->forced));
     return object;
@@ -126,14 +118,14 @@ static json_t *json_finding(const struct hd_finding *finding) {
 
 static json_t *json_input(const struct hd_report_input *input) {
     json_t *object = json_object();
-    json_object_set_new(object, "path", text(input->path));
-    json_object_set_new(object, "format", text(input->format));
-    json_object_set_new(object, "command", text_or_null(input->command));
-    json_object_set_new(object, "events", number(input->events));
-    json_object_set_new(object, "threads", number(input->threads));
+    json_object_set_new(object, "path", hd_json_text(input->path));
+    json_object_set_new(object, "format", hd_json_text(input->format));
+    json_object_set_new(object, "command", hd_json_text_or_null(input->command));
+    json_object_set_new(object, "events", hd_json_number(input->events));
+    json_object_set_new(object, "threads", hd_json_number(input->threads));
     json_t *list = json_array();
     for (uint32_t i = 0; i < input->warnings; i++)
-        json_array_append_new(list, text(input->warning[i]));
+        json_array_append_new(list, hd_json_text(input->warning[i]));
     json_object_set_new(object, "warnings", list);
     return object;
 }
@@ -141,17 +133,17 @@ static json_t *json_input(const struct hd_report_input *input) {
 static json_t *json_effort(const struct hd_report_input *input) {
     json_t *object = json_object();
     for (uint32_t i = 0; i < input->efforts; i++)
-        json_object_set_new(object, input->effort[i].name, number(input->effort[i].value));
+        json_object_set_new(object, input->effort[i].name, hd_json_number(input->effort[i].value));
     return object;
 }
 
 static json_t *json_counts(const struct hd_finding_summary *summary) {
     json_t *object = json_object();
-    json_object_set_new(object, "candidates", number(summary->candidates));
+    json_object_set_new(object, "candidates", hd_json_number(summary->candidates));
     for (unsigned verdict = HD_VERDICT_INFEASIBLE; verdict < HD_VERDICT_COUNT; verdict++)
         json_object_set_new(object, hd_finding_verdict_name(verdict),
-                            number(summary->verdict[verdict]));
-    json_object_set_new(object, "hidden", number(summary->hidden));
+                            hd_json_number(summary->verdict[verdict]));
+    json_object_set_new(object, "hidden", hd_json_number(summary->hidden));
     return object;
 }
 
