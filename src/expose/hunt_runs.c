@@ -11,6 +11,7 @@
 
 #define MOST_LIMIT_MS 60000u
 #define LEAST_LIMIT_MS 3000u
+#define SLOW 4u /* times the limit: what takes longer than that hangs */
 #define MOST_PATIENCE_MS 2000u
 #define LEAST_PATIENCE_MS 100u
 
@@ -144,6 +145,46 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     return true;
 }
 
+/* ---- slow or hanging ------------------------------------------------------------------------- */
+
+static bool may_be_slow(const struct hunt_work *work, const struct hd_program_run *run) {
+    return work->options->program.limit_ms == 0 && !run->interrupted &&
+           run->outcome.kind == HD_OUTCOME_HANG;
+}
+
+/* After the second try: what ended after all tells how long runs may take. */
+static void learn_limit(struct hunt_work *work, uint64_t before, const struct hd_program_run *run) {
+    work->program.limit_ms = before;
+    if (run->outcome.kind == HD_OUTCOME_HANG || run->interrupted) return;
+    uint64_t limit = LEAST_LIMIT_MS + 3 * (run->nanoseconds / 1000000u);
+    if (limit > before) work->program.limit_ms = limit;
+}
+
+bool hunt_run(struct hunt_work *work, const struct hd_control *control, struct hd_program_run *run,
+              struct hd_error *error) {
+    if (!hd_run_program(&work->program, control, run, error)) return false;
+    if (!may_be_slow(work, run)) return true;
+    uint64_t before = work->program.limit_ms;
+    hd_program_run_free(run);
+    work->program.limit_ms = SLOW * before;
+    bool ran = hd_run_program(&work->program, control, run, error);
+    if (ran) learn_limit(work, before, run);
+    return ran;
+}
+
+bool hunt_replay(struct hunt_work *work, const struct hd_schedule *schedule,
+                 const struct hd_replay_options *options, struct hd_replay *replay,
+                 struct hd_error *error) {
+    if (!hd_replay(&work->program, schedule, options, replay, error)) return false;
+    if (!may_be_slow(work, &replay->run)) return true;
+    uint64_t before = work->program.limit_ms;
+    hd_replay_free(replay);
+    work->program.limit_ms = SLOW * before;
+    bool ran = hd_replay(&work->program, schedule, options, replay, error);
+    if (ran) learn_limit(work, before, &replay->run);
+    return ran;
+}
+
 /* ---- recorded runs -------------------------------------------------------------------------- */
 
 void hunt_run_free(struct hunt_run *run) {
@@ -187,6 +228,7 @@ static bool load(struct hunt_work *work, const struct hd_program_run *run, struc
     struct hd_hunt *hunt = work->hunt;
     if (recorded->model.threads > hunt->threads) hunt->threads = recorded->model.threads;
     if (recorded->model.events > hunt->events) hunt->events = recorded->model.events;
+    if (work->calls == 0) work->calls = recorded->model.trace->hook_calls;
     bool good = true;
     if (!recorded->passed) {
         hunt->recorded_failed++;
@@ -208,11 +250,11 @@ static bool load(struct hunt_work *work, const struct hd_program_run *run, struc
 
 bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
                  struct hd_error *error) {
-    struct hd_control control = hd_seed_control(n, work->options->seed);
+    struct hd_control control = hd_seed_control(n, work->options->seed, work->calls);
     struct hd_program_run run;
     *added = NULL;
     *news = 0;
-    if (!hd_run_program(&work->program, &control, &run, error)) return false;
+    if (!hunt_run(work, &control, &run, error)) return false;
     work->hunt->interrupted = run.interrupted;
     bool good = true;
     if (!run.interrupted) {

@@ -7,17 +7,25 @@
 #include <string.h>
 #include <xxhash.h>
 
-struct hd_control hd_seed_control(uint32_t n, uint64_t seed) {
+#define MOST_TURNS 20000u /* of a run: each costs as much as many accesses */
+
+static uint32_t at_least(uint32_t quantum, uint64_t calls) {
+    uint64_t least = calls / MOST_TURNS;
+    if (least > UINT32_MAX) least = UINT32_MAX;
+    return quantum > least ? quantum : (uint32_t)least;
+}
+
+struct hd_control hd_seed_control(uint32_t n, uint64_t seed, uint64_t calls) {
     static const uint32_t quantum[] = {200, 20, 5, 50, 2, 10, 1000, 3};
     struct hd_control control = {.scheduler = HD_SCHED_SERIAL};
     if (n < 2) {
         control.policy = HD_POLICY_ROUND_ROBIN;
-        control.quantum = n == 0 ? 0 : 25;
+        control.quantum = n == 0 ? 0 : at_least(25, calls);
         return control;
     }
     control.policy = HD_POLICY_RANDOM;
     control.seed = seed + n;
-    control.quantum = quantum[(n - 2) % (sizeof quantum / sizeof *quantum)];
+    control.quantum = at_least(quantum[(n - 2) % (sizeof quantum / sizeof *quantum)], calls);
     return control;
 }
 
