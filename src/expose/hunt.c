@@ -122,7 +122,8 @@ static bool conclude_targets(struct hunt_work *work) {
         if (target->tried > 0 && finding->forced == NULL && target->reached) {
             if (!hunt_no_failure(work, target)) return false;
             /* Memory that is gone is an order's or a race's to report. */
-            if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_NONDETERMINISM)
+            if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_NONDETERMINISM &&
+                (target->depth == HUNT_EXACT || target->shown))
                 finding->verdict = HD_VERDICT_CONFIRMED;
             else
                 finding->harm = HD_HARM_EXERCISED;

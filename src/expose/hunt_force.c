@@ -220,6 +220,9 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
                                   : hunt_failure(work, NULL, NULL, &replay.run, error);
         } else if (!target->failed) {
             target->outcome = replay.run.outcome;
+            if (replay.reached && target->depth != HUNT_EXACT && !target->shown &&
+                target->finding->harm == HD_HARM_ITSELF)
+                target->shown = hunt_is_shown(target, replay.run.trace_path);
         }
     }
     hd_replay_free(&replay);

@@ -40,6 +40,7 @@ struct hunt_target {
     uint32_t stop, other;
     uint32_t tried; /* variants */
     bool reached, failed, diverged;
+    bool shown; /* a forced run really did it: its own trace says so */
     struct hd_outcome outcome; /* of the forced run that tells most */
 };
 
@@ -102,6 +103,10 @@ bool hunt_force(struct hunt_work *work, uint32_t below, struct hd_error *error);
 /* Adds a target if it is new. False when memory is out. */
 bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
                      enum hunt_depth depth);
+
+/* hunt_shown.c */
+/* Did the forced run of a prediction in which values may change do what is harmful by itself? */
+bool hunt_is_shown(const struct hunt_target *target, const char *trace);
 
 /* hunt_switch.c */
 /* Adds a target for each place of a run where a thread could be late by one change of thread. */
