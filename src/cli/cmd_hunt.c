@@ -86,14 +86,34 @@ static void print_runs(const struct hd_hunt *hunt) {
                hunt->left, hunt->left == 1 ? " was" : "s were");
 }
 
+/* Which of them gets what. */
+enum part {
+    PART_PAGE,      /* all about it */
+    PART_SAME,      /* fails in the same way as one with a page */
+    PART_ELSEWHERE, /* another race on a variable that has a page, without a failure */
+    PART_EXERCISED
+};
+
+static enum part part_of(const struct hd_hunt *hunt, size_t i) {
+    const struct hd_finding *finding = &hunt->findings.list.data[i];
+    if (!hd_hunt_matters(finding)) return PART_EXERCISED;
+    if (finding->forced != NULL && finding->forced->failed)
+        return *finding->forced->same_as == '\0' ? PART_PAGE : PART_SAME;
+    for (size_t k = 0; k < i && finding->kind == HD_FINDING_RACE; k++) {
+        const struct hd_finding *before = &hunt->findings.list.data[k];
+        if (before->kind == HD_FINDING_RACE && strcmp(before->variable, finding->variable) == 0)
+            return PART_ELSEWHERE;
+    }
+    return PART_PAGE;
+}
+
 /* Lines for findings that get no page of their own. */
-static void print_list(const struct hd_hunt *hunt, const char *title,
-                       bool (*belongs)(const struct hd_finding *),
+static void print_list(const struct hd_hunt *hunt, const char *title, enum part part,
                        const struct hd_report_style *style) {
     bool any = false;
     for (size_t i = 0; i < hunt->findings.list.size; i++) {
         const struct hd_finding *finding = &hunt->findings.list.data[i];
-        if (!belongs(finding)) continue;
+        if (part_of(hunt, i) != part) continue;
         if (!any) printf("%s\n", title);
         any = true;
         hd_report_hunted_line(stdout, finding, style);
@@ -101,25 +121,18 @@ static void print_list(const struct hd_hunt *hunt, const char *title,
     if (any) putchar('\n');
 }
 
-static bool is_page(const struct hd_finding *finding) {
-    return hd_hunt_matters(finding) &&
-           (finding->forced == NULL || *finding->forced->same_as == '\0');
-}
-static bool is_same(const struct hd_finding *finding) {
-    return hd_hunt_matters(finding) && !is_page(finding);
-}
-static bool is_exercised(const struct hd_finding *finding) { return !hd_hunt_matters(finding); }
-
 static void print_text(const struct hd_hunt *hunt, bool all) {
     struct hd_report_style style = {.color = hd_color(stdout)};
     unsigned exercised = 0;
     for (size_t i = 0; i < hunt->findings.list.size; i++) {
         const struct hd_finding *finding = &hunt->findings.list.data[i];
-        if (is_page(finding)) hd_report_hunted(stdout, finding, &style);
-        exercised += is_exercised(finding);
+        enum part part = part_of(hunt, i);
+        if (part == PART_PAGE) hd_report_hunted(stdout, finding, &style);
+        exercised += part == PART_EXERCISED;
     }
-    print_list(hunt, "These fail in the same way:", is_same, &style);
-    if (all) print_list(hunt, "Forced without any harm:", is_exercised, &style);
+    print_list(hunt, "These fail in the same way:", PART_SAME, &style);
+    print_list(hunt, "More races on the same variables:", PART_ELSEWHERE, &style);
+    if (all) print_list(hunt, "Forced without any harm:", PART_EXERCISED, &style);
     if (hunt->failures == 0) {
         bool any = false;
         for (size_t i = 0; i < hunt->findings.list.size; i++)

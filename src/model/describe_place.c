@@ -22,11 +22,17 @@ struct builder {
     uint32_t count;
 };
 
+/* The runtime calls signal handlers; that is nobody's business. */
+static bool is_runtime(const struct hd_frame *frame) {
+    return frame->module != NULL && strstr(frame->module, "libheddle_rt.so") != NULL;
+}
+
 static void add_site(struct hd_describe *describe, struct builder *builder, uint32_t site) {
     const struct hd_frame *frame;
     uint32_t count = hd_symbols_site(hd_describe_symbols(describe), site, &frame);
     for (uint32_t i = 0; i < count && builder->count < DEEPEST_STACK; i++)
-        builder->frame[builder->count++] = frame[i];
+        if (builder->count == 0 || !is_runtime(&frame[i]))
+            builder->frame[builder->count++] = frame[i];
 }
 
 static uint32_t outer_node(const struct hd_trace *trace, uint32_t node) {
