@@ -149,6 +149,8 @@ static void print_text(const struct hd_campaign_result *r, enum hd_strategy stra
                          : r->end == HD_END_RUNS           ? "no more runs"
                          : r->end == HD_END_TIME           ? "no more time"
                                                            : "nothing left to try");
+        if (r->verdict == HD_CAMPAIGN_NOTHING && r->end == HD_END_EXHAUSTED)
+            printf("(heddle hunt also looks for deadlocks, wrong orders and stolen wake-ups)\n");
         break;
     }
     if (stats) print_stats(r, strategy);
