@@ -270,7 +270,7 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the first run (default 1)"),
         HD_TEXT("output", 'o', "FILE", &output,
                 "where the reproducer goes (default NAME.expose.json)"),
-        HD_NUMBER("tries", 0, "N", &tries, 0, 100000,
+        HD_NUMBER("repeat", 0, "N", &tries, 0, 100000,
                   "how often to try to reproduce a failure (default 20)"),
         HD_FLAG("control", 0, &keep_control,
                 "keep how the failing run was steered, not its schedule"),

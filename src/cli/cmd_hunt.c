@@ -243,7 +243,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                   "a run that takes longer hangs (default: from the program's own runs)"),
         HD_TEXT("oracle", 0, "CMD", &oracle,
                 "shell command that judges a run: reads its output, fails if that is wrong"),
-        HD_NUMBER("status", 0, "N", &good_status, 0, 255, "exit status of a good run (default 0)"),
+        HD_NUMBER("good-status", 0, "N", &good_status, 0, 255, "exit status of a good run (default 0)"),
         HD_FLAG("any-output", 0, &any_output, "standard output may differ from that of plain runs"),
         HD_TEXT("input", 0, "FILE", &input, "the program's standard input (default: none)"),
         HD_FLAG("first", '1', &first, "stop at the first failure"),

@@ -255,7 +255,7 @@ int hd_cmd_replay(int argc, char **argv) {
     bool gdb = false, swap = false, print = false;
     const char *oracle = NULL;
     struct hd_option options[] = {
-        HD_NUMBER("times", 'n', "N", &request.times, 1, 1000000,
+        HD_NUMBER("repeat", 'n', "N", &request.times, 1, 1000000,
                   "replay N times and print how often the failure comes"),
         HD_FLAG("check", 'c', &request.check,
                 "run the schedule twice and say where the runs differ"),
@@ -280,10 +280,10 @@ int hd_cmd_replay(int argc, char **argv) {
         .about = "Makes CMD take the schedule of FILE (written by predict --witness, expose or\n"
                  "hunt, or the trace of a run), and says on standard error: confirmed, did not\n"
                  "fail, or where it diverged. Exits with the status of CMD; 128+N if signal N\n"
-                 "killed it; 1 if it deadlocked; 2 if it could not be run. With --times: 1 if\n"
+                 "killed it; 1 if it deadlocked; 2 if it could not be run. With --repeat: 1 if\n"
                  "the failure came at least once, 0 if not.\n",
         .example = "  heddle replay w1.json -- ./app 4 input.txt\n"
-                   "  heddle replay --times 20 w1.json -- ./app 4 input.txt\n"
+                   "  heddle replay --repeat 20 w1.json -- ./app 4 input.txt\n"
                    "  heddle replay --gdb w1.json -- ./app 4 input.txt\n",
         .options = options,
         .least = 1,
