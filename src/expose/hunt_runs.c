@@ -11,7 +11,8 @@
 
 #define MOST_LIMIT_MS 60000u
 #define LEAST_LIMIT_MS 3000u
-#define SLOW 4u /* times the limit: what takes longer than that hangs */
+#define BYTES_AN_EVENT 100u /* while a model is made and predicted from, at most */
+#define SLOW 4u             /* times the limit: what takes longer than that hangs */
 #define MOST_PATIENCE_MS 2000u
 #define LEAST_PATIENCE_MS 100u
 
@@ -248,6 +249,12 @@ static bool load(struct hunt_work *work, const struct hd_program_run *run, struc
     return good;
 }
 
+/* All runs that are predicted from are kept: half of the machine's memory has to be enough. */
+static bool fits(const struct hunt_work *work, const struct hd_program_run *run) {
+    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return work->bytes + run->wire_events * BYTES_AN_EVENT < pages * page / 2;
+}
+
 bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
                  struct hd_error *error) {
     struct hd_control control = hd_seed_control(n, work->options->seed, work->calls);
@@ -267,7 +274,15 @@ bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, ui
                 run.outcome.kind = HD_OUTCOME_PASSED;
             }
         }
-        good = load(work, &run, added, news, error);
+        if (fits(work, &run))
+            good = load(work, &run, added, news, error);
+        else if (n == 0)
+            good =
+                hd_fail(error, HD_ERR_LIMIT,
+                        "a run has %.0f million events, too many for this machine's memory; give "
+                        "the program less to do",
+                        (double)run.wire_events * 1e-6);
+        if (*added != NULL) work->bytes += (*added)->model.bytes;
     }
     hd_program_run_free(&run);
     return good;

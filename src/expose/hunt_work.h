@@ -40,7 +40,7 @@ struct hunt_target {
     uint32_t stop, other;
     uint32_t tried; /* variants */
     bool reached, failed, diverged;
-    bool shown; /* a forced run really did it: its own trace says so */
+    bool shown;                /* a forced run really did it: its own trace says so */
     struct hd_outcome outcome; /* of the forced run that tells most */
 };
 
@@ -59,6 +59,7 @@ struct hunt_work {
     bool lines_vary; /* runs that are good print the same lines in different orders */
     double start, deadline;
     double phase_end;     /* while nothing failed: something else is to be tried then */
+    uint64_t bytes;       /* of all models */
     uint64_t calls;       /* hook calls of the first recorded run */
     uint32_t patience_ms; /* forced runs: for a thread that is in a system call */
     HD_VECTOR(struct hunt_run *) run;
