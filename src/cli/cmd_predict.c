@@ -191,7 +191,7 @@ static const char *format_name(enum hd_trace_format format) {
 }
 
 static bool print_json(const struct request *request, const struct hd_model *model,
-                       const struct hd_findings *findings) {
+                       const struct hd_findings *findings, const struct hd_nondet_stats *nondet) {
     const struct hd_trace *trace = model->trace;
     uint32_t count = 0;
     const char **warning =
@@ -206,6 +206,16 @@ static bool print_json(const struct request *request, const struct hd_model *mod
                                     .threads = model->threads,
                                     .warning = warning,
                                     .warnings = count};
+    struct hd_report_number read[] = {{"reads", nondet->reads},
+                                      {"may_see_another_write", nondet->loose},
+                                      {"undecided", nondet->doubtful}};
+    if (request->nondet) {
+        input.determinism = nondet->loose > 0      ? "nondeterministic"
+                            : nondet->doubtful > 0 ? "undecided"
+                                                   : "deterministic";
+        input.read = read;
+        input.reads = sizeof read / sizeof *read;
+    }
     bool done = hd_report_json(stdout, findings, &input, HEDDLE_VERSION);
     free(warning);
     return done;
@@ -353,7 +363,7 @@ static int predict_all(const struct request *request, struct hd_predict *predict
         found |= hd_finding_matters(&findings.list.data[i]);
     bool json = request->format == FORMAT_JSON;
     if (json)
-        done = print_json(request, predict->model, &findings);
+        done = print_json(request, predict->model, &findings, &nondet);
     else {
         if (request->nondet) hd_print_nondet_verdict(stdout, &nondet, &request->options);
         print_text(request, &findings);

@@ -130,6 +130,14 @@ static json_t *json_input(const struct hd_report_input *input) {
     return object;
 }
 
+static json_t *json_determinism(const struct hd_report_input *input) {
+    json_t *object = json_object();
+    json_object_set_new(object, "verdict", json_string(input->determinism));
+    for (uint32_t i = 0; i < input->reads; i++)
+        json_object_set_new(object, input->read[i].name, hd_json_number(input->read[i].value));
+    return object;
+}
+
 static json_t *json_effort(const struct hd_report_input *input) {
     json_t *object = json_object();
     for (uint32_t i = 0; i < input->efforts; i++)
@@ -206,6 +214,8 @@ bool hd_report_json(FILE *out, const struct hd_findings *findings,
     json_object_set_new(root, "input", json_input(input));
     json_object_set_new(root, "summary", json_counts(&findings->summary));
     json_object_set_new(root, "kinds", json_kinds(findings));
+    if (input->determinism != NULL)
+        json_object_set_new(root, "determinism", json_determinism(input));
     if (input->efforts > 0) json_object_set_new(root, "effort", json_effort(input));
     if (!write_open(out, root, "")) return false;
     fputs(",\n  \"findings\": [", out);

@@ -23,6 +23,10 @@ struct hd_report_input {
     uint32_t warnings;
     const struct hd_report_number *effort; /* what it took: runs of each sort */
     uint32_t efforts;
+    /* nondeterminism: "deterministic", "nondeterministic" or "undecided", and its reads; NULL */
+    const char *determinism;
+    const struct hd_report_number *read;
+    uint32_t reads;
 };
 
 struct hd_report_style {
