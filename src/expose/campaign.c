@@ -28,8 +28,8 @@ static uint64_t spent_ms(const struct hd_campaign *c) {
     return (uint64_t)((hd_seconds_now() - c->start) * 1000);
 }
 
-/* What plain runs take, many times over, and what the
- * strategy itself adds. Under serial a deadlock is seen as such, so there is no hurry. */
+/* What plain runs take, many times over, and what the strategy itself adds. Under serial a deadlock
+ * is seen as such, so there is no hurry. */
 uint64_t hd_campaign_limit(const struct hd_campaign *c, const struct hd_steering *s) {
     if (c->options->program.limit_ms != 0) return c->options->program.limit_ms;
     uint64_t plain = c->longest_plain_ms + 1;
