@@ -180,6 +180,10 @@ void rt_process_ends(int status) {
     struct hd_wire_session *session = rt.session;
     if (session == NULL || session->pid != getpid()) return;
     struct rt_thread *t = &rt_self;
+    /* The last place where a turn can end: other threads may still do something. */
+    if (rt.mode == HD_SCHED_SERIAL && t->state == RT_RUNNING && !t->busy && !t->inside &&
+        rt_enter() != NULL)
+        rt_leave(t);
     if (t->state == RT_RUNNING && !t->busy && !t->inside) {
         t->busy++;
         rt_settle(t); /* accesses that were left out since the last event */
