@@ -81,6 +81,10 @@ static void print_runs(const struct hd_hunt *hunt) {
     if (hunt->foreseen > 0) printf(" (and %u would have)", hunt->foreseen);
     if (hunt->exposed > 0) printf("; %u under expose's strategies", hunt->exposed);
     printf("; %.1f s\n", hunt->seconds);
+    if (hunt->refuted > 0)
+        printf("%u prediction%s not shown: the program takes another path each time, so something "
+               "that is not instrumented keeps it from happening\n",
+               hunt->refuted, hunt->refuted == 1 ? " is" : "s are");
     if (hunt->left > 0)
         printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs)\n",
                hunt->left, hunt->left == 1 ? " was" : "s were");
@@ -171,6 +175,7 @@ static bool print_json(const struct hd_hunt *hunt, const struct hd_hunt_options 
         {"reached", hunt->reached},
         {"diverged", hunt->diverged},
         {"foreseen", hunt->foreseen},
+        {"refuted", hunt->refuted},
         {"exposed", hunt->exposed},
         {"minimised", hunt->asked},
         {"repeated", hunt->repeated},

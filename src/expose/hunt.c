@@ -113,14 +113,24 @@ static int place_of(const struct hd_finding *finding) {
     return hd_hunt_matters(finding) ? 3 : finding->forced != NULL ? 4 : 5;
 }
 
-static bool conclude_targets(struct hunt_work *work) {
+/* A proof holds as far as the trace goes. If the program, which repeats itself otherwise, takes
+ * another path wherever the prediction is forced, code that is not instrumented sees to it. */
+static bool is_refuted(struct hunt_work *work, const struct hunt_target *target, bool *refuted,
+                       struct hd_error *error) {
+    *refuted = false;
+    if (!target->other_path || target->held_up || target->reached) return true;
+    return hunt_repeats(work, target->run, refuted, error);
+}
+
+static bool conclude_targets(struct hunt_work *work, struct hd_error *error) {
     struct hd_finding_summary *summary = &work->hunt->findings.summary;
     for (size_t i = 0; i < work->target.size; i++) {
         struct hunt_target *target = &work->target.data[i];
         struct hd_finding *finding = target->finding;
         if (target->tried == 0 && !target->switched) work->hunt->left++;
         if (target->tried > 0 && finding->forced == NULL && target->reached) {
-            if (!hunt_no_failure(work, target)) return false;
+            if (!hunt_no_failure(work, target))
+                return hd_fail(error, HD_ERR_MEMORY, "out of memory");
             /* Memory that is gone is an order's or a race's to report. */
             if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_NONDETERMINISM &&
                 (target->depth == HUNT_EXACT || target->shown))
@@ -131,18 +141,25 @@ static bool conclude_targets(struct hunt_work *work) {
         /* What is proved stands, also if the program could not be brought there. */
         bool proved = finding->harm == HD_HARM_ITSELF && target->depth == HUNT_EXACT &&
                       finding->kind != HD_FINDING_NONDETERMINISM;
+        if (proved && finding->forced == NULL) {
+            bool refuted;
+            if (!is_refuted(work, target, &refuted, error)) return false;
+            work->hunt->refuted += refuted;
+            proved = !refuted;
+        }
         if (proved && finding->forced == NULL)
             finding->how = target->tried > 0 ? "predicted, but the program went another way"
                                              : "predicted, not tried";
         bool of_interest = finding->forced != NULL || proved;
         if (finding->verdict == HD_VERDICT_CONFIRMED) summary->verdict[HD_VERDICT_CONFIRMED]++;
-        if (of_interest && !add(work, finding)) return false;
+        if (of_interest && !add(work, finding))
+            return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < work->failure.size; i++) {
         const struct hd_finding *finding = work->failure.data[i].finding;
         if (finding->kind != HD_FINDING_FAILURE) continue;
         summary->verdict[HD_VERDICT_CONFIRMED]++;
-        if (!add(work, finding)) return false;
+        if (!add(work, finding)) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
     return true;
 }
@@ -189,8 +206,8 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     if (good && hunt->failures == 0 && !options->no_expose) good = hunt_expose(work, error);
     begin_phase(work, 1);
     if (good && hunt->failures == 0) good = hunt_force(work, UINT32_MAX, error); /* what is left */
-    if (good && (!conclude_targets(work) || work->own.out_of_memory))
-        good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    if (good) good = conclude_targets(work, error);
+    if (good && work->own.out_of_memory) good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);
     hunt->seconds = hd_seconds_now() - work->start;
     if (!good) hd_hunt_free(hunt);

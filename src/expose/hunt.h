@@ -45,6 +45,7 @@ struct hd_hunt {
     int interrupted; /* the signal that asked to stop: nothing else is certain */
     uint32_t plain, plain_failed, recorded, recorded_failed;
     uint32_t forced, reached, diverged; /* runs, and what they were */
+    uint32_t refuted;                   /* proved, but the program takes another path each time */
     uint32_t foreseen;                  /* schedules that begin like one that got stuck: not run */
     uint32_t first_failure;             /* forced runs up to the first failure; 0: none failed */
     uint32_t repeated, asked;           /* runs for rates and for minimisation */

@@ -196,6 +196,24 @@ void hunt_run_free(struct hunt_run *run) {
     free(run);
 }
 
+bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
+                  struct hd_error *error) {
+    if (!run->asked && !work->hunt->interrupted) {
+        struct hd_schedule schedule;
+        struct hd_replay replay;
+        if (!hd_schedule_from_run(&schedule, &run->model, run->describe, error)) return false;
+        bool ran = hunt_replay(work, &schedule, NULL, &replay, error);
+        hd_schedule_free(&schedule);
+        if (!ran) return false;
+        work->hunt->interrupted = replay.run.interrupted;
+        run->repeats = !replay.run.interrupted && replay.verdict == HD_REPLAYED_DID_NOT_FAIL;
+        run->asked = true;
+        hd_replay_free(&replay);
+    }
+    *repeats = run->asked && run->repeats;
+    return true;
+}
+
 /* A hang is what takes ten times as long as a run that is recorded; and a thread that is away for
  * several times as long as the whole of that run will not come. */
 static void set_limits(struct hunt_work *work, const struct hd_program_run *run) {

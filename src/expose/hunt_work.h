@@ -15,6 +15,7 @@ struct hunt_run {
     struct hd_describe *describe;
     struct hd_findings findings[4]; /* by enum hunt_depth */
     bool passed;
+    bool asked, repeats; /* does its own order, followed again, give the same run? */
 };
 
 /* How far values may change in what is predicted. */
@@ -40,7 +41,9 @@ struct hunt_target {
     uint32_t stop, other;
     uint32_t tried; /* variants */
     bool reached, failed, diverged;
-    bool shown;                /* a forced run really did it: its own trace says so */
+    bool other_path; /* the program did something else on the way, and nothing else kept it off */
+    bool held_up;    /* something did: a system call, the program's end */
+    bool shown;      /* a forced run really did it: its own trace says so */
     struct hd_outcome outcome; /* of the forced run that tells most */
 };
 
@@ -92,6 +95,11 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error);
 bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
                  struct hd_error *error);
 void hunt_run_free(struct hunt_run *run);
+/* Does the program repeat itself if it is made to take a recorded run's own order? If so, and it
+ * does not take the order of a proved prediction, that depends on something which is in no trace.
+ */
+bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
+                  struct hd_error *error);
 
 /* hunt_force.c */
 /* Predicts from a run and adds targets that are new. */
