@@ -67,7 +67,7 @@ static bool record_and_force(struct hunt_work *work, struct hd_error *error) {
         if (run == NULL || stop_here(work)) continue;
         hunt_tell(work, "predicting", n, most);
         if (!hunt_predict(work, run, HUNT_EXACT, error)) return false;
-        if (!hunt_switch_waits(work, run, error)) return false;
+        if (!hunt_switch_early(work, run, error)) return false;
         if (!hunt_force(work, HUNT_UNLIKELY, error)) return false;
     }
     work->hunt->saturated = quiet >= QUIET_RUNS;

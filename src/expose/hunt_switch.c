@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MOST_PLACES 2000u /* of a run */
+#define MOST_EXCHANGES 4u /* updates of another thread before one's own */
 #define MOST_HELD 16u
 #define MOST_REPEATS 4u /* of the same sites by other threads */
 
@@ -107,10 +108,32 @@ static void wait_in_words(struct hd_findings *findings, struct hd_finding_event 
     event->about = event->variable;
 }
 
+/* What a place is known for. */
+enum sign {
+    NO_SIGN,
+    IN_NO_LOOP, /* a wait */
+    EXCHANGE    /* of a value that was read before: it may be there again by then */
+};
+
+static void add_words(struct hd_findings *findings, struct hd_finding *finding, enum sign sign) {
+    finding->conclusion = words_for(findings, finding);
+    if (sign == NO_SIGN) return;
+    finding->conclusion = hd_finding_text(
+        findings, "%s %s", finding->conclusion,
+        sign == IN_NO_LOOP ? "The wait is in no loop: what it waits for may be gone again by the "
+                             "time it returns."
+                           : "The exchange succeeds if the value is the same again, whatever else "
+                             "has changed meanwhile (ABA).");
+    finding->repair = sign == IN_NO_LOOP
+                          ? "condition check: a loop around the wait, which looks again each time"
+                          : "design change: a count beside the value, which changes every time; or "
+                            "lock strategy: one critical section around read and exchange";
+}
+
 /* `event` of one thread, in front of which `other` is to come. `wait` is the wait that `event`
- * begins, or HD_NONE; `loose`: that is in no loop. */
+ * begins, or HD_NONE. */
 static void add_place(struct switches *s, uint32_t before, uint32_t event, uint32_t other,
-                      uint32_t wait, bool loose, uint32_t repeat) {
+                      uint32_t wait, enum sign sign, uint32_t repeat) {
     const struct hd_model *model = s->model;
     uint32_t stop = place_to_stop(model, event, other);
     if (s->places >= MOST_PLACES || !exists(model, model->thread[other], stop)) return;
@@ -149,21 +172,13 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     }
     if (wait != HD_NONE) wait_in_words(findings, &finding->event[finding->events - 1], s, wait);
     if (is_signal(model, other)) finding->event[finding->events - 2].verb = "signals";
-    finding->conclusion = words_for(findings, finding);
-    if (loose) {
-        finding->conclusion =
-            hd_finding_text(findings,
-                            "%s The wait is in no loop: what it waits for may be gone again by "
-                            "the time it returns.",
-                            finding->conclusion);
-        finding->repair = "condition check: a loop around the wait, which looks again each time";
-    }
+    add_words(findings, finding, sign);
     struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
     hd_findings_fingerprint(&alone, model);
     struct hunt_target target = {.run = s->run,
                                  .finding = finding,
                                  .switched = true,
-                                 .early = loose,
+                                 .early = sign != NO_SIGN,
                                  .repeat = repeat,
                                  .stop = stop,
                                  .other = other};
@@ -202,7 +217,7 @@ static void look_at_location(struct switches *s, uint32_t location, struct hd_ma
             uint64_t sites = (uint64_t)model->site[event] << 32 | model->site[other];
             sites = hd_mix64(sites) ^ hd_mix64(before != HD_NONE ? model->site[before] + 1u : 0u);
             uint32_t repeat = count_place(s, known, sites, event, other);
-            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, false, repeat);
+            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, NO_SIGN, repeat);
         }
     }
 }
@@ -243,9 +258,36 @@ static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) 
                 uint64_t sites = (uint64_t)model->site[begins] << 32 | model->site[other];
                 uint32_t repeat = count_place(s, known, hd_mix64(sites), begins, other);
                 if (repeat < MOST_REPEATS)
-                    add_place(s, HD_NONE, begins, other, wait, loose, repeat);
+                    add_place(s, HD_NONE, begins, other, wait, loose ? IN_NO_LOOP : NO_SIGN,
+                              repeat);
                 break;
             }
+    }
+}
+
+/* Each atomic update of what its thread has read before, with the second, third and fourth next
+ * updates of another thread: it may put back what was there. */
+static void look_at_exchanges(struct switches *s, uint32_t location, struct hd_map *known) {
+    const struct hd_model *model = s->model;
+    uint32_t first = model->location_start[location], end = model->location_start[location + 1];
+    for (uint32_t i = first; i < end && !s->failed; i++) {
+        uint32_t event = model->location_event[i], before = HD_NONE, thread = HD_NONE, updates = 0;
+        if (model->kind[event] != HD_EV_ATOMIC_UPDATE) continue;
+        for (uint32_t k = first; k < i; k++)
+            if (model->thread[model->location_event[k]] == model->thread[event])
+                before = model->location_event[k];
+        if (before == HD_NONE || model->kind[before] != HD_EV_ATOMIC_READ) continue;
+        for (uint32_t k = i + 1; k < end && updates < MOST_EXCHANGES && !s->failed; k++) {
+            uint32_t other = model->location_event[k];
+            if (model->thread[other] == model->thread[event] || !hd_model_is_write(model, other) ||
+                (thread != HD_NONE && model->thread[other] != thread))
+                continue;
+            thread = model->thread[other];
+            if (++updates < 2) continue;
+            uint64_t sites = (uint64_t)model->site[before] << 32 | model->site[event];
+            if (count_place(s, known, hd_mix64(sites + updates), event, other) == 0)
+                add_place(s, before, event, other, HD_NONE, EXCHANGE, updates - 2);
+        }
     }
 }
 
@@ -264,17 +306,19 @@ static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known
             uint32_t repeat =
                 count_place(s, known, hd_mix64(sites), first->acquire, second->acquire);
             if (repeat < MOST_REPEATS)
-                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, false, repeat);
+                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, NO_SIGN, repeat);
         }
     }
 }
 
-bool hunt_switch_waits(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
+bool hunt_switch_early(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
     struct switches s = {
         .work = work, .run = run, .model = &run->model, .clocks = hd_clocks_build(&run->model)};
     struct hd_map known = {0};
     s.failed = s.clocks == NULL;
     if (!s.failed) look_at_waits(&s, &known, true);
+    for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
+        if (run->model.location[l].shared) look_at_exchanges(&s, l, &known);
     hd_map_free(&known);
     if (s.clocks != NULL) hd_clocks_free(s.clocks);
     return !s.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");

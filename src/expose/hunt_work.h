@@ -36,7 +36,9 @@ struct hunt_target {
     /* HUNT_SWITCHED: a thread stops before `stop`, the thread of `other` runs through that and as
      * far as it can, then the first goes on. */
     bool switched;
-    bool early; /* a wait that is in no loop: worth a try at once, the other thread but briefly */
+    /* Worth a try at once, the other thread but briefly: a wait that is in no loop, an exchange
+     * that may find an old value again. */
+    bool early;
     uint32_t repeat; /* of the same sites, by other threads */
     uint32_t stop, other;
     uint32_t tried; /* variants */
@@ -120,8 +122,8 @@ bool hunt_is_shown(const struct hunt_target *target, const char *trace);
 /* hunt_switch.c */
 /* Adds a target for each place of a run where a thread could be late by one change of thread. */
 bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
-/* Only those at waits that are in no loop. */
-bool hunt_switch_waits(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
+/* Only those that are worth a try at once. */
+bool hunt_switch_early(struct hunt_work *work, struct hunt_run *run, struct hd_error *error);
 bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
                           struct hd_schedule *schedule, struct hd_error *error);
 

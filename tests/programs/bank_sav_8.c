@@ -7,10 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#ifndef ACCOUNTS
-#define ACCOUNTS 8
-#endif
-enum { AMOUNT = 100 };
+enum { ACCOUNTS = 8, AMOUNT = 100 };
 
 static int balance[ACCOUNTS], receipt[ACCOUNTS];
 static int bank_open;

@@ -3,10 +3,7 @@
  * setter. Repaired with a mutex around both. */
 #include <pthread.h>
 
-#ifndef SETTERS
-#define SETTERS 20
-#endif
-
+enum { SETTERS = 20 };
 static int a, b;
 static int bad;
 static pthread_mutex_t pair_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -3,10 +3,7 @@
  * values that do not fit. Repaired with one section for both. */
 #include <pthread.h>
 
-#ifndef WRITERS
-#define WRITERS 10
-#endif
-enum { READERS = WRITERS };
+enum { WRITERS = 10, READERS = 10 };
 static int first, second, bad;
 static pthread_mutex_t first_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t second_lock = PTHREAD_MUTEX_INITIALIZER;
