@@ -10,6 +10,7 @@
 
 #define MOST_PLACES 2000u /* of a run */
 #define MOST_EXCHANGES 4u /* updates of another thread before one's own */
+#define MOST_AHEAD 1000u  /* accesses of a location that are looked at beyond one */
 #define MOST_HELD 16u
 #define MOST_REPEATS 4u /* of the same sites by other threads */
 
@@ -18,9 +19,40 @@ struct switches {
     struct hunt_run *run;
     const struct hd_model *model;
     struct hd_clocks *clocks;
+    /* by thread: its latest access, and the location that this is of */
+    uint32_t *latest, *latest_of;
     uint32_t places;
     bool failed;
 };
+
+static struct switches begin_switches(struct hunt_work *work, struct hunt_run *run) {
+    const struct hd_model *model = &run->model;
+    struct switches s = {.work = work,
+                         .run = run,
+                         .model = model,
+                         .clocks = hd_clocks_build(model),
+                         .latest = calloc(model->threads + (size_t)1, sizeof *s.latest),
+                         .latest_of = calloc(model->threads + (size_t)1, sizeof *s.latest_of)};
+    s.failed = s.clocks == NULL || s.latest == NULL || s.latest_of == NULL;
+    for (uint32_t t = 0; !s.failed && t < model->threads; t++) s.latest_of[t] = HD_NONE;
+    return s;
+}
+
+static bool end_switches(struct switches *s, struct hd_error *error) {
+    if (s->clocks != NULL) hd_clocks_free(s->clocks);
+    free(s->latest);
+    free(s->latest_of);
+    return !s->failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+}
+
+/* The access of its thread to the location before this one, HD_NONE; and this is the latest now. */
+static uint32_t access_before(struct switches *s, uint32_t location, uint32_t event) {
+    uint32_t thread = s->model->thread[event];
+    uint32_t before = s->latest_of[thread] == location ? s->latest[thread] : HD_NONE;
+    s->latest_of[thread] = location;
+    s->latest[thread] = event;
+    return before;
+}
 
 /* ---- who concerns whom ---------------------------------------------------------------------- */
 
@@ -205,12 +237,9 @@ static void look_at_location(struct switches *s, uint32_t location, struct hd_ma
     const struct hd_model *model = s->model;
     uint32_t first = model->location_start[location], end = model->location_start[location + 1];
     for (uint32_t i = first; i < end && !s->failed; i++) {
-        uint32_t event = model->location_event[i], before = HD_NONE;
-        uint32_t thread = model->thread[event];
-        for (uint32_t k = first; k < i; k++)
-            if (model->thread[model->location_event[k]] == thread)
-                before = model->location_event[k];
-        for (uint32_t k = i + 1; k < end && !s->failed; k++) {
+        uint32_t event = model->location_event[i], thread = model->thread[event];
+        uint32_t before = access_before(s, location, event);
+        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD && !s->failed; k++) {
             uint32_t other = model->location_event[k];
             if (model->thread[other] == thread) continue;
             if (!hd_model_is_write(model, event) && !hd_model_is_write(model, other)) continue;
@@ -271,13 +300,13 @@ static void look_at_exchanges(struct switches *s, uint32_t location, struct hd_m
     const struct hd_model *model = s->model;
     uint32_t first = model->location_start[location], end = model->location_start[location + 1];
     for (uint32_t i = first; i < end && !s->failed; i++) {
-        uint32_t event = model->location_event[i], before = HD_NONE, thread = HD_NONE, updates = 0;
-        if (model->kind[event] != HD_EV_ATOMIC_UPDATE) continue;
-        for (uint32_t k = first; k < i; k++)
-            if (model->thread[model->location_event[k]] == model->thread[event])
-                before = model->location_event[k];
-        if (before == HD_NONE || model->kind[before] != HD_EV_ATOMIC_READ) continue;
-        for (uint32_t k = i + 1; k < end && updates < MOST_EXCHANGES && !s->failed; k++) {
+        uint32_t event = model->location_event[i], thread = HD_NONE, updates = 0;
+        uint32_t before = access_before(s, location, event);
+        if (model->kind[event] != HD_EV_ATOMIC_UPDATE || before == HD_NONE ||
+            model->kind[before] != HD_EV_ATOMIC_READ)
+            continue;
+        for (uint32_t k = i + 1;
+             k < end && k - i < MOST_AHEAD && updates < MOST_EXCHANGES && !s->failed; k++) {
             uint32_t other = model->location_event[k];
             if (model->thread[other] == model->thread[event] || !hd_model_is_write(model, other) ||
                 (thread != HD_NONE && model->thread[other] != thread))
@@ -297,7 +326,8 @@ static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known
     const struct hd_model *model = s->model;
     for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
         const struct hd_section *first = &model->section[model->lock_section[i]];
-        for (uint32_t k = i + 1; k < model->lock_start[lock + 1] && !s->failed; k++) {
+        for (uint32_t k = i + 1;
+             k < model->lock_start[lock + 1] && k - i < MOST_AHEAD && !s->failed; k++) {
             const struct hd_section *second = &model->section[model->lock_section[k]];
             if (first->thread == second->thread || (first->read_mode && second->read_mode))
                 continue;
@@ -312,23 +342,18 @@ static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known
 }
 
 bool hunt_switch_early(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
-    struct switches s = {
-        .work = work, .run = run, .model = &run->model, .clocks = hd_clocks_build(&run->model)};
+    struct switches s = begin_switches(work, run);
     struct hd_map known = {0};
-    s.failed = s.clocks == NULL;
     if (!s.failed) look_at_waits(&s, &known, true);
     for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
         if (run->model.location[l].shared) look_at_exchanges(&s, l, &known);
     hd_map_free(&known);
-    if (s.clocks != NULL) hd_clocks_free(s.clocks);
-    return !s.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return end_switches(&s, error);
 }
 
 bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
-    struct switches s = {
-        .work = work, .run = run, .model = &run->model, .clocks = hd_clocks_build(&run->model)};
+    struct switches s = begin_switches(work, run);
     struct hd_map known = {0};
-    s.failed = s.clocks == NULL;
     if (!s.failed) look_at_waits(&s, &known, false);
     for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
         if (run->model.location[l].shared && s.places < MOST_PLACES)
@@ -336,8 +361,7 @@ bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *
     for (uint32_t l = 0; l < run->model.locks && !s.failed; l++)
         if (s.places < MOST_PLACES) look_at_lock(&s, l, &known);
     hd_map_free(&known);
-    if (s.clocks != NULL) hd_clocks_free(s.clocks);
-    return !s.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return end_switches(&s, error);
 }
 
 /* ---- as a schedule -------------------------------------------------------------------------- */
