@@ -15,7 +15,9 @@ static int failures;
 #define CHECK(c) ((c) ? (void)0 : (void)(printf("line %d: %s\n", __LINE__, #c), failures++))
 
 static volatile int in_plain, in_info, in_reset, after_handlers, nested_outer, nested_inner;
-static volatile int depth, deepest, ticks, queued[64], queued_count, masked_during;
+static volatile int deepest, ticks, queued[64], queued_count, masked_during;
+static _Thread_local volatile int
+    depth; /* one thread's handler may be held up while another's runs */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile long total;
 static volatile int stop;
