@@ -191,7 +191,6 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
     if (!make_variant(target, variant, &schedule, error)) return false;
     target->tried = variant + 1;
     if (hd_dead_ends_has(&work->dead_ends, &schedule)) {
-        target->diverged = true;
         work->hunt->foreseen++;
         hd_schedule_free(&schedule);
         return true;
@@ -213,7 +212,6 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
         if (replay.reached) target->reached = true;
         if (!replay.reached) {
             bool elsewhere = replay.divergence.there && replay.divergence.event != HD_NONE;
-            target->diverged = true;
             target->other_path |= elsewhere;
             target->held_up |= !elsewhere;
         }

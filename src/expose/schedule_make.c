@@ -322,12 +322,7 @@ bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *m
     for (uint32_t e = 0; e < model->events; e++) blocked += model->kind[e] == HD_EV_BLOCKED;
     struct hd_run *run = malloc((2 * (size_t)blocked + 1) * sizeof *run);
     if (run == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    uint32_t runs = 0, start = 0;
-    for (uint32_t e = 0; e <= model->events; e++) {
-        if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
-        if (e > start) run[runs++] = (struct hd_run){start, e - start};
-        start = e + 1;
-    }
+    uint32_t runs = hd_runs_before_blocked(model, run);
     for (uint32_t e = 0; e < model->events; e++)
         if (model->kind[e] == HD_EV_BLOCKED) run[runs++] = (struct hd_run){e, 1};
     bool good = hd_schedule_from_witness(schedule, model, describe, run, runs, blocked, error);

@@ -127,3 +127,13 @@ void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *find
         set_event(findings, &finding->event[i], describe, model, event[i]);
     if (events > 0) finding->variable = finding->event[0].variable;
 }
+
+uint32_t hd_runs_before_blocked(const struct hd_model *model, struct hd_run *run) {
+    uint32_t runs = 0, start = 0;
+    for (uint32_t e = 0; e <= model->events; e++) {
+        if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
+        if (e > start) run[runs++] = (struct hd_run){start, e - start};
+        start = e + 1;
+    }
+    return runs;
+}

@@ -96,6 +96,9 @@ struct hd_finding_step {
 struct hd_run {
     uint32_t first, count;
 };
+/* All of a run but what threads were blocked in when it ended; room for one more than those.
+ * Returns how many there are. */
+uint32_t hd_runs_before_blocked(const struct hd_model *model, struct hd_run *run);
 
 /* A line of an order of accesses that a person reads: "T1", "r(len)", "log.c:57". */
 struct hd_finding_line {

@@ -60,16 +60,11 @@ static void set_witness(struct ending *ending, struct hd_finding *finding, const
                         uint32_t count) {
     const struct hd_model *model = ending->model;
     struct hd_run *run = malloc((model->threads + (size_t)count + 2) * sizeof *run);
-    uint32_t runs = 0, start = 0;
     if (run == NULL) {
         ending->findings->out_of_memory = true;
         return;
     }
-    for (uint32_t e = 0; e <= model->events; e++) {
-        if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
-        if (e > start) run[runs++] = (struct hd_run){start, e - start};
-        start = e + 1;
-    }
+    uint32_t runs = hd_runs_before_blocked(model, run);
     for (uint32_t i = 0; i < count; i++) run[runs++] = (struct hd_run){event[i], 1};
     hd_finding_set_witness(ending->findings, finding, ending->predict->describe, model, run, runs,
                            count);
