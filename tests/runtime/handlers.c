@@ -15,7 +15,8 @@ static int failures;
 #define CHECK(c) ((c) ? (void)0 : (void)(printf("line %d: %s\n", __LINE__, #c), failures++))
 
 static volatile int in_plain, in_info, in_reset, after_handlers, nested_outer, nested_inner;
-static volatile int deepest, ticks, queued[64], queued_count, masked_during;
+static volatile int deepest, queued[64], queued_count;
+static int ticks; /* by any thread's handler: added to in one step */
 static _Thread_local volatile int
     depth; /* one thread's handler may be held up while another's runs */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -82,7 +83,7 @@ static void installed(void) {
 static void tick(int number) {
     (void)number;
     if (++depth > deepest) deepest = depth;
-    ticks++;
+    __atomic_fetch_add(&ticks, 1, __ATOMIC_RELAXED);
     depth--;
 }
 static void collect(int number, siginfo_t *info, void *context) {
