@@ -12,6 +12,8 @@
 
 #define PATIENT_US 150000u /* of a suspension in a reproducer */
 #define REPEAT_SECONDS 20.0
+#define SLOW 4u               /* times what runs take at most may still be slow, not hanging */
+#define FIRST_LIMIT_MS 20000u /* of the run that tells how long runs take */
 
 /* ---- one run -------------------------------------------------------------------------------- */
 
@@ -29,11 +31,11 @@ static uint64_t spent_ms(const struct hd_campaign *c) {
 }
 
 /* What plain runs take, many times over, and what the strategy itself adds. Under serial a deadlock
- * is seen as such, so there is no hurry. */
-uint64_t hd_campaign_limit(const struct hd_campaign *c, const struct hd_steering *s) {
+ * is seen as such, so there is no hurry. A hang that is known is seen again by this time. */
+uint64_t hd_campaign_hangs_again_ms(const struct hd_campaign *c, const struct hd_steering *s) {
     if (c->options->program.limit_ms != 0) return c->options->program.limit_ms;
     uint64_t plain = c->longest_plain_ms + 1;
-    if (s->scheduler == HD_SCHED_SERIAL) return 10000 + 100 * plain;
+    if (s->scheduler == HD_SCHED_SERIAL) return 3000 + 50 * plain;
     uint64_t added = 0;
     if (s->policy == HD_POLICY_FORCE)
         added = (uint64_t)s->target.size * s->timeouts * s->timeout_us / 1000;
@@ -41,8 +43,8 @@ uint64_t hd_campaign_limit(const struct hd_campaign *c, const struct hd_steering
     return 2000 + 30 * plain + 2 * added;
 }
 
-bool hd_campaign_steer(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
-                       uint64_t limit_factor, struct hd_program_run *run) {
+static bool steer(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
+                  uint64_t limit_ms, struct hd_program_run *run) {
     struct hd_control control;
     void *plan;
     if (!hd_steering_control(steering, &control, &plan)) {
@@ -50,8 +52,7 @@ bool hd_campaign_steer(struct hd_campaign *c, const struct hd_steering *steering
         return false;
     }
     control.no_trace = !traced;
-    c->program.limit_ms = hd_campaign_limit(c, steering);
-    if (c->options->program.limit_ms == 0) c->program.limit_ms *= limit_factor;
+    c->program.limit_ms = limit_ms;
     bool ran = hd_run_program(&c->program, &control, run, c->error);
     free(plan);
     if (!ran) {
@@ -64,6 +65,17 @@ bool hd_campaign_steer(struct hd_campaign *c, const struct hd_steering *steering
         return false;
     }
     return true;
+}
+
+uint64_t hd_campaign_limit(const struct hd_campaign *c, const struct hd_steering *s) {
+    uint64_t limit = hd_campaign_hangs_again_ms(c, s);
+    if (c->options->program.limit_ms != 0) return limit;
+    return c->result->plain == 0 ? FIRST_LIMIT_MS : SLOW * limit;
+}
+
+bool hd_campaign_steer(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
+                       struct hd_program_run *run) {
+    return steer(c, steering, traced, hd_campaign_limit(c, steering), run);
 }
 
 static bool is_over(struct hd_campaign *c) {
@@ -81,20 +93,6 @@ static bool is_over(struct hd_campaign *c) {
     return false;
 }
 
-/* A hang by a limit that we chose ourselves: would it have ended? */
-static bool is_sure(struct hd_campaign *c, const struct hd_steering *steering,
-                    const struct hd_program_run *run) {
-    if (run->outcome.kind != HD_OUTCOME_HANG || c->options->program.limit_ms != 0) return true;
-    for (int i = 0; i < 2; i++) {
-        struct hd_program_run again;
-        if (!hd_campaign_steer(c, steering, false, 2, &again)) return false;
-        bool hangs = again.outcome.kind == HD_OUTCOME_HANG;
-        hd_program_run_free(&again);
-        if (hangs) return true;
-    }
-    return false;
-}
-
 enum hd_step hd_campaign_step(struct hd_campaign *c, const struct hd_steering *steering,
                               bool traced,
                               bool (*look)(struct hd_campaign *, const struct hd_program_run *),
@@ -102,13 +100,13 @@ enum hd_step hd_campaign_step(struct hd_campaign *c, const struct hd_steering *s
                                             const struct hd_program_run *)) {
     if (is_over(c)) return HD_STEP_OVER;
     struct hd_program_run run;
-    if (!hd_campaign_steer(c, steering, traced, 1, &run)) return HD_STEP_OVER;
+    if (!hd_campaign_steer(c, steering, traced, &run)) return HD_STEP_OVER;
     if (traced)
         c->result->profiled++;
     else
         c->result->steered++;
     enum hd_step step = HD_STEP_PASSED;
-    if (hd_outcome_failed(&run.outcome) && is_sure(c, steering, &run)) {
+    if (hd_outcome_failed(&run.outcome)) {
         step = HD_STEP_FAILED;
         c->failed = true;
         c->result->outcome = run.outcome;
@@ -133,8 +131,7 @@ static bool plain_runs(struct hd_campaign *c) {
     if (wanted == 0) wanted = 1; /* something has to tell how long a run takes */
     for (uint32_t i = 0; i < wanted; i++) {
         struct hd_program_run run;
-        uint64_t factor = i == 0 ? 5 : 1; /* nothing is known about it yet */
-        if (!hd_campaign_steer(c, &plain, false, factor, &run)) return false;
+        if (!hd_campaign_steer(c, &plain, false, &run)) return false;
         c->result->plain++;
         c->result->plain_tries++;
         if (run.nanoseconds / 1000000 > c->longest_plain_ms)
@@ -162,7 +159,10 @@ static bool plain_runs(struct hd_campaign *c) {
 
 static bool fails_again(struct hd_campaign *c, const struct hd_steering *steering) {
     struct hd_program_run run;
-    if (!hd_campaign_steer(c, steering, false, 1, &run)) return false;
+    uint64_t limit = c->result->outcome.kind == HD_OUTCOME_HANG
+                         ? hd_campaign_hangs_again_ms(c, steering)
+                         : hd_campaign_limit(c, steering);
+    if (!steer(c, steering, false, limit, &run)) return false;
     bool same = hd_outcome_same(&run.outcome, &c->result->outcome);
     hd_program_run_free(&run);
     return same;
@@ -283,7 +283,7 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c) {
         struct hd_steering passing = {.scheduler = HD_SCHED_SERIAL,
                                       .policy = i == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
                                       .seed = c->options->seed + i};
-        if (!hd_campaign_steer(c, &passing, true, 1, &run)) return NULL;
+        if (!hd_campaign_steer(c, &passing, true, &run)) return NULL;
         bool good = hd_outcome_failed(&run.outcome) || hd_campaign_add_profile(c, &run);
         hd_program_run_free(&run);
         if (!good) return NULL;
@@ -293,7 +293,7 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c) {
     if (had == NULL) return NULL;
     for (size_t i = 0; i < before; i++) had[i] = c->profile.list.data[i].exercised;
     const struct hd_interleaving *best = NULL;
-    if (hd_campaign_steer(c, &c->steering, true, 1, &run)) {
+    if (hd_campaign_steer(c, &c->steering, true, &run)) {
         bool same = hd_outcome_same(&run.outcome, &c->result->outcome);
         if (same && hd_campaign_add_profile(c, &run))
             for (size_t i = 0; i < c->profile.list.size; i++) {

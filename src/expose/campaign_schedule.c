@@ -55,11 +55,13 @@ static bool take(struct hd_campaign *c, struct hd_schedule *schedule) {
     struct hd_campaign_result *result = c->result;
     struct hd_replay replay;
     struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
-    c->program.limit_ms = hd_campaign_limit(c, &(struct hd_steering){.scheduler = HD_SCHED_SERIAL});
+    struct hd_steering serial = {.scheduler = HD_SCHED_SERIAL};
+    c->program.limit_ms = hd_campaign_limit(c, &serial);
     bool good = fails(c, schedule, &quick, &replay);
     struct hd_outcome outcome = replay.run.outcome;
     struct hd_reduce how = {.program = &c->program,
                             .outcome = &outcome,
+                            .hangs_again_ms = hd_campaign_hangs_again_ms(c, &serial),
                             .nanoseconds = replay.run.nanoseconds,
                             .times = c->options->tries,
                             .told = pass_on,
@@ -110,7 +112,7 @@ void hd_campaign_schedule(struct hd_campaign *c) {
          i++) {
         struct hd_program_run run;
         hd_campaign_tell(c, "scheduling");
-        if (!hd_campaign_steer(c, &c->steering, true, 1, &run)) return;
+        if (!hd_campaign_steer(c, &c->steering, true, &run)) return;
         if (hd_outcome_same(&run.outcome, &result->outcome)) try_run(c, &run);
         hd_program_run_free(&run);
         if (c->broken || result->interrupted) return;

@@ -195,7 +195,7 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
         hd_schedule_free(&schedule);
         return true;
     }
-    if (!hunt_replay(work, &schedule, &impatient, &replay, error)) {
+    if (!hd_replay(&work->program, &schedule, &impatient, &replay, error)) {
         hd_schedule_free(&schedule);
         return false;
     }

@@ -11,8 +11,8 @@
 
 #define MOST_LIMIT_MS 60000u
 #define LEAST_LIMIT_MS 3000u
+#define SLOW 4u             /* times what runs take at most may still be slow, not hanging */
 #define BYTES_AN_EVENT 100u /* while a model is made and predicted from, at most */
-#define SLOW 4u             /* times the limit: what takes longer than that hangs */
 #define MOST_PATIENCE_MS 2000u
 #define LEAST_PATIENCE_MS 100u
 
@@ -146,46 +146,6 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     return true;
 }
 
-/* ---- slow or hanging ------------------------------------------------------------------------- */
-
-static bool may_be_slow(const struct hunt_work *work, const struct hd_program_run *run) {
-    return work->options->program.limit_ms == 0 && !run->interrupted &&
-           run->outcome.kind == HD_OUTCOME_HANG;
-}
-
-/* After the second try: what ended after all tells how long runs may take. */
-static void learn_limit(struct hunt_work *work, uint64_t before, const struct hd_program_run *run) {
-    work->program.limit_ms = before;
-    if (run->outcome.kind == HD_OUTCOME_HANG || run->interrupted) return;
-    uint64_t limit = LEAST_LIMIT_MS + 3 * (run->nanoseconds / 1000000u);
-    if (limit > before) work->program.limit_ms = limit;
-}
-
-bool hunt_run(struct hunt_work *work, const struct hd_control *control, struct hd_program_run *run,
-              struct hd_error *error) {
-    if (!hd_run_program(&work->program, control, run, error)) return false;
-    if (!may_be_slow(work, run)) return true;
-    uint64_t before = work->program.limit_ms;
-    hd_program_run_free(run);
-    work->program.limit_ms = SLOW * before;
-    bool ran = hd_run_program(&work->program, control, run, error);
-    if (ran) learn_limit(work, before, run);
-    return ran;
-}
-
-bool hunt_replay(struct hunt_work *work, const struct hd_schedule *schedule,
-                 const struct hd_replay_options *options, struct hd_replay *replay,
-                 struct hd_error *error) {
-    if (!hd_replay(&work->program, schedule, options, replay, error)) return false;
-    if (!may_be_slow(work, &replay->run)) return true;
-    uint64_t before = work->program.limit_ms;
-    hd_replay_free(replay);
-    work->program.limit_ms = SLOW * before;
-    bool ran = hd_replay(&work->program, schedule, options, replay, error);
-    if (ran) learn_limit(work, before, &replay->run);
-    return ran;
-}
-
 /* ---- recorded runs -------------------------------------------------------------------------- */
 
 void hunt_run_free(struct hunt_run *run) {
@@ -202,7 +162,7 @@ bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
         struct hd_schedule schedule;
         struct hd_replay replay;
         if (!hd_schedule_from_run(&schedule, &run->model, run->describe, error)) return false;
-        bool ran = hunt_replay(work, &schedule, NULL, &replay, error);
+        bool ran = hd_replay(&work->program, &schedule, NULL, &replay, error);
         hd_schedule_free(&schedule);
         if (!ran) return false;
         work->hunt->interrupted = replay.run.interrupted;
@@ -214,14 +174,15 @@ bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
     return true;
 }
 
-/* A hang is what takes ten times as long as a run that is recorded; and a thread that is away for
- * several times as long as the whole of that run will not come. */
+/* Forced runs may take ten times as long as a run that is recorded, and a machine may be busy; a
+ * thread that is away for several times as long as the whole of that run will not come. */
 static void set_limits(struct hunt_work *work, const struct hd_program_run *run) {
     uint64_t took = run->nanoseconds / 1000000u, patience = LEAST_PATIENCE_MS + 4 * took;
     work->patience_ms = (uint32_t)(patience < MOST_PATIENCE_MS ? patience : MOST_PATIENCE_MS);
     if (work->options->program.limit_ms != 0) return;
     uint64_t limit = LEAST_LIMIT_MS + 10 * took;
-    work->program.limit_ms = limit < MOST_LIMIT_MS ? limit : MOST_LIMIT_MS;
+    work->hangs_again_ms = limit < MOST_LIMIT_MS ? limit : MOST_LIMIT_MS;
+    work->program.limit_ms = SLOW * work->hangs_again_ms;
 }
 
 static bool fails_as_recorded(struct hunt_work *work, const struct hunt_run *recorded,
@@ -279,7 +240,7 @@ bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, ui
     struct hd_program_run run;
     *added = NULL;
     *news = 0;
-    if (!hunt_run(work, &control, &run, error)) return false;
+    if (!hd_run_program(&work->program, &control, &run, error)) return false;
     work->hunt->interrupted = run.interrupted;
     bool good = true;
     if (!run.interrupted) {

@@ -63,10 +63,11 @@ struct hunt_work {
     char reference_path[40];
     bool lines_vary; /* runs that are good print the same lines in different orders */
     double start, deadline;
-    double phase_end;     /* while nothing failed: something else is to be tried then */
-    uint64_t bytes;       /* of all models */
-    uint64_t calls;       /* hook calls of the first recorded run */
-    uint32_t patience_ms; /* forced runs: for a thread that is in a system call */
+    double phase_end;        /* while nothing failed: something else is to be tried then */
+    uint64_t bytes;          /* of all models */
+    uint64_t calls;          /* hook calls of the first recorded run */
+    uint32_t patience_ms;    /* forced runs: for a thread that is in a system call */
+    uint64_t hangs_again_ms; /* as in struct hd_reduce */
     HD_VECTOR(struct hunt_run *) run;
     HD_VECTOR(struct hunt_target) target;
     HD_VECTOR(struct hunt_failure) failure;
@@ -84,13 +85,6 @@ void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t
 bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run);
 
 /* hunt_runs.c */
-/* As hd_run_program and hd_replay; but what was stopped because it took too long, by a limit that
- * nobody gave, is run again with more time: it may only be slow. */
-bool hunt_run(struct hunt_work *work, const struct hd_control *control, struct hd_program_run *run,
-              struct hd_error *error);
-bool hunt_replay(struct hunt_work *work, const struct hd_schedule *schedule,
-                 const struct hd_replay_options *options, struct hd_replay *replay,
-                 struct hd_error *error);
 bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error);
 /* Records the n-th run. *added is the new one, NULL if it brought nothing new or was interrupted;
  * a failing one is dealt with here. */

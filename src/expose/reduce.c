@@ -9,6 +9,7 @@
 
 struct asking {
     struct hd_reduce *how;
+    const struct hd_program *program;
     double until;
     struct hd_error error;
     bool broken;
@@ -21,7 +22,7 @@ static bool fails(void *context, const struct hd_schedule *schedule) {
         .patience_ms = how->patience_ms, .unchecked = true, .no_trace = true};
     struct hd_replay replay;
     if (how->told != NULL) how->told(how->context, "minimising", 0, 0);
-    if (!hd_replay(how->program, schedule, &quick, &replay, &asking->error)) {
+    if (!hd_replay(asking->program, schedule, &quick, &replay, &asking->error)) {
         asking->broken = true;
         return false;
     }
@@ -43,14 +44,16 @@ static void tell_rate(void *context, const struct hd_replay_rate *rate) {
     if (how->told != NULL) how->told(how->context, "reproducing", rate->runs, how->times);
 }
 
-static bool repeat(struct hd_reduce *how, const struct hd_schedule *schedule,
+static bool repeat(const struct asking *asking, const struct hd_schedule *schedule,
                    struct hd_replay_rate *rate, struct hd_error *error) {
+    struct hd_reduce *how = asking->how;
     struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
     uint32_t times = how->times;
-    double each = (double)how->nanoseconds * 1e-9;
+    double each = (double)how->nanoseconds * 1e-9, limit = (double)asking->program->limit_ms * 1e-3;
+    if (limit > 0 && limit < each) each = limit;
     if (each * times > REPEAT_SECONDS) times = (uint32_t)(REPEAT_SECONDS / each) + 1;
-    if (!hd_replay_times(how->program, schedule, &quick, times, how->outcome, tell_rate, how, rate,
-                         error))
+    if (!hd_replay_times(asking->program, schedule, &quick, times, how->outcome, tell_rate, how,
+                         rate, error))
         return false;
     how->repeated += rate->runs;
     how->interrupted = rate->interrupted;
@@ -61,7 +64,11 @@ bool hd_reduce(struct hd_schedule *schedule, struct hd_reduce *how, struct hd_er
     struct hd_schedule small;
     how->switches = how->switches_before = hd_schedule_switches(schedule);
     if (!hd_schedule_copy(&small, schedule)) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    struct asking asking = {.how = how, .until = hd_seconds_now() + MINIMISE_SECONDS};
+    struct hd_program program = *how->program;
+    if (how->outcome->kind == HD_OUTCOME_HANG && how->hangs_again_ms != 0)
+        program.limit_ms = how->hangs_again_ms;
+    struct asking asking = {
+        .how = how, .program = &program, .until = hd_seconds_now() + MINIMISE_SECONDS};
     struct hd_minimise minimise = {
         .fails = fails, .enough = enough, .context = &asking, .most = how->most_questions};
     bool good = true, smaller = true;
@@ -70,10 +77,10 @@ bool hd_reduce(struct hd_schedule *schedule, struct hd_reduce *how, struct hd_er
         *error = asking.error;
         good = false;
     }
-    if (good && !how->interrupted) good = repeat(how, &small, &how->rate, error);
+    if (good && !how->interrupted) good = repeat(&asking, &small, &how->rate, error);
     if (good && !how->interrupted && how->rate.reproduced * 20 < how->rate.runs * 19) {
         struct hd_replay_rate before;
-        good = repeat(how, schedule, &before, error);
+        good = repeat(&asking, schedule, &before, error);
         smaller = before.reproduced * how->rate.runs <= how->rate.reproduced * before.runs;
         if (good && !smaller) how->rate = before;
     }

@@ -32,8 +32,8 @@ struct hd_campaign {
     bool broken; /* *error says why the program can't be run */
     struct hd_program program;
     double start;
-    uint64_t longest_plain_ms, limit_ms; /* of plain runs */
-    struct hd_program_run reference;     /* same_output: the first plain run */
+    uint64_t longest_plain_ms;       /* of plain runs */
+    struct hd_program_run reference; /* same_output: the first plain run */
     bool has_reference;
     struct hd_campaign_status status;
     char best[200];
@@ -68,9 +68,11 @@ enum hd_step hd_campaign_step(struct hd_campaign *campaign, const struct hd_stee
 
 /* Runs the program under a steering; false: it could not be, or a signal asks to stop. */
 bool hd_campaign_steer(struct hd_campaign *campaign, const struct hd_steering *steering,
-                       bool traced, uint64_t limit_factor, struct hd_program_run *run);
-/* How long such a run may take before it is a hang. */
+                       bool traced, struct hd_program_run *run);
+/* How long such a run may take before it is a hang; and one that is known to hang. */
 uint64_t hd_campaign_limit(const struct hd_campaign *campaign, const struct hd_steering *steering);
+uint64_t hd_campaign_hangs_again_ms(const struct hd_campaign *campaign,
+                                    const struct hd_steering *steering);
 /* Tells the user what it is at. */
 void hd_campaign_tell(struct hd_campaign *campaign, const char *doing);
 /* campaign_schedule.c: the failure as a schedule, in result->schedule if there is one. */
