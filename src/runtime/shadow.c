@@ -12,13 +12,24 @@ struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
 #define REGION_CELLS (1ul << (RT_SHADOW_SHIFT - 3))
 #define REGION_BYTES (REGION_CELLS * sizeof(struct rt_cell))
 
+/* What the system refused once it probably refuses again, and this may be at every access. */
+#define ASK_AGAIN 4096u
+static uint32_t refused; /* calls since then, plus one */
+
 /* Called from memory hooks: errno is the program's. */
 static struct rt_cell *map_region(uintptr_t address) {
     uintptr_t index = address >> RT_SHADOW_SHIFT;
     if (index >= RT_SHADOW_ENTRIES) return NULL;
+    if (__atomic_load_n(&refused, __ATOMIC_RELAXED) != 0 &&
+        __atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED) % ASK_AGAIN != 0)
+        return NULL;
     void *memory = (void *)syscall(SYS_mmap, NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    if (memory == MAP_FAILED) return NULL;
+    if (memory == MAP_FAILED) {
+        __atomic_store_n(&refused, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    __atomic_store_n(&refused, 0, __ATOMIC_RELAXED);
     syscall(SYS_madvise, memory, REGION_BYTES, MADV_NOHUGEPAGE);
     struct rt_cell *none = NULL;
     if (!__atomic_compare_exchange_n(&rt_shadow[index], &none, memory, false, __ATOMIC_ACQ_REL,
