@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,19 +17,9 @@
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
-struct bar {
-    bool terminal, drawn;
-    double next;
-};
-
 static void draw(void *context, const struct hd_campaign_status *status) {
-    struct bar *bar = context;
-    if (!bar->terminal || status->seconds < bar->next) return;
-    bar->next = status->seconds + 0.1;
-    bar->drawn = true;
-    struct winsize window = {0};
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col;
-    int columns = known ? window.ws_col : 80;
+    struct hd_status_line *drawn = context;
+    if (!hd_status_line_due(drawn, status->doing)) return;
     char line[512];
     int used = snprintf(line, sizeof line, "%s: %llu runs", status->doing,
                         (unsigned long long)status->runs);
@@ -45,17 +34,12 @@ static void draw(void *context, const struct hd_campaign_status *status) {
                          (double)status->runs / status->seconds);
     if (status->best[0] != '\0')
         snprintf(line + used, sizeof line - (size_t)used, "  %s", status->best);
-    fprintf(stderr, "\r\033[K%.*s", columns - 1, line);
-}
-
-static void clear(struct bar *bar) {
-    if (bar->drawn) fputs("\r\033[K", stderr);
-    bar->drawn = false;
+    hd_status_line_draw(drawn, line);
 }
 
 static void list_candidate(void *context, uint32_t rank, const struct hd_interleaving *it,
                            const char *words) {
-    clear(context);
+    hd_status_line_wipe(context);
     printf("%4u  %-5s  gap %llu in %llu%s  %s\n", rank, it->p ? hd_pattern_name(it->pattern) : "",
            (unsigned long long)it->gap, (unsigned long long)it->pairs,
            it->exercised ? ", seen in the profile" : "", words);
@@ -307,7 +291,8 @@ int hd_cmd_expose(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    struct bar bar = {.terminal = isatty(STDERR_FILENO), .next = 0.1};
+    struct hd_status_line line;
+    hd_status_line_begin(&line);
     struct hd_error error;
     char *directory = hd_runtime_directory(&error), *path = NULL;
     if (output == NULL) {
@@ -341,10 +326,10 @@ int hd_cmd_expose(int argc, char **argv) {
                                            .no_schedule = keep_control,
                                            .list = list ? list_candidate : NULL,
                                            .report = draw,
-                                           .report_context = &bar};
+                                           .report_context = &line};
     struct hd_campaign_result result;
     bool ok = hd_campaign_run(&campaign, &result, &error);
-    clear(&bar);
+    hd_status_line_wipe(&line);
     int interrupted = 0;
     if (ok) {
         interrupted = result.interrupted;

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define COMMAND "hunt"
@@ -20,31 +19,9 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 
 /* ---- while it works ------------------------------------------------------------------------- */
 
-struct drawing {
-    bool terminal, drawn;
-    char what[64];
-    uint64_t start, next; /* nanoseconds */
-};
-
-static bool due(struct drawing *drawing, const char *what) {
-    uint64_t now = hd_now_ns();
-    if (drawing->start == 0) drawing->start = now;
-    if (strcmp(drawing->what, what) == 0 && now < drawing->next) return false;
-    snprintf(drawing->what, sizeof drawing->what, "%s", what);
-    drawing->next = now + 100000000u;
-    return true;
-}
-
-static double rate_of(const struct drawing *drawing, uint32_t runs) {
-    uint64_t now = hd_now_ns();
-    return now > drawing->start ? runs * 1e9 / (double)(now - drawing->start) : 0;
-}
-
 static void draw(void *context, const struct hd_hunt_progress *progress) {
-    struct drawing *drawing = context;
-    if (!drawing->terminal || !due(drawing, progress->what)) return;
-    struct winsize window = {0};
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 20;
+    struct hd_status_line *status = context;
+    if (!hd_status_line_due(status, progress->what)) return;
     char line[512];
     int used = snprintf(line, sizeof line, "%s", progress->what);
     if (progress->all > 0) {
@@ -55,19 +32,13 @@ static void draw(void *context, const struct hd_hunt_progress *progress) {
         used += snprintf(line + used, sizeof line - (size_t)used, " [%s] %u of %u", bar,
                          progress->done, progress->all);
     }
+    double seconds = (double)(hd_now_ns() - status->start_ns) * 1e-9;
     used += snprintf(line + used, sizeof line - (size_t)used, "  %u runs, %.0f/s, %u failure%s",
-                     progress->runs, rate_of(drawing, progress->runs), progress->failures,
+                     progress->runs, progress->runs / seconds, progress->failures,
                      progress->failures == 1 ? "" : "s");
     if (*progress->best != '\0')
         snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
-    fprintf(stderr, "\r\033[K%.*s", known ? window.ws_col - 1 : 79, line);
-    fflush(stderr);
-    drawing->drawn = true;
-}
-
-static void wipe(struct drawing *drawing) {
-    if (drawing->drawn) fputs("\r\033[K", stderr);
-    drawing->drawn = false;
+    hd_status_line_draw(status, line);
 }
 
 /* ---- what came of it ------------------------------------------------------------------------ */
@@ -286,7 +257,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         return path == NULL ? hd_complain(COMMAND, "out of memory")
                             : hd_complain_error(COMMAND, &error);
     }
-    struct drawing drawing = {.terminal = isatty(STDERR_FILENO)};
+    struct hd_status_line line;
+    hd_status_line_begin(&line);
     struct hd_hunt_options wanted = {.program = {.argv = argv + operands,
                                                  .library_directory = library,
                                                  .input = input,
@@ -308,10 +280,10 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                    : output != NULL ? output
                                                                     : path,
                                      .told = draw,
-                                     .context = &drawing};
+                                     .context = &line};
     struct hd_hunt hunt;
     bool done = hd_hunt(&wanted, &hunt, &error);
-    wipe(&drawing);
+    hd_status_line_wipe(&line);
     int interrupted = 0;
     if (!done)
         status = hd_complain_error(COMMAND, &error);

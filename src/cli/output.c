@@ -66,39 +66,68 @@ const char *hd_style_off(FILE *stream) { return hd_color(stream) ? "\033[0m" : "
 
 #define DRAW_INTERVAL_NS 100000000u
 
+static size_t columns(void) {
+    struct winsize window = {0};
+    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
+    return known ? window.ws_col : 80;
+}
+
+void hd_status_line_begin(struct hd_status_line *line) {
+    *line = (struct hd_status_line){.start_ns = hd_now_ns(), .terminal = isatty(STDERR_FILENO)};
+    line->next_ns = line->start_ns + DRAW_INTERVAL_NS;
+}
+
+bool hd_status_line_due(struct hd_status_line *line, const char *what) {
+    if (!line->terminal) return false;
+    uint64_t now = hd_now_ns();
+    bool same = !line->drawn || strncmp(line->what, what, sizeof line->what - 1) == 0;
+    if (same && now < line->next_ns) return false;
+    snprintf(line->what, sizeof line->what, "%s", what);
+    line->next_ns = now + DRAW_INTERVAL_NS;
+    return true;
+}
+
+/* The last column stays empty; no character of several bytes is cut in two. */
+void hd_status_line_draw(struct hd_status_line *line, const char *text) {
+    size_t room = columns() - 1, bytes = 0;
+    for (size_t used = 0; text[bytes] != '\0'; bytes++)
+        if (((unsigned char)text[bytes] & 0xc0) != 0x80 && ++used > room) break;
+    fprintf(stderr, "\r\033[K%.*s", (int)bytes, text);
+    fflush(stderr);
+    line->drawn = true;
+}
+
+void hd_status_line_wipe(struct hd_status_line *line) {
+    if (line->drawn) fputs("\r\033[K", stderr);
+    line->drawn = false;
+}
+
 static void draw(struct hd_progress *progress) {
     struct hd_progress_bar *bar = progress->context;
-    uint64_t now = hd_now_ns();
-    if (now < bar->next_draw_ns) return;
-    bar->next_draw_ns = now + DRAW_INTERVAL_NS;
-    bar->drawn = true;
     const char *what = progress->what ? progress->what : "working";
+    if (!hd_status_line_due(&bar->line, what)) return;
+    char text[256], drawn[41];
     if (progress->total == 0) {
-        fprintf(stderr, "\r\033[K%s %" PRIu64, what, progress->done);
+        snprintf(text, sizeof text, "%s %" PRIu64, what, progress->done);
+        hd_status_line_draw(&bar->line, text);
         return;
     }
-    struct winsize window = {0};
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col;
-    size_t columns = known ? window.ws_col : 80, used = strlen(what) + sizeof " [] 100%";
-    size_t width = columns > used + 10 ? columns - used : 10;
-    if (width > 40) width = 40;
+    size_t room = columns(), used = strlen(what) + sizeof " [] 100%";
+    size_t width = room > used + 10 ? room - used : 10;
+    if (width > sizeof drawn - 1) width = sizeof drawn - 1;
     double part = (double)progress->done / (double)progress->total;
     if (part > 1) part = 1;
     size_t filled = (size_t)(part * (double)width);
-    fprintf(stderr, "\r\033[K%s [", what);
-    for (size_t i = 0; i < width; i++) fputc(i < filled ? '=' : ' ', stderr);
-    fprintf(stderr, "] %3u%%", (unsigned)(part * 100));
+    memset(drawn, ' ', width);
+    memset(drawn, '=', filled);
+    snprintf(text, sizeof text, "%s [%.*s] %3u%%", what, (int)width, drawn, (unsigned)(part * 100));
+    hd_status_line_draw(&bar->line, text);
 }
 
 void hd_progress_bar_begin(struct hd_progress_bar *bar) {
-    *bar = (struct hd_progress_bar){.terminal = isatty(STDERR_FILENO)};
-    if (!bar->terminal) return;
-    bar->progress.report = draw;
-    bar->progress.context = bar;
-    bar->next_draw_ns = hd_now_ns() + DRAW_INTERVAL_NS; /* short work shows nothing */
+    *bar = (struct hd_progress_bar){.progress.context = bar};
+    hd_status_line_begin(&bar->line);
+    if (bar->line.terminal) bar->progress.report = draw;
 }
 
-void hd_progress_bar_end(struct hd_progress_bar *bar) {
-    if (bar->drawn) fputs("\r\033[K", stderr);
-    bar->drawn = false;
-}
+void hd_progress_bar_end(struct hd_progress_bar *bar) { hd_status_line_wipe(&bar->line); }

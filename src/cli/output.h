@@ -37,15 +37,31 @@ bool hd_color(FILE *stream);
 const char *hd_style_on(FILE *stream, enum hd_style style);
 const char *hd_style_off(FILE *stream);
 
-/* Draws what a worker reports on stderr, at most ten times a second, and only if that is a
- * terminal: struct hd_progress_bar bar; hd_progress_bar_begin(&bar);
+/* One line on stderr that says what is going on, if that is a terminal; short work shows nothing.
+ *     struct hd_status_line line; hd_status_line_begin(&line);
+ *     if (hd_status_line_due(&line, what)) hd_status_line_draw(&line, text);
+ *     hd_status_line_wipe(&line);       before anything else is printed, and at the end
+ */
+struct hd_status_line {
+    uint64_t start_ns, next_ns;
+    bool terminal, drawn;
+    char what[32];
+};
+void hd_status_line_begin(struct hd_status_line *line);
+/* Ten times a second, and when it is something else that is going on. */
+bool hd_status_line_due(struct hd_status_line *line, const char *what);
+/* Cut where the terminal ends. */
+void hd_status_line_draw(struct hd_status_line *line, const char *text);
+void hd_status_line_wipe(struct hd_status_line *line);
+
+/* Draws what a worker reports as such a line: struct hd_progress_bar bar;
+ * hd_progress_bar_begin(&bar);
  *     ... give &bar.progress to the worker ...
  *     hd_progress_bar_end(&bar);
  */
 struct hd_progress_bar {
     struct hd_progress progress;
-    uint64_t next_draw_ns;
-    bool terminal, drawn;
+    struct hd_status_line line;
 };
 void hd_progress_bar_begin(struct hd_progress_bar *bar);
 void hd_progress_bar_end(struct hd_progress_bar *bar); /* wipes it */

@@ -14,7 +14,9 @@ static bool is_same_there(const struct hd_outcome *there, const struct hd_outcom
            (here->kind == HD_OUTCOME_HANG && there->kind == HD_OUTCOME_DEADLOCK);
 }
 
-static void pass_on(void *context, const char *doing, uint32_t done, uint32_t all) {
+static void pass_on(void *context, const struct hd_reduce *how, const char *doing, uint32_t done,
+                    uint32_t all) {
+    (void)how;
     (void)done;
     (void)all;
     hd_campaign_tell(context, doing);

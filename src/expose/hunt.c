@@ -23,7 +23,8 @@ void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t
     const struct hd_hunt *hunt = work->hunt;
     struct hd_hunt_progress progress = {.what = what,
                                         .runs = hunt->plain + hunt->recorded + hunt->forced +
-                                                hunt->repeated + hunt->asked + hunt->exposed,
+                                                hunt->repeated + hunt->asked + hunt->exposed +
+                                                work->reducing,
                                         .done = done,
                                         .all = all,
                                         .failures = hunt->failures,
@@ -32,10 +33,9 @@ void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t
 }
 
 bool hd_hunt_matters(const struct hd_finding *finding) {
-    if (finding->verdict == HD_VERDICT_CONFIRMED)
-        return finding->harm == HD_HARM_ITSELF ||
-               (finding->forced != NULL && finding->forced->failed);
-    return finding->verdict == HD_VERDICT_FEASIBLE && finding->harm == HD_HARM_ITSELF;
+    if (finding->forced != NULL && finding->forced->failed) return true;
+    return (finding->verdict == HD_VERDICT_CONFIRMED || finding->verdict == HD_VERDICT_FEASIBLE) &&
+           finding->harm == HD_HARM_ITSELF;
 }
 
 /* ---- phases --------------------------------------------------------------------------------- */

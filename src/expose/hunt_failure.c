@@ -157,8 +157,12 @@ static bool keep(struct hunt_work *work, struct hd_schedule *schedule,
     return good;
 }
 
-static void pass_on(void *context, const char *doing, uint32_t done, uint32_t all) {
-    hunt_tell(context, doing, done, all);
+static void pass_on(void *context, const struct hd_reduce *how, const char *doing, uint32_t done,
+                    uint32_t all) {
+    struct hunt_work *work = context;
+    work->reducing = how->asked + how->repeated;
+    hunt_tell(work, doing, done, all);
+    work->reducing = 0;
 }
 
 /* Smaller, and how often it fails. */
@@ -219,11 +223,22 @@ static bool fails_as_known(struct hunt_work *work, struct hunt_target *target,
     return true;
 }
 
+/* A run that took too long, once, hangs no more than any other. */
+static void was_slow(struct hunt_target *target) {
+    target->failed = false;
+    memset(&target->outcome, 0, sizeof target->outcome);
+    target->outcome.kind = HD_OUTCOME_PASSED;
+}
+
 static bool examine(struct hunt_work *work, struct hunt_target *target,
                     struct hd_schedule *schedule, const struct hd_program_run *run,
                     struct hd_finding_forced *forced, struct hd_error *error) {
     if (!reduce(work, schedule, run, forced, error)) return false;
     if (work->hunt->interrupted) return true;
+    if (forced->reproduced == 0 && run->outcome.kind == HD_OUTCOME_HANG) {
+        if (target != NULL) was_slow(target);
+        return true;
+    }
     forced->failed = true;
     /* The failing run itself, once more, to be looked at. */
     struct hd_replay replay;
@@ -259,7 +274,7 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
             hd_fail(error, HD_ERR_FORMAT, "the trace of the failing run can't be read");
     } else {
         finding->forced = forced;
-        finding->verdict = HD_VERDICT_CONFIRMED;
+        if (forced->reproduced > 0) finding->verdict = HD_VERDICT_CONFIRMED;
         good = keep(work, schedule, finding, forced, error);
         struct hunt_failure failure = {.outcome = run->outcome, .finding = finding};
         if (good && !hd_vector_push(&work->failure, failure))
@@ -277,8 +292,7 @@ bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
                   const struct hd_schedule *schedule, const struct hd_program_run *run,
                   struct hd_error *error) {
     struct hd_finding *finding = target != NULL ? target->finding : NULL;
-    if (work->hunt->failure_seconds == 0)
-        work->hunt->failure_seconds = hd_seconds_now() - work->start;
+    double found = hd_seconds_now() - work->start;
     const struct hunt_failure *known = known_failure(work, finding, &run->outcome);
     if (known != NULL && target == NULL) return true;
     if (known != NULL) return fails_as_known(work, target, known, &run->outcome, error);
@@ -299,6 +313,8 @@ bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
     }
     bool good = examine(work, target, &own, run, forced, error);
     hd_schedule_free(&own);
+    if (work->hunt->failure_seconds == 0 && work->hunt->failures > 0)
+        work->hunt->failure_seconds = found;
     return good;
 }
 

@@ -71,6 +71,7 @@ struct hunt_work {
     HD_VECTOR(struct hunt_run *) run;
     HD_VECTOR(struct hunt_target) target;
     HD_VECTOR(struct hunt_failure) failure;
+    uint32_t reducing;      /* runs of the present reduction, which no sum has yet */
     struct hd_findings own; /* findings that were made here, and what all of them are told */
     struct hd_map key;      /* targets by key, plus one */
     struct hd_seen seen;

@@ -21,7 +21,7 @@ static bool fails(void *context, const struct hd_schedule *schedule) {
     struct hd_replay_options quick = {
         .patience_ms = how->patience_ms, .unchecked = true, .no_trace = true};
     struct hd_replay replay;
-    if (how->told != NULL) how->told(how->context, "minimising", 0, 0);
+    if (how->told != NULL) how->told(how->context, how, "minimising", 0, 0);
     if (!hd_replay(asking->program, schedule, &quick, &replay, &asking->error)) {
         asking->broken = true;
         return false;
@@ -41,7 +41,8 @@ static bool enough(void *context) {
 
 static void tell_rate(void *context, const struct hd_replay_rate *rate) {
     struct hd_reduce *how = context;
-    if (how->told != NULL) how->told(how->context, "reproducing", rate->runs, how->times);
+    how->repeated++;
+    if (how->told != NULL) how->told(how->context, how, "reproducing", rate->runs, how->times);
 }
 
 static bool repeat(const struct asking *asking, const struct hd_schedule *schedule,
@@ -55,7 +56,6 @@ static bool repeat(const struct asking *asking, const struct hd_schedule *schedu
     if (!hd_replay_times(asking->program, schedule, &quick, times, how->outcome, tell_rate, how,
                          rate, error))
         return false;
-    how->repeated += rate->runs;
     how->interrupted = rate->interrupted;
     return true;
 }

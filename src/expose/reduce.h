@@ -14,8 +14,10 @@ struct hd_reduce {
     uint32_t patience_ms;    /* while asking; 0: the usual */
     uint32_t times;          /* to repeat */
     uint32_t most_questions; /* 0: the usual */
-    /* After every run; `all` 0: nobody knows. May be NULL. */
-    void (*told)(void *context, const char *doing, uint32_t done, uint32_t all);
+    /* At every run; `all` 0: nobody knows; `asked` and `repeated` below are up to date. May be
+     * NULL. */
+    void (*told)(void *context, const struct hd_reduce *how, const char *doing, uint32_t done,
+                 uint32_t all);
     void *context;
     /* what came of it */
     struct hd_replay_rate rate;
