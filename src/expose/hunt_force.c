@@ -215,12 +215,12 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
             target->other_path |= elsewhere;
             target->held_up |= !elsewhere;
         }
-        if (failed && hunt->first_failure == 0) hunt->first_failure = hunt->forced;
         if (failed) {
             target->outcome = replay.run.outcome;
             target->failed = replay.reached;
             good = replay.reached ? hunt_failure(work, target, &schedule, &replay.run, error)
                                   : hunt_failure(work, NULL, NULL, &replay.run, error);
+            if (hunt->failures > 0 && hunt->first_failure == 0) hunt->first_failure = hunt->forced;
         } else if (!target->failed) {
             target->outcome = replay.run.outcome;
             if (replay.reached && target->depth != HUNT_EXACT && !target->shown &&

@@ -2,6 +2,7 @@
  * which are predicted from. */
 #include "expose/hunt_work.h"
 
+#include "base/memory.h"
 #include "base/process.h"
 
 #include <stdio.h>
@@ -102,13 +103,20 @@ static uint64_t plain_limit(const struct hunt_work *work) {
     return quarter < MOST_LIMIT_MS ? quarter : MOST_LIMIT_MS;
 }
 
+/* What forced runs may take, but the machine may be busy. */
+static void set_limit(struct hunt_work *work, uint64_t limit) {
+    if (work->options->program.limit_ms != 0) return;
+    work->hangs_again_ms = limit < MOST_LIMIT_MS ? limit : MOST_LIMIT_MS;
+    work->program.limit_ms = SLOW * work->hangs_again_ms;
+}
+
 bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     struct hd_control plain = {.scheduler = HD_SCHED_OFF};
     struct hd_hunt *hunt = work->hunt;
     uint32_t runs = work->options->plain_runs ? work->options->plain_runs : 3;
     bool same = !work->options->any_output && work->options->program.oracle == NULL &&
                 work->options->program.output_like == NULL;
-    uint64_t hash = 0;
+    uint64_t hash = 0, longest = 0;
     bool hung = false;
     if (work->program.limit_ms == 0) work->program.limit_ms = plain_limit(work);
     /* One that fails may be the bug itself: there are always two. */
@@ -119,6 +127,7 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
         hunt->interrupted = run.interrupted;
         if (!run.interrupted) {
             hunt->plain++;
+            if (run.nanoseconds / 1000000u > longest) longest = run.nanoseconds / 1000000u;
             if (hd_outcome_failed(&run.outcome)) {
                 hunt->plain_failed++;
                 hung = run.outcome.kind == HD_OUTCOME_HANG;
@@ -143,6 +152,7 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
         work->program.output_like = work->reference_path;
         hunt->output_counts = true;
     }
+    set_limit(work, LEAST_LIMIT_MS + 100 * longest); /* until a recorded run tells */
     return true;
 }
 
@@ -174,15 +184,12 @@ bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
     return true;
 }
 
-/* Forced runs may take ten times as long as a run that is recorded, and a machine may be busy; a
- * thread that is away for several times as long as the whole of that run will not come. */
-static void set_limits(struct hunt_work *work, const struct hd_program_run *run) {
+/* Forced runs may take ten times as long as a run that is recorded; and a thread that is away for
+ * several times as long as the whole of that run will not come. */
+static void learn_limits(struct hunt_work *work, const struct hd_program_run *run) {
     uint64_t took = run->nanoseconds / 1000000u, patience = LEAST_PATIENCE_MS + 4 * took;
     work->patience_ms = (uint32_t)(patience < MOST_PATIENCE_MS ? patience : MOST_PATIENCE_MS);
-    if (work->options->program.limit_ms != 0) return;
-    uint64_t limit = LEAST_LIMIT_MS + 10 * took;
-    work->hangs_again_ms = limit < MOST_LIMIT_MS ? limit : MOST_LIMIT_MS;
-    work->program.limit_ms = SLOW * work->hangs_again_ms;
+    if (run->outcome.kind != HD_OUTCOME_HANG) set_limit(work, LEAST_LIMIT_MS + 10 * took);
 }
 
 static bool fails_as_recorded(struct hunt_work *work, const struct hunt_run *recorded,
@@ -228,10 +235,9 @@ static bool load(struct hunt_work *work, const struct hd_program_run *run, struc
     return good;
 }
 
-/* All runs that are predicted from are kept: half of the machine's memory has to be enough. */
+/* All runs that are predicted from are kept: half of the memory has to be enough. */
 static bool fits(const struct hunt_work *work, const struct hd_program_run *run) {
-    uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
-    return work->bytes + run->wire_events * BYTES_AN_EVENT < pages * page / 2;
+    return work->bytes + run->wire_events * BYTES_AN_EVENT < hd_memory_limit() / 2;
 }
 
 bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
@@ -246,7 +252,7 @@ bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, ui
     if (!run.interrupted) {
         work->hunt->recorded++;
         if (n == 0) {
-            set_limits(work, &run);
+            learn_limits(work, &run);
             /* Regular, and still another output: it depends on who comes first. */
             if (run.outcome.kind == HD_OUTCOME_OUTPUT && hunt_failed(work, &run)) {
                 forget_output(work);
@@ -256,11 +262,14 @@ bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, ui
         if (fits(work, &run))
             good = load(work, &run, added, news, error);
         else if (n == 0)
-            good =
-                hd_fail(error, HD_ERR_LIMIT,
-                        "a run has %.0f million events, too many for this machine's memory; give "
-                        "the program less to do",
-                        (double)run.wire_events * 1e-6);
+            good = hd_fail(error, HD_ERR_LIMIT,
+                           "a run has %.0f million events, too many for the memory there is; give "
+                           "the program less to do",
+                           (double)run.wire_events * 1e-6);
+        if (good && n == 0 && run.outcome.kind == HD_OUTCOME_HANG && work->hunt->failures == 0)
+            good = hd_fail(error, HD_ERR_LIMIT,
+                           "a recorded run %s, though plain ones end; --limit gives it more time",
+                           run.outcome.words);
         if (*added != NULL) work->bytes += (*added)->model.bytes;
     }
     hd_program_run_free(&run);

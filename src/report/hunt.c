@@ -48,7 +48,13 @@ static void print_story(const struct hd_page *page, const struct hd_finding *fin
     const struct hd_finding_forced *forced = finding->forced;
     char story[3000];
     size_t used = (size_t)snprintf(story, sizeof story, "%s", finding->conclusion);
-    if (used < sizeof story && forced != NULL && forced->failed && finding->events > 0)
+    if (used < sizeof story && forced != NULL && forced->failed && forced->runs > 0 &&
+        forced->reproduced == 0)
+        snprintf(story + used, sizeof story - used,
+                 " A run in this order failed: %s. No other did, so something that no schedule "
+                 "decides has its part in it (heddle replay --check tells more).",
+                 forced->words);
+    else if (used < sizeof story && forced != NULL && forced->failed && finding->events > 0)
         snprintf(story + used, sizeof story - used,
                  " When it comes in this order, the program fails: %s.", forced->words);
     fputc('\n', page->out);

@@ -1,4 +1,5 @@
-/* src/base/: arena, vector, map, interning, bit set, varint, progress. */
+/* src/base/: arena, vector, map, interning, bit set, varint, progress,
+ * memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 #include "base/bitset.h"
 #include "base/intern.h"
 #include "base/map.h"
+#include "base/memory.h"
 #include "base/progress.h"
 #include "base/varint.h"
 #include "base/vector.h"
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static uint64_t state = 7;
 static uint64_t random_word(void) {
@@ -174,6 +177,43 @@ static void progress_reports_now_and_then(void **unused) {
     hd_progress_step(NULL, 1);
 }
 
+static void put(const char *directory, const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void memory_is_what_the_least_group_says(void **unused) {
+    (void)unused;
+    char top[] = "groups.XXXXXX", path[5][64];
+    assert_non_null(mkdtemp(top));
+    const char *name[5] = {"memory", "memory/old", "outer", "outer/inner", "outer/inner/own"};
+    for (int i = 0; i < 5; i++) {
+        snprintf(path[i], sizeof path[i], "%s/%s", top, name[i]);
+        assert_int_equal(mkdir(path[i], 0700), 0);
+    }
+    char list[64];
+    snprintf(list, sizeof list, "%s/list", top);
+    put(path[2], "memory.max", "5000000\n");
+    put(path[3], "memory.max", "4000000000\n");
+    put(path[4], "memory.max", "max\n");
+    put(path[1], "memory.limit_in_bytes", "1000000\n");
+    put(top, "list", "0::/outer/inner/own\n");
+    assert_int_equal(hd_memory_limit_of_groups(top, list), 5000000); /* the one around it */
+    put(top, "list", "5:cpu:/\n4:memory:/old\n0::/outer/inner\n");
+    assert_int_equal(hd_memory_limit_of_groups(top, list), 1000000);
+    put(top, "list", "0::/\nnonsense\n");
+    assert_true(hd_memory_limit_of_groups(top, list) == UINT64_MAX);
+    assert_true(hd_memory_limit_of_groups(top, "nowhere") == UINT64_MAX);
+    char command[64];
+    snprintf(command, sizeof command, "rm -r %s", top);
+    assert_int_equal(system(command), 0);
+    assert_true(hd_memory_limit() > 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_pieces_do_not_overlap),
@@ -183,6 +223,7 @@ int main(void) {
         cmocka_unit_test(bit_set_members),
         cmocka_unit_test(varints_come_back),
         cmocka_unit_test(progress_reports_now_and_then),
+        cmocka_unit_test(memory_is_what_the_least_group_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
