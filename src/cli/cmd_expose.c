@@ -94,10 +94,11 @@ static void print_stats(const struct hd_campaign_result *r, enum hd_strategy str
 }
 
 static void print_rate(const struct hd_campaign_result *r) {
-    enum hd_policy policy = r->reproducer.steering.policy;
-    const char *how = policy == HD_POLICY_FORCE   ? "the suspensions"
-                      : policy == HD_POLICY_NOISE ? "the noise"
-                                                  : "the seed";
+    const struct hd_steering *steering = &r->reproducer.steering;
+    const char *how = steering->policy == HD_POLICY_FORCE   ? "the suspensions"
+                      : steering->policy == HD_POLICY_NOISE ? "the noise"
+                      : steering->scheduler == HD_SCHED_OFF ? "running it again"
+                                                            : "the seed";
     if (r->has_schedule)
         printf("\nreproduced %u of %u, with %u change%s of thread (%u before minimising); by "
                "%s %u of %u, in plain runs %u of %u\n",

@@ -276,8 +276,8 @@ void hd_interleaving_words(const struct hd_places *places, const struct hd_inter
 /* A traced run of the steering that failed, and what of it no passing run had: of the interleavings
  * that only it has exercised, the one with the smallest gap. Schedules of the serial scheduler
  * repeat themselves, so the run is the same; if it is not, nothing is said. */
-static const struct hd_interleaving *only_here(struct hd_campaign *c) {
-    if (c->steering.scheduler != HD_SCHED_SERIAL) return NULL;
+static const struct hd_interleaving *only_here(struct hd_campaign *c,
+                                               const struct hd_steering *failing) {
     struct hd_program_run run;
     for (uint32_t i = c->profile.runs; i < 3; i++) { /* what passing runs do */
         struct hd_steering passing = {.scheduler = HD_SCHED_SERIAL,
@@ -293,7 +293,7 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c) {
     if (had == NULL) return NULL;
     for (size_t i = 0; i < before; i++) had[i] = c->profile.list.data[i].exercised;
     const struct hd_interleaving *best = NULL;
-    if (hd_campaign_steer(c, &c->steering, true, &run)) {
+    if (hd_campaign_steer(c, failing, true, &run)) {
         bool same = hd_outcome_same(&run.outcome, &c->result->outcome);
         if (same && hd_campaign_add_profile(c, &run))
             for (size_t i = 0; i < c->profile.list.size; i++) {
@@ -310,10 +310,12 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c) {
 static void say_what(struct hd_campaign *c) {
     struct hd_campaign_result *result = c->result;
     const struct hd_interleaving *it = NULL;
+    bool looked_for = c->serial.scheduler == HD_SCHED_SERIAL;
+    const struct hd_steering *failing = looked_for ? &c->serial : &c->steering;
     if (c->steering.policy == HD_POLICY_FORCE && c->chosen.size > 0)
         it = &c->profile.list.data[c->chosen.data[0]];
-    else if (c->steering.scheduler == HD_SCHED_SERIAL && !c->broken && !result->interrupted)
-        it = only_here(c);
+    else if (failing->scheduler == HD_SCHED_SERIAL && !c->broken && !result->interrupted)
+        it = only_here(c, failing);
     if (it == NULL) {
         const char *how = c->steering.scheduler == HD_SCHED_OFF    ? "plainly, by itself"
                           : c->steering.policy == HD_POLICY_NOISE  ? "with noise at synchronisation"
@@ -444,8 +446,7 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
         if (c.steering.target.size == 1 && c.steering.timeout_us < PATIENT_US)
             c.steering.timeout_us = PATIENT_US;
         reproduce(&c);
-        if (!c.broken && !result->interrupted && !options->no_schedule && options->tries > 0 &&
-            c.steering.scheduler != HD_SCHED_OFF)
+        if (!c.broken && !result->interrupted && !options->no_schedule && options->tries > 0)
             hd_campaign_schedule(&c);
         compare_with_plain(&c);
         if (result->has_schedule) result->outcome = c.scheduled; /* a hang may be a deadlock */

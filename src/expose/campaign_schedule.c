@@ -1,12 +1,18 @@
 /* What a campaign's control did to the program, as a schedule: the control is run again with a
  * trace, and the order in which that went is followed by the serial scheduler. That does not depend
- * on time, and can be minimised. */
+ * on time, and can be minimised. What nothing controlled, or can't be followed, is looked for under
+ * the serial scheduler from the beginning. */
 #include "base/clock.h"
 #include "expose/reduce.h"
 #include "expose/strategy.h"
 
+#include <stdlib.h>
+
 #define TRACED_TRIES 40u /* to see the failing run */
 #define TRACED_SECONDS 15.0
+#define SEARCH_RUNS 1000u
+#define SEARCH_SECONDS 20.0
+#define SEARCH_DEPTH 3u /* of PCT */
 
 /* Under the serial scheduler a deadlock is seen as what it is. */
 static bool is_same_there(const struct hd_outcome *there, const struct hd_outcome *here) {
@@ -52,7 +58,18 @@ static void name_turns(struct hd_campaign *c, struct hd_schedule *schedule) {
     hd_replay_free(&replay);
 }
 
-/* Is it as good as the control? Then it is kept, as small as it gets. */
+/* As often as a user may expect. */
+static bool is_reliable(const struct hd_campaign_result *result) {
+    return result->has_schedule &&
+           (uint64_t)result->schedule_reproduced * 20 >= (uint64_t)result->schedule_tries * 19;
+}
+
+static bool is_better(uint32_t good, uint32_t of, uint32_t than, uint32_t of_that) {
+    return (uint64_t)good * of_that > (uint64_t)than * of;
+}
+
+/* Is it as good as the control, and better than what there is? Then it is kept, as small as it
+ * gets. */
 static bool take(struct hd_campaign *c, struct hd_schedule *schedule) {
     struct hd_campaign_result *result = c->result;
     struct hd_replay replay;
@@ -75,9 +92,12 @@ static bool take(struct hd_campaign *c, struct hd_schedule *schedule) {
         return false;
     }
     result->interrupted = how.interrupted;
-    uint64_t here = (uint64_t)how.rate.reproduced * result->tries,
-             control = (uint64_t)result->reproduced * how.rate.runs;
-    if (how.interrupted || how.rate.reproduced == 0 || here < control) return false;
+    if (how.interrupted || how.rate.reproduced == 0 ||
+        is_better(result->reproduced, result->tries, how.rate.reproduced, how.rate.runs))
+        return false;
+    if (result->has_schedule && !is_better(how.rate.reproduced, how.rate.runs,
+                                           result->schedule_reproduced, result->schedule_tries))
+        return false;
     name_turns(c, schedule);
     c->scheduled = outcome;
     result->schedule_tries = how.rate.runs;
@@ -100,14 +120,19 @@ static void try_run(struct hd_campaign *c, const struct hd_program_run *run) {
     hd_describe_close(describe);
     hd_model_free(&model);
     if (!made) return;
-    c->result->has_schedule = take(c, &schedule);
-    if (c->result->has_schedule)
-        c->result->schedule = schedule;
-    else
+    struct hd_campaign_result *result = c->result;
+    if (take(c, &schedule)) {
+        if (result->has_schedule) hd_schedule_free(&result->schedule);
+        result->has_schedule = true;
+        result->schedule = schedule;
+    } else {
         hd_schedule_free(&schedule);
+    }
 }
 
-void hd_campaign_schedule(struct hd_campaign *c) {
+/* ---- the control, again ---------------------------------------------------------------------- */
+
+static void follow_control(struct hd_campaign *c) {
     struct hd_campaign_result *result = c->result;
     double until = hd_seconds_now() + TRACED_SECONDS;
     for (uint32_t i = 0; i < TRACED_TRIES && !result->has_schedule && hd_seconds_now() < until;
@@ -119,4 +144,72 @@ void hd_campaign_schedule(struct hd_campaign *c) {
         hd_program_run_free(&run);
         if (c->broken || result->interrupted) return;
     }
+}
+
+/* ---- the same failure, where it can be repeated ---------------------------------------------- */
+
+/* False if there is no point in going on: the program may not even carry the runtime, which stress
+ * does without. */
+static bool run_serially(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
+                         struct hd_program_run *run) {
+    struct hd_control control;
+    struct hd_error ignored;
+    void *plan;
+    if (!hd_steering_control(steering, &control, &plan)) return false;
+    control.no_trace = !traced;
+    c->program.limit_ms = hd_campaign_hangs_again_ms(c, steering);
+    bool ran = hd_run_program(&c->program, &control, run, &ignored);
+    free(plan);
+    if (!ran) return false;
+    c->result->interrupted = run->interrupted;
+    if (!run->interrupted && (!traced || run->recorded)) return true;
+    hd_program_run_free(run);
+    return false;
+}
+
+/* Random priorities, of both kinds in turn. */
+static struct hd_steering serial_steering(const struct hd_campaign *c, uint32_t number) {
+    struct hd_steering steering = {.strategy = number % 2 ? HD_STRATEGY_PCT : HD_STRATEGY_POS,
+                                   .scheduler = HD_SCHED_SERIAL,
+                                   .policy = number % 2 ? HD_POLICY_PCT : HD_POLICY_POS,
+                                   .seed = c->options->seed + number,
+                                   .length = c->profile.calls,
+                                   .depth = SEARCH_DEPTH};
+    return steering;
+}
+
+static bool measure_length(struct hd_campaign *c) {
+    struct hd_steering steering = {.scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_ROUND_ROBIN};
+    struct hd_program_run run;
+    if (!run_serially(c, &steering, true, &run)) return false;
+    hd_campaign_look_length(c, &run);
+    hd_program_run_free(&run);
+    return true;
+}
+
+static void search(struct hd_campaign *c) {
+    struct hd_campaign_result *result = c->result;
+    double until = hd_seconds_now() + SEARCH_SECONDS;
+    if (!measure_length(c)) return;
+    for (uint32_t i = 0; i < SEARCH_RUNS && !is_reliable(result) && hd_seconds_now() < until; i++) {
+        struct hd_steering steering = serial_steering(c, i);
+        struct hd_program_run run;
+        hd_campaign_tell(c, "scheduling");
+        if (!run_serially(c, &steering, false, &run)) return;
+        bool same = is_same_there(&run.outcome, &result->outcome);
+        hd_program_run_free(&run);
+        if (!same) continue;
+        if (!run_serially(c, &steering, true, &run)) return;
+        if (is_same_there(&run.outcome, &result->outcome)) {
+            try_run(c, &run);
+            if (result->has_schedule) c->serial = steering;
+        }
+        hd_program_run_free(&run);
+        if (c->broken || result->interrupted) return;
+    }
+}
+
+void hd_campaign_schedule(struct hd_campaign *c) {
+    if (c->steering.scheduler != HD_SCHED_OFF) follow_control(c);
+    if (!c->broken && !c->result->interrupted && !is_reliable(c->result)) search(c);
 }

@@ -17,7 +17,8 @@
 
 static int64_t milliseconds(void) { return (int64_t)(hd_now_ns() / 1000000u); }
 
-static bool look(void *context) {
+static bool look(void *context, pid_t process) {
+    (void)process;
     const int64_t *end = context;
     return milliseconds() < *end;
 }

@@ -37,7 +37,7 @@ struct hd_outcome {
 /* What is known about a run that is over. */
 struct hd_outcome_facts {
     int wait_status; /* as from waitpid */
-    bool deadlocked; /* the serial scheduler found that nobody could go on */
+    bool deadlocked; /* the serial scheduler, or standstill.h, found that nobody could go on */
     bool timed_out;  /* killed by us at the time limit */
     bool flooded;    /* killed by us because of its endless output */
     uint64_t limit_ms;

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "expose/oracle.h"
 #include "expose/schedule.h"
+#include "expose/standstill.h"
 #include "trace/recorder.h"
 
 #include <errno.h>
@@ -20,6 +21,9 @@
 #include <xxhash.h>
 
 #define MOST_OUTPUT (256ull << 20)
+#define STILL_NS 500000000u /* without any thread running: nobody will */
+#define STILL_FIRST_NS 200000000u
+#define STILL_EVERY_NS 100000000u
 #define USUAL_QUANTUM 1000000u
 #define RANDOM_QUANTUM 2000u
 #define USUAL_PATIENCE 2000u
@@ -54,7 +58,9 @@ struct watch {
     const struct hd_program *program;
     int output, error;
     uint64_t start, told[2]; /* bytes of each stream that `echo` has been told */
-    bool timed_out, flooded;
+    struct hd_standstill still;
+    uint64_t next_look; /* at whether it stands still */
+    bool timed_out, flooded, stuck;
 };
 
 static uint64_t size_of(int fd) {
@@ -74,16 +80,20 @@ static void echo(struct watch *watch, int stream) {
     }
 }
 
-static bool look(void *context) {
+static bool look(void *context, pid_t process) {
     struct watch *watch = context;
     const struct hd_program *program = watch->program;
     echo(watch, 1);
     echo(watch, 2);
     uint64_t most = program->most_output ? program->most_output : MOST_OUTPUT;
     watch->flooded = size_of(watch->output) > most || size_of(watch->error) > most;
-    watch->timed_out =
-        program->limit_ms != 0 && hd_now_ns() - watch->start > program->limit_ms * 1000000u;
-    return !watch->flooded && !watch->timed_out;
+    uint64_t now = hd_now_ns();
+    watch->timed_out = program->limit_ms != 0 && now - watch->start > program->limit_ms * 1000000u;
+    if (now >= watch->next_look) {
+        watch->next_look = now + STILL_EVERY_NS;
+        watch->stuck = hd_standstill_ns(&watch->still, process, now) > STILL_NS;
+    }
+    return !watch->flooded && !watch->timed_out && !watch->stuck;
 }
 
 /* ---- afterwards ----------------------------------------------------------------------------- */
@@ -167,7 +177,7 @@ static bool compare_output(int fd, const char *path, struct hd_outcome_facts *fa
 static bool judge(const struct hd_program *program, struct hd_program_run *run,
                   const struct watch *watch, struct hd_error *error) {
     struct hd_outcome_facts facts = {.wait_status = run->wait_status,
-                                     .deadlocked = run->end.deadlocked,
+                                     .deadlocked = run->end.deadlocked || watch->stuck,
                                      .timed_out = watch->timed_out,
                                      .flooded = watch->flooded,
                                      .limit_ms = program->limit_ms,
@@ -249,6 +259,7 @@ static bool record(const struct hd_program *program, const struct hd_control *co
     struct hd_children before;
     hd_children_adopt(&before);
     watch->start = hd_now_ns();
+    watch->next_look = watch->start + STILL_FIRST_NS;
     bool ok = hd_record(&options, result, error);
     run->nanoseconds = hd_now_ns() - watch->start;
     hd_children_sweep(&before);
@@ -256,7 +267,7 @@ static bool record(const struct hd_program *program, const struct hd_control *co
     echo(watch, 2);
     run->wait_status = result->wait_status;
     run->interrupted = result->interrupted;
-    if (!result->stopped) watch->timed_out = watch->flooded = false;
+    if (!result->stopped) watch->timed_out = watch->flooded = watch->stuck = false;
     memcpy(run->answer, result->answer, sizeof run->answer);
     if (ok && result->count > 0) {
         run->recorded = true;

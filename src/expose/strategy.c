@@ -21,7 +21,7 @@ static bool next_sync(struct hd_campaign *c, struct hd_steering *s) {
 }
 
 /* How long a run is, in hook calls. */
-static bool look_length(struct hd_campaign *c, const struct hd_program_run *run) {
+bool hd_campaign_look_length(struct hd_campaign *c, const struct hd_program_run *run) {
     struct hd_trace trace;
     struct hd_error ignored;
     if (!hd_trace_load(run->trace_path, NULL, &trace, &ignored)) return true;
@@ -33,7 +33,7 @@ static bool look_length(struct hd_campaign *c, const struct hd_program_run *run)
 static enum hd_step prepare_pct(struct hd_campaign *c) {
     struct hd_steering steering = {
         .strategy = HD_STRATEGY_PCT, .scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_ROUND_ROBIN};
-    return hd_campaign_step(c, &steering, true, look_length, NULL);
+    return hd_campaign_step(c, &steering, true, hd_campaign_look_length, NULL);
 }
 
 static bool next_pct(struct hd_campaign *c, struct hd_steering *s) {

@@ -42,6 +42,7 @@ struct hd_campaign {
     struct hd_steering steering;
     uint64_t answer[HD_ANSWER_WORDS];
     struct hd_outcome scheduled; /* under result->schedule */
+    struct hd_steering serial;   /* the one that gave the schedule, if it was looked for */
     /* strategies' own */
     struct hd_profile profile;
     uint32_t *order; /* ctrigger: ranked; race: 0, 1, ... */
@@ -73,6 +74,8 @@ bool hd_campaign_steer(struct hd_campaign *campaign, const struct hd_steering *s
 uint64_t hd_campaign_limit(const struct hd_campaign *campaign, const struct hd_steering *steering);
 uint64_t hd_campaign_hangs_again_ms(const struct hd_campaign *campaign,
                                     const struct hd_steering *steering);
+/* For hd_campaign_step: profile.calls becomes the number of hook calls of the longest run. */
+bool hd_campaign_look_length(struct hd_campaign *campaign, const struct hd_program_run *run);
 /* Tells the user what it is at. */
 void hd_campaign_tell(struct hd_campaign *campaign, const char *doing);
 /* campaign_schedule.c: the failure as a schedule, in result->schedule if there is one. */

@@ -28,8 +28,9 @@ struct hd_record_options {
     bool foreground; /* apart, and the group has the terminal while it runs */
     bool plain;      /* run it unrecorded, as if it had been started by hand */
     bool again;      /* record also a process that starts when the one before has ended (gdb) */
-    /* Called every few milliseconds while the program runs; false: kill it. May be NULL. */
-    bool (*look)(void *context);
+    /* Called every few milliseconds while the program runs, as the process that was started; false:
+     * kill it. May be NULL. */
+    bool (*look)(void *context, pid_t process);
     void *context;
 };
 
