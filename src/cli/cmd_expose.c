@@ -70,8 +70,8 @@ static void print_critical(const struct hd_campaign_result *r) {
     if (!r->has_critical) return;
     printf("\n%s\n", it->variable);
     if (it->p == 0) {
-        print_access(r, "R", it->r, "access");
-        print_access(r, "C", it->c, "access");
+        print_access(r, "R", it->r, "used");
+        print_access(r, "C", it->c, "used");
         return;
     }
     const char *letters = hd_pattern_name(it->pattern);
@@ -86,6 +86,8 @@ static void print_stats(const struct hd_campaign_result *r, enum hd_strategy str
                "mutual exclusion, %u by poly; %u seen in the profile, %u left\n",
                r->counts.potential, (unsigned long long)r->accesses, r->counts.order,
                r->counts.exclusion, r->counts.poly, r->counts.exercised, r->counts.left);
+        printf("pairs: %u that could come in the other order, %u of them did in the profile\n",
+               r->counts.pairs, r->counts.pairs_exercised);
     }
     if (r->candidates > 0)
         printf("candidates: %u, tried %u, brought about %u%s", r->candidates, r->tried, r->forced,
@@ -135,7 +137,8 @@ static void print_text(const struct hd_campaign_result *r, enum hd_strategy stra
                          : r->end == HD_END_TIME           ? "no more time"
                                                            : "nothing left to try");
         if (r->verdict == HD_CAMPAIGN_NOTHING && r->end == HD_END_EXHAUSTED)
-            printf("(heddle hunt also looks for deadlocks, wrong orders and stolen wake-ups)\n");
+            printf("(heddle hunt also predicts, and looks for longer circles of locks and stolen "
+                   "wake-ups)\n");
         break;
     }
     if (stats) print_stats(r, strategy);
@@ -172,6 +175,8 @@ static void print_json(const struct hd_campaign_result *r, enum hd_strategy stra
     json_object_set_new(counts, "pruned_exclusion", json_integer(r->counts.exclusion));
     json_object_set_new(counts, "pruned_poly", json_integer(r->counts.poly));
     json_object_set_new(counts, "exercised_by_profile", json_integer(r->counts.exercised));
+    json_object_set_new(counts, "pairs", json_integer(r->counts.pairs));
+    json_object_set_new(counts, "pairs_exercised", json_integer(r->counts.pairs_exercised));
     json_object_set_new(counts, "candidates", json_integer(r->candidates));
     json_object_set_new(counts, "tried", json_integer(r->tried));
     json_object_set_new(counts, "forced", json_integer(r->forced));

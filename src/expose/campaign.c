@@ -344,7 +344,7 @@ static void say_what(struct hd_campaign *c) {
                  pattern_verb(it, 1), r, result->outcome.words);
     else
         snprintf(result->what, sizeof result->what,
-                 "%s is accessed at %s and, without order, by another thread at %s, which came "
+                 "%s is used at %s and, without order, by another thread at %s, which came "
                  "first this time. The run ended badly: %s.",
                  it->variable, second, r, result->outcome.words);
 }

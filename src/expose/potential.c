@@ -50,6 +50,7 @@ void hd_profile_free(struct hd_profile *profile) {
     hd_vector_free(&profile->list);
     hd_map_free(&profile->number);
     hd_map_free(&profile->access);
+    hd_map_free(&profile->order);
     memset(profile, 0, sizeof *profile);
 }
 

@@ -20,7 +20,7 @@ enum hd_pruned {
 };
 
 struct hd_interleaving {
-    uint32_t p, c, r; /* places */
+    uint32_t p, c, r; /* places; p 0: a pair, of which R is to come before C */
     enum hd_pattern pattern;
     bool frees;              /* R frees the memory */
     uint32_t c_stop, r_stop; /* where a thread is suspended before C (R): itself, or the acquire of
@@ -47,6 +47,7 @@ struct hd_profile {
     uint64_t calls, threads; /* of the longest run: hook calls, threads */
     uint64_t accesses;       /* places that are accesses of shared locations */
     struct hd_map access;
+    struct hd_map order; /* two places of conflicting accesses in the order in which they came */
 };
 void hd_profile_free(struct hd_profile *profile);
 
@@ -56,14 +57,21 @@ bool hd_profile_add(struct hd_profile *profile, const struct hd_model *model,
                     struct hd_describe *describe, enum hd_pruning pruning, uint32_t *news,
                     struct hd_error *error);
 
+/* Adds pairs to them: C of one thread always came before R of another, and nothing sees to it. An
+ * access and one that conflicts with it; a wait and a signal for it; the second lock that a thread
+ * takes and the same as the first that another takes, if the two take them in opposite orders. */
+bool hd_profile_add_pairs(struct hd_profile *profile, const struct hd_model *model,
+                          struct hd_describe *describe, struct hd_error *error);
+
 struct hd_profile_counts {
     uint32_t potential, order, exclusion, poly, exercised, left; /* left: neither pruned nor done */
+    uint32_t pairs, pairs_exercised;                             /* not among them */
 };
 struct hd_profile_counts hd_profile_counts(const struct hd_profile *profile);
 
 /* The order in which to force them (step 3): small local gap first, then small remote distance;
- * those that the profile has exercised come last; pruned ones are left out. malloc'ed indices, NULL
- * when memory is out. */
+ * pairs after that; those that the profile has exercised come last; pruned ones are left out.
+ * malloc'ed indices, NULL when memory is out. */
 uint32_t *hd_profile_rank(const struct hd_profile *profile, uint32_t *count);
 
 /* ---- between the parts ---------------------------------------------------------------------- */

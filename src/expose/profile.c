@@ -16,6 +16,8 @@ bool hd_campaign_add_profile(struct hd_campaign *c, const struct hd_program_run 
     struct hd_describe *describe = hd_describe_open(&model);
     uint32_t news;
     bool good = hd_profile_add(&c->profile, &model, describe, c->options->pruning, &news, c->error);
+    if (good && c->options->strategy == HD_STRATEGY_CTRIGGER)
+        good = hd_profile_add_pairs(&c->profile, &model, describe, c->error);
     if (!good) c->broken = true;
     c->at = news; /* for the loop below */
     hd_describe_close(describe);

@@ -11,6 +11,7 @@ struct ranked {
 static int compare(const void *left, const void *right) {
     const struct ranked *a = left, *b = right;
     if (a->it->exercised != b->it->exercised) return a->it->exercised ? 1 : -1;
+    if ((a->it->p == 0) != (b->it->p == 0)) return a->it->p == 0 ? 1 : -1;
     if (a->it->gap != b->it->gap) return a->it->gap < b->it->gap ? -1 : 1;
     if (a->it->distance != b->it->distance) return a->it->distance < b->it->distance ? -1 : 1;
     return a->number < b->number ? -1 : 1;
@@ -36,9 +37,15 @@ uint32_t *hd_profile_rank(const struct hd_profile *profile, uint32_t *count) {
 }
 
 struct hd_profile_counts hd_profile_counts(const struct hd_profile *profile) {
-    struct hd_profile_counts counts = {.potential = (uint32_t)profile->list.size};
+    struct hd_profile_counts counts = {0};
     for (size_t i = 0; i < profile->list.size; i++) {
         const struct hd_interleaving *it = &profile->list.data[i];
+        if (it->p == 0) {
+            counts.pairs++;
+            counts.pairs_exercised += it->exercised;
+            continue;
+        }
+        counts.potential++;
         counts.order += it->pruned == HD_PRUNED_ORDER;
         counts.exclusion += it->pruned == HD_PRUNED_EXCLUSION;
         counts.poly += it->pruned == HD_PRUNED_POLY;

@@ -56,7 +56,7 @@ static struct {
     bool is_c;
     bool met; /* C's: R's hook was passed by... */
     uint32_t partner;
-    uintptr_t low, high; /* 0, 0: not known yet (R's, before its section) */
+    uintptr_t low, high; /* 0, 0: not known yet, before a section (R's, or C's without a P) */
 } held;
 
 /* strict: R's thread, while C is to run. */
@@ -189,7 +189,7 @@ static void r_comes(struct target *it, struct rt_thread *t, uintptr_t low, uintp
         note(it, HD_FORCE_MET);
     }
     if (held.at != it || !held.is_c || held.met || held.t == t ||
-        !overlap(low, high, held.low, held.high))
+        (held.high != 0 && !overlap(low, high, held.low, held.high)))
         return;
     held.met = true;
     held.partner = t->number;
@@ -273,9 +273,8 @@ static void at_c(struct rt_thread *t, struct target *it, uintptr_t low, uintptr_
         low = b->low;
         high = b->high;
     }
-    if (high == 0) return;
     bool r_is_held = held.at == it && !held.is_c && held.t != t &&
-                     (held.high == 0 || overlap(low, high, held.low, held.high));
+                     (held.high == 0 || high == 0 || overlap(low, high, held.low, held.high));
     if ((held.at != NULL && !r_is_held) || over(it)) return;
     if (r_is_held) release(held.t);
     suspend(t, it, true, low, high);
@@ -381,6 +380,11 @@ static uint32_t first_entry(uint32_t site) {
     return low;
 }
 
+/* What is accessed where a thread is suspended is only known if that is the access itself. */
+static bool is_access(const struct target *it, enum place stop) {
+    return it->site[stop] == it->site[stop == C_STOP ? C : R];
+}
+
 static void come(struct rt_thread *t, uint32_t site, uintptr_t low, uintptr_t high) {
     static const enum place order[] = {C_STOP, R_STOP, R, C, P};
     uint32_t caller =
@@ -397,19 +401,19 @@ static void come(struct rt_thread *t, uint32_t site, uintptr_t low, uintptr_t hi
             if (!in_context(it, order[k], t, caller)) continue;
             switch (order[k]) {
             case C_STOP:
-                at_c(t, it, low, high);
+                at_c(t, it, is_access(it, C_STOP) ? low : 0, is_access(it, C_STOP) ? high : 0);
                 break;
             case R_STOP:
-                at_r(t, it, low, high);
+                at_r(t, it, is_access(it, R_STOP) ? low : 0, is_access(it, R_STOP) ? high : 0);
                 break;
             case R:
-                if (high != 0) r_comes(it, t, low, high);
+                r_comes(it, t, low, high);
                 break;
             case C:
-                if (high != 0) c_comes(it, t->number, low, high);
+                c_comes(it, t->number, low, high);
                 break;
             default:
-                if (high != 0 && it->needs_p) p_comes(it, t->number, low, high);
+                if (it->needs_p) p_comes(it, t->number, low, high);
                 break;
             }
         }
@@ -428,10 +432,10 @@ void rt_force_access(struct rt_thread *t, uint32_t site, uintptr_t address, size
     leave_force(t);
 }
 
-void rt_force_stop(struct rt_thread *t, uint32_t site) {
+void rt_force_sync(struct rt_thread *t, uint32_t site, uintptr_t object) {
     if (site >= HD_SITE_LIMIT || !__atomic_load_n(&marks[site], __ATOMIC_ACQUIRE)) return;
     if (t->held_back) return;
     enter_force(t);
-    come(t, site, 0, 0);
+    come(t, site, object, object + 1);
     leave_force(t);
 }

@@ -423,7 +423,8 @@ void rt_emit_back(struct rt_thread *holder, struct rt_thread *other);
 void rt_force_start(void);                                  /* reads the plan */
 void rt_force_module(const char *path, uint32_t site_base); /* a module is there */
 void rt_force_access(struct rt_thread *t, uint32_t site, uintptr_t address, size_t size);
-void rt_force_stop(struct rt_thread *t, uint32_t site); /* about to enter a critical section */
+/* About to synchronise by an object: to enter a critical section, to signal, to wait. */
+void rt_force_sync(struct rt_thread *t, uint32_t site, uintptr_t object);
 void rt_force_call(struct rt_thread *t); /* any other call: what was before has run */
 void rt_noise_start(void);
 void rt_noise(struct rt_thread *t);
@@ -434,8 +435,8 @@ RT_INLINE void rt_before_access(struct rt_thread *t, uint32_t site, uintptr_t ad
     if (unlikely(rt.forcing)) rt_force_access(t, site, address, size);
 }
 /* Before, or after, a synchronisation operation. */
-RT_INLINE void rt_before_sync(struct rt_thread *t, uintptr_t pc) {
-    if (unlikely(rt.forcing)) rt_force_stop(t, rt_site(t, pc));
+RT_INLINE void rt_before_sync(struct rt_thread *t, uintptr_t object, uintptr_t pc) {
+    if (unlikely(rt.forcing)) rt_force_sync(t, rt_site(t, pc), object);
     if (unlikely(rt.noisy)) rt_noise(t);
 }
 RT_INLINE void rt_after_sync(struct rt_thread *t) {

@@ -45,7 +45,7 @@ static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
 
 static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                       const struct timespec *deadline, unsigned flags, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)m, pc);
     int result = mutex_take(t, m, clock, deadline, pc);
     if (result == 0 || result == EOWNERDEAD)
         rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
@@ -74,7 +74,7 @@ static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags,
 }
 
 static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)m, pc);
     int result = REAL(pthread_mutex_trylock)(m);
     if (result == 0 || result == EOWNERDEAD)
         rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_TRY, (uintptr_t)m, pc);
@@ -183,7 +183,7 @@ static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
 
 static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
                        const struct timespec *deadline, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)l, pc);
     int result = rwlock_take(t, l, write, clock, deadline, pc);
     unsigned flags = HD_LOCK_RWLOCK | (deadline != NULL ? HD_LOCK_BY_TRY : 0);
     if (result == 0)
@@ -194,7 +194,7 @@ static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
 }
 
 static int rwlock_trylock(struct rt_thread *t, pthread_rwlock_t *l, bool write, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)l, pc);
     int result = rwlock_try(l, write);
     if (result == 0)
         rt_emit_sync(t, write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, HD_LOCK_RWLOCK | HD_LOCK_BY_TRY,
@@ -253,7 +253,7 @@ RT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
 
 static int spin_lock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
     int result = 0;
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)l, pc);
     if (rt.mode == HD_SCHED_SERIAL) {
         while ((result = REAL(pthread_spin_trylock)(l)) == EBUSY) {
             rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)l, NULL, 0, pc);
@@ -270,7 +270,7 @@ static int spin_lock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
 }
 
 static int spin_trylock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)l, pc);
     int result = REAL(pthread_spin_trylock)(l);
     unsigned flags = HD_LOCK_SPIN | (result == 0 ? HD_LOCK_BY_TRY : 0);
     rt_emit_sync(t, result == 0 ? HD_EV_ACQUIRE : HD_EV_TRY_FAILED, flags, (uintptr_t)l, pc);

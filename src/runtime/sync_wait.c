@@ -90,7 +90,7 @@ static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
                      const struct timespec *deadline, uintptr_t pc) {
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)c, pc);
     if (serial_here(c)) {
         int result = rt_mutex_release(t, m, pc);
         if (result != 0) return result;
@@ -130,7 +130,7 @@ static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
 
 static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr_t pc) {
     unsigned kind = all ? HD_EV_BROADCAST : HD_EV_SIGNAL;
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)c, pc);
     if (!serial_here(c)) {
         struct rt_object *object = rt_object_get((uintptr_t)c);
         uint32_t number = atomic_fetch_add(&rt.signals, 1) + 1;
@@ -219,7 +219,7 @@ RT_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
 }
 
 static int barrier_wait(struct rt_thread *t, pthread_barrier_t *b, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)b, pc);
     struct rt_object *object = rt_object_get((uintptr_t)b);
     if (object->value == 0) { /* initialised before we were there */
         rt_object_put(object);
@@ -296,7 +296,7 @@ RT_EXPORT int sem_destroy(sem_t *s) {
 
 static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock, const struct timespec *deadline,
                     uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)s, pc);
     if (REAL(sem_trywait)(s) == 0) return 0;
     if (errno != EAGAIN) return -1;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) {
@@ -353,7 +353,7 @@ static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
 RT_EXPORT int sem_trywait(sem_t *s) { RT_INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER)); }
 
 static int sem_up(struct rt_thread *t, sem_t *s, uintptr_t pc) {
-    rt_before_sync(t, pc);
+    rt_before_sync(t, (uintptr_t)s, pc);
     rt_emit_sync(t, HD_EV_POST, 0, (uintptr_t)s, pc);
     int result = REAL(sem_post)(s);
     rt_sched_hand_over(t, HD_WAIT_SEM, (uintptr_t)s, false);

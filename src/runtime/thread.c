@@ -196,7 +196,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
                   void *argument, bool c11, uintptr_t pc) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return -1;
-    rt_before_sync(t, pc);
+    rt_before_sync(t, 0, pc);
     uint32_t number = new_number();
     if (number == UINT32_MAX) {
         rt_leave(t);
@@ -260,7 +260,7 @@ static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_
                 clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
     uint32_t number = number_of(handle);
     int status = 0;
-    rt_before_sync(t, pc);
+    rt_before_sync(t, 0, pc);
     if (rt.mode == HD_SCHED_SERIAL && number != UINT32_MAX && number != t->number &&
         !rt.slot[number].detached && how != JOIN_TRY) {
         while (!rt.slot[number].ended) {

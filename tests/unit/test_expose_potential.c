@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-static void add(struct hd_profile *profile, const char *text, enum hd_pruning pruning,
-                uint32_t *news) {
+static void add_run(struct hd_profile *profile, const char *text, enum hd_pruning pruning,
+                    uint32_t *news, bool pairs) {
     struct hd_trace trace;
     struct hd_model model;
     struct hd_error error;
@@ -22,8 +22,15 @@ static void add(struct hd_profile *profile, const char *text, enum hd_pruning pr
     struct hd_describe *describe = hd_describe_open(&model);
     if (!hd_profile_add(profile, &model, describe, pruning, news, &error))
         fail_msg("%s", error.message);
+    if (pairs && !hd_profile_add_pairs(profile, &model, describe, &error))
+        fail_msg("%s", error.message);
     hd_describe_close(describe);
     hd_model_free(&model);
+}
+
+static void add(struct hd_profile *profile, const char *text, enum hd_pruning pruning,
+                uint32_t *news) {
+    add_run(profile, text, pruning, news, false);
 }
 
 static struct hd_profile profile_of(const char *text, enum hd_pruning pruning) {
@@ -236,10 +243,98 @@ static void ranks(void **state) {
     hd_profile_free(&profile);
 }
 
+/* ---- pairs ---------------------------------------------------------------------------------- */
+
+/* A pair: its C, its R, where their threads are suspended, its variable; and "seen" or "". */
+static void expect_pairs(const char *const *run, const char *const (*wanted)[6]) {
+    struct hd_profile profile = {0};
+    uint32_t news, pairs = 0;
+    for (; *run != NULL; run++) add_run(&profile, *run, HD_PRUNE_RULES, &news, true);
+    for (size_t i = 0; i < profile.list.size; i++) {
+        const struct hd_interleaving *it = &profile.list.data[i];
+        if (it->p != 0) continue;
+        const char *got[6] = {hd_place(&profile.places, it->c)->where,
+                              hd_place(&profile.places, it->r)->where,
+                              hd_place(&profile.places, it->c_stop)->where,
+                              hd_place(&profile.places, it->r_stop)->where,
+                              it->variable,
+                              it->exercised ? "seen" : ""};
+        for (int k = 0; k < 6; k++)
+            if (wanted[pairs][0] == NULL || strcmp(got[k], wanted[pairs][k]) != 0)
+                fail_msg("pair %u: %s %s (%s %s) on %s %s", pairs, got[0], got[1], got[2], got[3],
+                         got[4], got[5]);
+        pairs++;
+    }
+    if (wanted[pairs][0] != NULL) fail_msg("%s %s is missing", wanted[pairs][0], wanted[pairs][1]);
+    assert_int_equal(hd_profile_counts(&profile).pairs, pairs);
+    hd_profile_free(&profile);
+}
+#define PAIRS(...) ((const char *const[][6]){__VA_ARGS__{NULL}})
+#define PAIR(...) {__VA_ARGS__},
+
+static void pairs_of_accesses(void **state) {
+    (void)state;
+    expect_pairs((const char *const[]){"A|w(x)|c\nB|r(x)|r\n", NULL},
+                 PAIRS(PAIR("c", "r", "c", "r", "x", "")));
+    /* reads do not mind; a thread's own order stands; what must be ordered stays so */
+    expect_pairs((const char *const[]){"A|r(x)|c\nB|r(x)|r\n", NULL}, PAIRS());
+    expect_pairs(
+        (const char *const[]){"A|w(x)|1\nA|fork(B)\nB|begin()\nB|r(x)|2\nB|end()\nA|join(B)\n",
+                              NULL},
+        PAIRS());
+    /* seen the other way round in another run; one place in two threads is never settled */
+    expect_pairs(
+        (const char *const[]){"A|w(x)|a\nB|w(x)|b\n", "B|w(x)|b\nA|w(x)|a\n", NULL},
+        PAIRS(PAIR("a", "b", "a", "b", "x", "seen") PAIR("b", "a", "b", "a", "x", "seen")));
+    expect_pairs((const char *const[]){"A|w(x)|a\nB|w(x)|a\n", "B|w(x)|a\nA|w(x)|a\n", NULL},
+                 PAIRS(PAIR("a", "a", "a", "a", "x", "")));
+    /* suspended outside of critical sections, which are no pair of their own then */
+    expect_pairs((const char *const[]){"A|acq(m)|m1\nA|w(x)|c\nA|rel(m)\nB|acq(m)|m2\nB|r(x)|r\n"
+                                       "B|rel(m)\n",
+                                       NULL},
+                 PAIRS(PAIR("c", "r", "m1", "m2", "x", "")));
+    /* but not where the other could not come first any more */
+    expect_pairs((const char *const[]){"A|acq(m)|m1\nA|fork(B)\nB|begin()\nA|w(x)|c\nA|rel(m)\n"
+                                       "B|r(x)|r\nB|end()\n",
+                                       NULL},
+                 PAIRS(PAIR("c", "r", "c", "r", "x", "")));
+    /* a use and the end of the memory's life */
+    expect_pairs(
+        (const char *const[]){"A|alloc(x:8)\nA|fork(B)\nB|begin()\nA|r(x)|c\nB|free(x)|r\n", NULL},
+        PAIRS(PAIR("c", "r", "c", "r", "x", "")));
+}
+
+static void pairs_of_synchronisation(void **state) {
+    (void)state;
+    /* a wait, and the signal that may come before it: with the lock, and without */
+    expect_pairs((const char *const[]){"A|acq(m)|a\nA|rel(m)|w\nB|acq(m)|b\nB|signal(c)|s\n"
+                                       "A|wait(c)|w\nB|rel(m)\nA|acq(m)|w\nA|rel(m)\n",
+                                       NULL},
+                 PAIRS(PAIR("w", "s", "a", "b", "c", "")));
+    expect_pairs((const char *const[]){"A|acq(m)|a\nA|rel(m)|w\nB|signal(c)|s\nA|wait(c)|w\n"
+                                       "A|acq(m)|w\nA|rel(m)\n",
+                                       NULL},
+                 PAIRS(PAIR("w", "s", "w", "s", "c", "")));
+    /* two locks in opposite orders; and in one */
+    expect_pairs((const char *const[]){"A|acq(m)|a1\nA|acq(n)|a2\nA|rel(n)\nA|rel(m)\n"
+                                       "B|acq(n)|b1\nB|acq(m)|b2\nB|rel(m)\nB|rel(n)\n",
+                                       NULL},
+                 PAIRS(PAIR("a2", "b1", "a2", "b1", "n", "") PAIR("b2", "a1", "b2", "a1", "m", "")
+                           PAIR("a1", "b2", "a1", "b1", "m", "")));
+    expect_pairs((const char *const[]){"A|acq(m)|a1\nA|rel(m)\nB|acq(m)|b1\nB|rel(m)\n", NULL},
+                 PAIRS(PAIR("a1", "b1", "a1", "b1", "m", "")));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),  cmocka_unit_test(order),
-                                       cmocka_unit_test(exclusion), cmocka_unit_test(recycled),
-                                       cmocka_unit_test(poly),      cmocka_unit_test(several_runs),
-                                       cmocka_unit_test(twins),     cmocka_unit_test(ranks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patterns),
+                                       cmocka_unit_test(order),
+                                       cmocka_unit_test(exclusion),
+                                       cmocka_unit_test(recycled),
+                                       cmocka_unit_test(poly),
+                                       cmocka_unit_test(several_runs),
+                                       cmocka_unit_test(twins),
+                                       cmocka_unit_test(ranks),
+                                       cmocka_unit_test(pairs_of_accesses),
+                                       cmocka_unit_test(pairs_of_synchronisation)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
