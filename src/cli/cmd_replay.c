@@ -208,8 +208,9 @@ static int replay_once(const struct request *request) {
 
 /* ---- many ----------------------------------------------------------------------------------- */
 
-static void step(void *context, const struct hd_replay_rate *rate) {
+static bool step(void *context, const struct hd_replay_rate *rate) {
     hd_progress_step(context, rate->runs);
+    return true;
 }
 
 static int replay_times(const struct request *request) {

@@ -81,7 +81,6 @@ static bool take(struct hd_campaign *c, struct hd_schedule *schedule) {
     struct hd_reduce how = {.program = &c->program,
                             .outcome = &outcome,
                             .hangs_again_ms = hd_campaign_hangs_again_ms(c, &serial),
-                            .nanoseconds = replay.run.nanoseconds,
                             .times = c->options->tries,
                             .told = pass_on,
                             .context = c};

@@ -114,11 +114,12 @@ static int place_of(const struct hd_finding *finding) {
 }
 
 /* A proof holds as far as the trace goes. If the program, which repeats itself otherwise, takes
- * another path wherever the prediction is forced, code that is not instrumented sees to it. */
+ * another path or gets stuck wherever the prediction is forced, something that is in no trace sees
+ * to it: code that is not instrumented, or a pipe that threads wait at. */
 static bool is_refuted(struct hunt_work *work, const struct hunt_target *target, bool *refuted,
                        struct hd_error *error) {
     *refuted = false;
-    if (!target->other_path || target->held_up || target->reached) return true;
+    if (target->tried == 0 || target->reached) return true;
     return hunt_repeats(work, target->run, refuted, error);
 }
 

@@ -27,6 +27,7 @@ static bool fails_in_order(struct hunt_work *work, const struct hd_steering *ste
         free(plan);
         return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
+    control.no_trace = false;
     bool good = hd_run_program(&work->program, &control, &run, error);
     free(plan);
     if (!good) return false;

@@ -171,7 +171,6 @@ static bool reduce(struct hunt_work *work, struct hd_schedule *schedule,
                    struct hd_error *error) {
     struct hd_reduce how = {.program = &work->program,
                             .outcome = &run->outcome,
-                            .nanoseconds = run->nanoseconds,
                             .hangs_again_ms = work->hangs_again_ms,
                             .patience_ms = work->patience_ms,
                             .times = work->options->repeats ? work->options->repeats : 20,

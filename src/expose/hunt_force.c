@@ -210,11 +210,6 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
         hunt->diverged += !replay.reached;
         bool failed = hunt_failed(work, &replay.run);
         if (replay.reached) target->reached = true;
-        if (!replay.reached) {
-            bool elsewhere = replay.divergence.there && replay.divergence.event != HD_NONE;
-            target->other_path |= elsewhere;
-            target->held_up |= !elsewhere;
-        }
         if (failed) {
             target->outcome = replay.run.outcome;
             target->failed = replay.reached;

@@ -43,9 +43,7 @@ struct hunt_target {
     uint32_t stop, other;
     uint32_t tried; /* variants */
     bool reached, failed;
-    bool other_path; /* the program did something else on the way, and nothing else kept it off */
-    bool held_up;    /* something did: a system call, the program's end */
-    bool shown;      /* a forced run really did it: its own trace says so */
+    bool shown;                /* a forced run really did it: its own trace says so */
     struct hd_outcome outcome; /* of the forced run that tells most */
 };
 

@@ -39,22 +39,21 @@ static bool enough(void *context) {
     return asking->broken || asking->how->interrupted || hd_seconds_now() > asking->until;
 }
 
-static void tell_rate(void *context, const struct hd_replay_rate *rate) {
-    struct hd_reduce *how = context;
+static bool tell_rate(void *context, const struct hd_replay_rate *rate) {
+    struct asking *asking = context;
+    struct hd_reduce *how = asking->how;
     how->repeated++;
     if (how->told != NULL) how->told(how->context, how, "reproducing", rate->runs, how->times);
+    return hd_seconds_now() < asking->until;
 }
 
-static bool repeat(const struct asking *asking, const struct hd_schedule *schedule,
+static bool repeat(struct asking *asking, const struct hd_schedule *schedule,
                    struct hd_replay_rate *rate, struct hd_error *error) {
     struct hd_reduce *how = asking->how;
     struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
-    uint32_t times = how->times;
-    double each = (double)how->nanoseconds * 1e-9, limit = (double)asking->program->limit_ms * 1e-3;
-    if (limit > 0 && limit < each) each = limit;
-    if (each * times > REPEAT_SECONDS) times = (uint32_t)(REPEAT_SECONDS / each) + 1;
-    if (!hd_replay_times(asking->program, schedule, &quick, times, how->outcome, tell_rate, how,
-                         rate, error))
+    asking->until = hd_seconds_now() + REPEAT_SECONDS;
+    if (!hd_replay_times(asking->program, schedule, &quick, how->times, how->outcome, tell_rate,
+                         asking, rate, error))
         return false;
     how->interrupted = rate->interrupted;
     return true;

@@ -10,7 +10,6 @@ struct hd_reduce {
     /* It hangs, and nothing else can be found out by waiting for long: what a run may take while
      * that is seen again; 0: the program's own limit. */
     uint64_t hangs_again_ms;
-    uint64_t nanoseconds;    /* that a run takes: it is not repeated for ever */
     uint32_t patience_ms;    /* while asking; 0: the usual */
     uint32_t times;          /* to repeat */
     uint32_t most_questions; /* 0: the usual */

@@ -167,12 +167,13 @@ void hd_replay_free(struct hd_replay *replay) { hd_program_run_free(&replay->run
 bool hd_replay_times(const struct hd_program *program, const struct hd_schedule *schedule,
                      const struct hd_replay_options *options, uint32_t times,
                      const struct hd_outcome *like,
-                     void (*step)(void *context, const struct hd_replay_rate *rate), void *context,
+                     bool (*step)(void *context, const struct hd_replay_rate *rate), void *context,
                      struct hd_replay_rate *rate, struct hd_error *error) {
     memset(rate, 0, sizeof *rate);
     bool known = like != NULL;
     if (known) rate->outcome = *like;
-    for (uint32_t i = 0; i < times && !rate->interrupted; i++) {
+    bool enough = false;
+    for (uint32_t i = 0; i < times && !rate->interrupted && !enough; i++) {
         struct hd_replay replay;
         if (!hd_replay(program, schedule, options, &replay, error)) return false;
         rate->interrupted = replay.run.interrupted;
@@ -190,7 +191,7 @@ bool hd_replay_times(const struct hd_program *program, const struct hd_schedule 
             } else if (!known && i + 1 == times) {
                 rate->outcome = replay.run.outcome;
             }
-            if (step != NULL) step(context, rate);
+            if (step != NULL) enough = !step(context, rate);
         }
         hd_replay_free(&replay);
     }

@@ -79,11 +79,11 @@ struct hd_replay_rate {
 };
 
 /* Replays `times` times. `like` is the failure to be reproduced; NULL: the first that comes. `step`
- * is told after every run, and may be NULL. */
+ * is told after every run, and may be NULL; false: that is enough. */
 bool hd_replay_times(const struct hd_program *program, const struct hd_schedule *schedule,
                      const struct hd_replay_options *options, uint32_t times,
                      const struct hd_outcome *like,
-                     void (*step)(void *context, const struct hd_replay_rate *rate), void *context,
+                     bool (*step)(void *context, const struct hd_replay_rate *rate), void *context,
                      struct hd_replay_rate *rate, struct hd_error *error);
 
 /* ---- what nobody controls ------------------------------------------------------------------- */

@@ -50,6 +50,22 @@ static uint32_t find_call(struct check *c, uint32_t thread, uint64_t number) {
     return HD_NONE;
 }
 
+/* A call may have several events (a copy reads and writes): the one that was expected, or the
+ * first. */
+static uint32_t expected_of(const struct check *c, uint32_t event, const char *expected) {
+    const struct hd_model *model = c->model;
+    const uint32_t *own = model->thread_event + model->thread_start[model->thread[event]];
+    uint32_t count =
+        model->thread_start[model->thread[event] + 1u] - model->thread_start[model->thread[event]];
+    for (uint32_t i = hd_model_position(model, event); i < count; i++) {
+        if (c->count[own[i]] != c->count[event]) break;
+        char came[512];
+        hd_schedule_event_text(c->describe, model, own[i], came, sizeof came);
+        if (same_place(expected, came)) return own[i];
+    }
+    return event;
+}
+
 /* The error condition's calls need not return: a lock that is never given closes a deadlock. */
 static bool check_turn(struct check *c, uint32_t index, const struct hd_turn *turn, bool then,
                        struct hd_divergence *d) {
@@ -68,6 +84,7 @@ static bool check_turn(struct check *c, uint32_t index, const struct hd_turn *tu
         snprintf(found.came, sizeof found.came, "T%u did not get through that call", turn->thread);
     } else {
         char came[512];
+        event = expected_of(c, event, turn->to);
         hd_schedule_event_text(c->describe, c->model, event, came, sizeof came);
         if (!same_place(turn->to, came)) {
             snprintf(found.came, sizeof found.came, "%s", came);

@@ -9,6 +9,7 @@
 void hd_schedule_free(struct hd_schedule *schedule) {
     hd_vector_free(&schedule->turn);
     hd_vector_free(&schedule->then);
+    hd_vector_free(&schedule->made);
     hd_arena_free(&schedule->arena);
     memset(schedule, 0, sizeof *schedule);
 }
@@ -40,6 +41,8 @@ bool hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from) {
         turn.to = hd_schedule_text(to, turn.to);
         good = hd_vector_push(&to->then, turn);
     }
+    for (size_t i = 0; good && i < from->made.size; i++)
+        good = hd_vector_push(&to->made, from->made.data[i]);
     if (!good) hd_schedule_free(to);
     return good;
 }
@@ -79,7 +82,8 @@ void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms,
                               : schedule->then.data[i - schedule->turn.size].thread;
         if (thread >= threads) threads = thread + 1;
     }
-    *bytes = sizeof(struct hd_wire_replay) + turns * sizeof(struct hd_wire_turn);
+    *bytes = sizeof(struct hd_wire_replay) + turns * sizeof(struct hd_wire_turn) +
+             schedule->made.size * sizeof(struct hd_wire_made);
     struct hd_wire_replay *plan = calloc(1, *bytes);
     uint64_t *made = calloc(threads ? threads : 1, sizeof *made); /* calls of each thread so far */
     if (plan != NULL && made != NULL) {
@@ -89,6 +93,9 @@ void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms,
         plan->then = plan->turns;
         for (size_t i = 0; i < schedule->then.size; i++)
             add_turn(plan, made, &schedule->then.data[i]);
+        struct hd_wire_made *maker = (struct hd_wire_made *)(void *)&plan->turn[plan->turns];
+        for (size_t i = 0; i < schedule->made.size; i++, plan->threads++)
+            maker[i] = (struct hd_wire_made){schedule->made.data[i].by, schedule->made.data[i].as};
     } else {
         free(plan);
         plan = NULL;

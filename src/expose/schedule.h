@@ -29,6 +29,13 @@ struct hd_turn {
     const char *to; /* "log.c:57 r(len)"; "": not known, not checked */
 };
 
+/* Threads are numbered as a run made them. Under a schedule they may be made in another order; what
+ * tells them apart is who makes them, and which of those that this thread makes they are. */
+struct hd_made {
+    uint32_t by; /* HD_NONE: T0, and those that uninstrumented code makes */
+    uint32_t as; /* from 0 */
+};
+
 /* A zeroed schedule is an empty one. Strings are never NULL once it is made or read. */
 struct hd_schedule {
     const char *kind;        /* of the finding; "run" for a recorded run; "" */
@@ -40,6 +47,8 @@ struct hd_schedule {
     /* What comes next when these turns are over: the error condition. Run in this order, one call
      * each (0: the call that it is in), before all threads run on freely. */
     HD_VECTOR(struct hd_turn) then;
+    /* By number, who makes the threads; empty if T0 makes them all. */
+    HD_VECTOR(struct hd_made) made;
     struct hd_arena arena; /* owner of the strings */
 };
 

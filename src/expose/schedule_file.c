@@ -45,13 +45,34 @@ static bool write_turn(FILE *to, const struct hd_turn *turn, bool then, bool las
     return line != NULL;
 }
 
+/* "made_by": {"T0": ["T1", "T2"], "T1": ["T3"]} */
+static bool write_makers(FILE *to, const struct hd_schedule *schedule) {
+    const struct hd_made *made = schedule->made.data;
+    bool any = false;
+    for (uint32_t by = 0; by < schedule->made.size; by++) {
+        uint32_t as = 0;
+        for (uint32_t i = 0; i < schedule->made.size; i++) { /* they are numbered in this order */
+            if (made[i].by != by) continue;
+            if (as++ == 0)
+                fprintf(to, "%s    \"T%u\": [", any ? ",\n" : "  \"made_by\": {\n", by);
+            else
+                fputs(", ", to);
+            fprintf(to, "\"T%u\"", i);
+        }
+        if (as > 0) fputc(']', to);
+        any |= as > 0;
+    }
+    if (any) fputs("\n  },\n", to);
+    return ferror(to) == 0;
+}
+
 static bool write_all(FILE *to, const struct hd_schedule *schedule) {
     fprintf(to, "{\n  \"schema\": \"" SCHEMA "\",\n");
     bool good = write_field(to, "kind", schedule->kind) &&
                 write_field(to, "variable", schedule->variable) &&
                 write_field(to, "fingerprint", schedule->fingerprint) &&
                 write_field(to, "about", schedule->about) &&
-                write_field(to, "command", schedule->command);
+                write_field(to, "command", schedule->command) && write_makers(to, schedule);
     fprintf(to, "  \"schedule\": [\n");
     for (size_t i = 0; good && i < schedule->turn.size; i++)
         good = write_turn(to, &schedule->turn.data[i], false, i + 1 == schedule->turn.size);
@@ -173,6 +194,37 @@ static bool read_turns(struct reader *r, json_t *list, const char *name, bool th
     return true;
 }
 
+static bool read_child(struct reader *r, const json_t *value, uint32_t by, uint32_t as) {
+    struct hd_schedule *s = r->schedule;
+    uint32_t thread;
+    if (!read_thread(r, value, "made_by", &thread)) return false;
+    if (thread == 0) return refuse(r, "made_by", "must not have \"T0\" made by another thread");
+    while (s->made.size <= thread)
+        if (!hd_vector_push(&s->made, ((struct hd_made){UINT32_MAX, 0})))
+            return hd_fail(r->error, HD_ERR_MEMORY, "out of memory");
+    if (s->made.data[thread].by != UINT32_MAX)
+        return refuse(r, "made_by", "must not have a thread made twice");
+    s->made.data[thread] = (struct hd_made){by, as};
+    return true;
+}
+
+static bool read_makers(struct reader *r, json_t *object) {
+    if (!json_is_object(object)) return refuse(r, "made_by", "must be an object");
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value) {
+        json_t *name = json_string(key);
+        uint32_t by;
+        bool good = name != NULL && read_thread(r, name, "made_by", &by);
+        json_decref(name);
+        if (!good) return false;
+        if (!json_is_array(value)) return refuse(r, "made_by", "must have lists of threads");
+        for (size_t i = 0; i < json_array_size(value); i++)
+            if (!read_child(r, json_array_get(value, i), by, (uint32_t)i)) return false;
+    }
+    return true;
+}
+
 static bool read_root(struct reader *r, json_t *root) {
     if (!json_is_object(root)) return refuse(r, "a schedule", "must be an object");
     const char *schema = json_string_value(json_object_get(root, "schema"));
@@ -198,6 +250,8 @@ static bool read_root(struct reader *r, json_t *root) {
             turns = good = read_turns(r, value, key, false);
         else if (strcmp(key, "then") == 0)
             good = read_turns(r, value, key, true);
+        else if (strcmp(key, "made_by") == 0)
+            good = read_makers(r, value);
         else if (strcmp(key, "schema") != 0)
             return hd_fail(r->error, HD_ERR_FORMAT, "%s: unknown field \"%.40s\"", r->name, key);
         if (!good) return false;

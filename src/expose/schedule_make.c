@@ -260,6 +260,27 @@ static void find_limits(struct maker *m, const struct hd_run *run, uint32_t exec
     }
 }
 
+/* Who makes the threads; nothing if they are numbered as T0 makes them in any run. */
+static void list_makers(struct maker *m) {
+    const struct hd_model *model = m->model;
+    struct hd_schedule *schedule = m->schedule;
+    uint32_t *makes = calloc(model->threads + (size_t)1, sizeof *makes);
+    bool simple = true;
+    m->failed = makes == NULL;
+    for (uint32_t i = 0; i < model->threads && !m->failed; i++)
+        m->failed = !hd_vector_push(&schedule->made, ((struct hd_made){HD_NONE, 0}));
+    for (uint32_t e = 0; e < model->events && !m->failed; e++) {
+        uint32_t by = model->thread[e], thread = model->object[e];
+        if (model->kind[e] != HD_EV_FORK || thread >= model->threads) continue;
+        schedule->made.data[thread] = (struct hd_made){by, makes[by]++};
+        simple &= by == 0;
+    }
+    for (uint32_t i = 1; i < model->threads && !m->failed; i++)
+        simple &= schedule->made.data[i].by != HD_NONE;
+    if (simple) schedule->made.size = 0;
+    free(makes);
+}
+
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_run *run, uint32_t runs,
                               uint32_t next, struct hd_error *error) {
@@ -290,6 +311,7 @@ bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_mode
         find_limits(&m, run, executed, next);
         walk(&m, run, executed, next);
         add_next(&m, run, executed, next);
+        list_makers(&m);
     }
     free(m.count);
     free(m.made);

@@ -50,6 +50,7 @@ struct rt_thread {
     uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */
     uint32_t site_base;
     uint32_t number;
+    uint32_t children; /* threads that it has made */
     struct hd_wire_event *cursor, *chunk_end;
     struct rt_frame *frame, *frame_low, *frame_emitted; /* top now, lowest since the last event,
                                                            top as the trace knows it */
@@ -134,7 +135,7 @@ struct rt_slot {
     void *argument;
     struct rt_thread *creator; /* until it has started */
     uint32_t started, permit;  /* futexes: the child has its record; the child may go on */
-    bool ended, detached, c11;
+    bool made, ended, detached, c11;
     uint64_t calls; /* that it made, once it has ended */
     /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
      * last stamp. Here, not in the thread's own storage, because others look when that may be gone.
@@ -407,7 +408,10 @@ void rt_sched_first(struct rt_thread *t);   /* the thread that starts recording 
 void rt_sched_begin(struct rt_thread *t);   /* a thread added before runs: wait for its turn */
 bool rt_sched_lend(struct rt_thread *t);    /* give the baton away from inside a signal handler */
 void rt_sched_add(struct rt_thread *t);     /* a new thread, ready */
-void rt_sched_exit(struct rt_thread *t);    /* gives the baton away for good */
+/* The number that a replay has for the thread that is made next (by nobody: NULL), UINT32_MAX: any
+ * that is not below *free. */
+uint32_t rt_replay_number(const struct rt_thread *creator, uint32_t *free);
+void rt_sched_exit(struct rt_thread *t); /* gives the baton away for good */
 void rt_sched_preempted(
     struct rt_thread *t); /* slow path of a hook: quantum over, or baton taken */
 /* The present call is one that the policy wants to see in the trace. */

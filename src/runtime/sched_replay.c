@@ -8,6 +8,8 @@
 static const struct hd_wire_replay *plan; /* NULL: nothing to follow, or no more */
 static uint32_t at;                       /* the present turn */
 static struct rt_thread *last;            /* whose turn was the last of all: it goes on first */
+static const struct hd_wire_made *made;   /* by number: who makes that thread */
+static uint32_t made_count;
 
 static struct hd_wire_replay_answer *answer(void) {
     _Static_assert(sizeof(struct hd_wire_replay_answer) <= sizeof rt.session->answer, "fits");
@@ -39,7 +41,9 @@ static void diverge(enum hd_replay_reason reason, const struct rt_thread *t, uin
  * counts never go back. */
 static bool is_sound(const struct hd_wire_replay *p, size_t bytes) {
     if (bytes < sizeof *p || p->turns > (bytes - sizeof *p) / sizeof p->turn[0]) return false;
-    if (p->then > p->turns) return false;
+    if (p->then > p->turns || p->threads > RT_MAX_THREADS ||
+        p->threads * sizeof *made > bytes - sizeof *p - p->turns * sizeof p->turn[0])
+        return false;
     for (uint32_t i = 0; i < p->turns; i++) {
         const struct hd_wire_turn *turn = &p->turn[i];
         if (turn->thread >= RT_MAX_THREADS || turn->end < turn->mark || turn->end >> 62)
@@ -52,14 +56,29 @@ static void start(void) {
     plan = rt.plan;
     at = 0;
     last = NULL;
+    made_count = 0;
     rt_policy_replay.commands = true;
     if (plan == NULL || !is_sound(plan, rt.plan_bytes)) {
         answer()->reason = HD_REPLAY_BAD_PLAN;
         finish(HD_REPLAY_DIVERGED);
         return;
     }
+    made = (const struct hd_wire_made *)(const void *)&plan->turn[plan->turns];
+    made_count = plan->threads;
     answer()->state = plan->turns > 0 && plan->then == 0 ? HD_REPLAY_REACHED : HD_REPLAY_FOLLOWING;
     if (plan->turns == 0) finish(HD_REPLAY_OVER);
+}
+
+/* Also when the plan is over: the trace is compared with it. */
+uint32_t rt_replay_number(const struct rt_thread *creator, uint32_t *free) {
+    *free = made_count;
+    for (uint32_t i = 1; i < made_count; i++) {
+        if (rt.slot[i].made) continue;
+        if (creator == NULL ? made[i].by == UINT32_MAX
+                            : made[i].by == creator->number && made[i].as == creator->children)
+            return i;
+    }
+    return UINT32_MAX;
 }
 
 static void next_turn(void) {
@@ -97,7 +116,7 @@ static bool is_due_soon(const struct rt_thread *t) {
 
 static enum state look(void) {
     const struct hd_wire_turn *turn = &plan->turn[at];
-    if (turn->thread >= rt.threads) {
+    if (turn->thread >= rt.threads || !rt.slot[turn->thread].made) {
         diverge(HD_REPLAY_NO_THREAD, NULL, 0);
         return DIVERGED;
     }
@@ -133,8 +152,15 @@ static enum state look(void) {
     }
 }
 
+/* The turn's thread may wait, out of our sight, for another to have begun (at a barrier of
+ * OpenMP's, say). No turn says so: a thread's way to its first call is no event. */
+static struct rt_thread *a_new_one(struct rt_thread *first, unsigned count) {
+    for (; count > 0; count--, first = first->next)
+        if (rt_calls(first) == 0 && first->number != plan->turn[at].thread) return first;
+    return NULL;
+}
+
 static struct rt_thread *pick(struct rt_thread *first, unsigned count) {
-    (void)count;
     while (plan != NULL) {
         switch (look()) {
         case DONE:
@@ -143,7 +169,7 @@ static struct rt_thread *pick(struct rt_thread *first, unsigned count) {
         case RUNS:
             return rt.slot[plan->turn[at].thread].thread;
         case WAIT:
-            return NULL;
+            return a_new_one(first, count);
         case DIVERGED:
             break;
         }

@@ -45,9 +45,20 @@ static void attach(struct rt_thread *t, uint32_t number) {
     __atomic_store_n(&rt.slot[number].thread, t, __ATOMIC_RELEASE);
 }
 
-static uint32_t new_number(void) {
-    uint32_t number = atomic_fetch_add(&rt.threads, 1);
-    if (number < RT_MAX_THREADS - 1) return number;
+static uint32_t new_number(const struct rt_thread *creator) {
+    uint32_t least = 0, number = UINT32_MAX;
+    if (atomic_load(&rt.threads) > 0) { /* the first of all is 0 */
+        number = rt_replay_number(creator, &least);
+        if (number != UINT32_MAX) least = number + 1;
+    }
+    uint32_t threads = atomic_load(&rt.threads);
+    while (threads < least && !atomic_compare_exchange_weak(&rt.threads, &threads, least)) {
+    }
+    if (number == UINT32_MAX) number = atomic_fetch_add(&rt.threads, 1);
+    if (number < RT_MAX_THREADS - 1) {
+        rt.slot[number].made = true;
+        return number;
+    }
     atomic_fetch_sub(&rt.threads, 1);
     return UINT32_MAX;
 }
@@ -121,7 +132,8 @@ void rt_threads_start(struct rt_thread *t) {
     if (!end_key_made) {
         end_key_made = pthread_key_create(&end_key, end_destructor) == 0;
     }
-    attach(t, new_number());
+    t->children = 0;
+    attach(t, new_number(NULL));
     rt_sched_first(t);
     remember_handle(t->handle, t->number);
     pthread_setspecific(end_key, (void *)1);
@@ -130,7 +142,7 @@ void rt_threads_start(struct rt_thread *t) {
 }
 
 void rt_thread_attach_foreign(struct rt_thread *t) {
-    uint32_t number = new_number();
+    uint32_t number = new_number(NULL);
     if (number == UINT32_MAX) {
         t->inside++; /* beyond what a trace can number: runs unrecorded */
         return;
@@ -197,7 +209,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
     struct rt_thread *t = rt_enter();
     if (t == NULL) return -1;
     rt_before_sync(t, 0, pc);
-    uint32_t number = new_number();
+    uint32_t number = new_number(t);
     if (number == UINT32_MAX) {
         rt_leave(t);
         return EAGAIN;
@@ -215,6 +227,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
     int result = REAL(pthread_create)(&made, attributes, trampoline, (void *)(uintptr_t)number);
     if (result == 0) {
         if (handle != NULL) *handle = made;
+        t->children++;
         while (!__atomic_load_n(&slot->started, __ATOMIC_ACQUIRE))
             rt_futex_wait(&slot->started, 0, NULL, false);
         remember_handle(made, number);
@@ -224,6 +237,8 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
         __atomic_store_n(&slot->permit, 1, __ATOMIC_RELEASE);
         rt_futex_wake(&slot->permit, 1, false);
         rt_after_sync(t);
+    } else {
+        slot->made = false;
     }
     rt_leave(t);
     return result;

@@ -197,7 +197,11 @@ struct hd_wire_channel {
  * made `end` hook calls in its life; the call numbered `mark` is recorded even if the filter would
  * leave it out (0: none). A thread that has made `mark` calls and can't go on has done its turn.
  * The turns from `then` on are the error condition's: when the first of them begins, the bad state
- * is reached. After the last turn threads run on by round robin. */
+ * is reached. After the last turn threads run on by round robin.
+ *
+ * Threads are numbered as they are made, so a thread that is made earlier or later than it was may
+ * get another's number. After the turns there is, for each of `threads` numbers, who makes that
+ * thread, and which of those that this one makes it is (from 0); that is its number then. */
 struct hd_wire_turn {
     uint32_t thread;
     uint32_t finish; /* has no call of its own: the thread must come back from a system call */
@@ -206,8 +210,12 @@ struct hd_wire_turn {
 struct hd_wire_replay {
     uint32_t turns, then;
     uint32_t patience_ms; /* for a thread that is in a system call when its turn comes */
-    uint32_t reserved;
+    uint32_t threads;     /* 0: numbered as they are made */
     struct hd_wire_turn turn[];
+};
+struct hd_wire_made {
+    uint32_t by; /* UINT32_MAX: by nobody that is known */
+    uint32_t as;
 };
 
 /* Its answer, in struct hd_wire_session.answer. */

@@ -34,6 +34,7 @@ static void expect_refused(const char *text, const char *message) {
 static const char example[] =
     HEAD "\"kind\": \"race\", \"variable\": \"len\", \"about\": \"two writes\",\n"
          "\"command\": \"./app 4\", \"fingerprint\": \"f00\",\n"
+         "\"made_by\": {\"T0\": [\"T1\", \"T4\"], \"T1\": [\"T3\"]},\n"
          "\"schedule\": [{\"thread\": \"T0\", \"calls\": 12, \"to\": \"a.c:4 fork(T1)\"},\n"
          "{\"thread\": \"T1\", \"calls\": 3, \"beyond\": 2},\n"
          "{\"thread\": \"T0\", \"calls\": 0},\n"
@@ -59,6 +60,12 @@ static void good_files(void **state) {
     assert_int_equal(s.then.data[0].calls, 1);
     assert_int_equal(s.then.data[1].calls, 2);
     assert_int_equal(hd_schedule_switches(&s), 4);
+    assert_int_equal(s.made.size, 5);
+    assert_int_equal(s.made.data[4].by, 0);
+    assert_int_equal(s.made.data[4].as, 1);
+    assert_int_equal(s.made.data[3].by, 1);
+    assert_int_equal(s.made.data[3].as, 0);
+    assert_int_equal(s.made.data[2].by, UINT32_MAX);
     /* written, read and written again */
     char *text = hd_schedule_write(&s);
     struct hd_schedule again = read_good(text);
@@ -93,6 +100,15 @@ static void bad_files(void **state) {
     expect_refused(HEAD "\"about\": \"a\\u001b[31m\", \"schedule\": []}",
                    "file: about must have no control characters");
     expect_refused(HEAD "\"schedule\": [], \"turns\": []}", "file: unknown field \"turns\"");
+    expect_refused(HEAD "\"schedule\": [], \"made_by\": []}", "file: made_by must be an object");
+    expect_refused(HEAD "\"schedule\": [], \"made_by\": {\"T0\": 1}}",
+                   "file: made_by must have lists of threads");
+    expect_refused(HEAD "\"schedule\": [], \"made_by\": {\"main\": [\"T1\"]}}",
+                   "file: made_by must be a thread, \"T0\" to \"T65534\"");
+    expect_refused(HEAD "\"schedule\": [], \"made_by\": {\"T0\": [\"T1\"], \"T2\": [\"T1\"]}}",
+                   "file: made_by must not have a thread made twice");
+    expect_refused(HEAD "\"schedule\": [], \"made_by\": {\"T1\": [\"T0\"]}}",
+                   "file: made_by must not have \"T0\" made by another thread");
     expect_refused(HEAD "\"schedule\": [], \"schedule\": []}",
                    "file: line 1: duplicate object key near '\"schedule\"'");
     expect_refused(HEAD "\"schedule\": [4]}", "file: schedule[0] must be an object");
@@ -129,13 +145,18 @@ static void plans(void **state) {
     struct hd_schedule s = read_good(example);
     size_t bytes;
     struct hd_wire_replay *plan = hd_schedule_plan(&s, 77, &bytes);
-    assert_int_equal(bytes, sizeof *plan + 6 * sizeof plan->turn[0]);
+    assert_int_equal(bytes,
+                     sizeof *plan + 6 * sizeof plan->turn[0] + 5 * sizeof(struct hd_wire_made));
+    assert_int_equal(plan->threads, 5);
     assert_int_equal(plan->turns, 6);
     assert_int_equal(plan->then, 4);
     assert_int_equal(plan->patience_ms, 77);
     static const struct hd_wire_turn wanted[] = {{0, 0, 12, 12}, {1, 0, 3, 5}, {0, 1, 12, 12},
                                                  {1, 0, 6, 6},   {1, 0, 7, 7}, {0, 0, 14, 14}};
     assert_memory_equal(plan->turn, wanted, sizeof wanted);
+    static const struct hd_wire_made makers[] = {
+        {UINT32_MAX, 0}, {0, 0}, {UINT32_MAX, 0}, {1, 0}, {0, 1}};
+    assert_memory_equal(&plan->turn[6], makers, sizeof makers);
     free(plan);
     hd_schedule_free(&s);
 }
