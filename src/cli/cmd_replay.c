@@ -100,6 +100,8 @@ static void pass_on(void *context, int stream, const char *bytes, size_t count) 
 static int status_of(const struct hd_program_run *run) {
     if (run->outcome.kind == HD_OUTCOME_DEADLOCK) return HD_EXIT_FINDINGS;
     int status = run->wait_status;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && hd_outcome_failed(&run->outcome))
+        return HD_EXIT_FINDINGS; /* its output is wrong, or the oracle says so */
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -318,6 +320,8 @@ int hd_cmd_replay(int argc, char **argv) {
         request.program.library_directory = directory;
         request.program.limit_ms = limit * 1000;
         request.program.oracle = oracle;
+        if (!control && *request.schedule.good_output != '\0')
+            request.program.good_output = request.schedule.good_output;
         request.program.good_status = (int)good_status;
         request.options.patience_ms = (uint32_t)patience;
         bool many = request.times > 0 || request.check, from_input = strcmp(file, "-") == 0;

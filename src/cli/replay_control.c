@@ -108,6 +108,7 @@ static int report(const struct hd_reproducer *reproducer, const struct outcome_c
     if (many) return count->reproduced > 0 ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
     if (count->outcome.kind == HD_OUTCOME_DEADLOCK) return HD_EXIT_FINDINGS;
     int status = count->wait_status;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && count->failed > 0) return HD_EXIT_FINDINGS;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -118,6 +119,7 @@ int hd_replay_control(const char *path, struct hd_program *program, uint64_t tim
     if (!hd_reproducer_load(path, &reproducer, &error)) return hd_complain_error(COMMAND, &error);
     struct outcome_count count = {0};
     int status;
+    if (*reproducer.good_output != '\0') program->good_output = reproducer.good_output;
     if (!run_all(program, &reproducer, times ? times : 1, &count, &error)) {
         status = hd_complain_error(COMMAND, &error);
     } else if (count.interrupted) {

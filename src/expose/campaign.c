@@ -6,9 +6,11 @@
 #include "expose/strategy.h"
 #include "finding/finding.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATIENT_US 150000u /* of a suspension in a reproducer */
 #define REPEAT_SECONDS 20.0
@@ -355,6 +357,17 @@ static void name_schedule(struct hd_campaign_result *result, const struct hd_rep
     schedule->variable = hd_schedule_text(schedule, like->variable);
     schedule->about = hd_schedule_text(schedule, like->about);
     schedule->command = hd_schedule_text(schedule, like->command);
+    schedule->good_output = hd_schedule_text(schedule, like->good_output);
+}
+
+/* What the output should have been, where that is what is wrong with it. */
+static const char *good_output(const struct hd_campaign *c, struct hd_arena *arena) {
+    char mark[HD_OUTPUT_MARK];
+    if (c->result->outcome.kind != HD_OUTCOME_OUTPUT || c->program.output_like == NULL) return "";
+    int fd = open(c->program.output_like, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && hd_output_mark(fd, false, mark);
+    if (fd >= 0) close(fd);
+    return good ? hd_arena_copy(arena, mark, strlen(mark)) : "";
 }
 
 static bool make_reproducer(struct hd_campaign *c) {
@@ -365,13 +378,15 @@ static bool make_reproducer(struct hd_campaign *c) {
     to->about = hd_arena_copy(&to->arena, result->what, strlen(result->what));
     to->command = command ? hd_arena_copy(&to->arena, command, strlen(command)) : NULL;
     to->outcome = hd_outcome_name(result->outcome.kind);
+    to->good_output = good_output(c, &to->arena);
     free(command);
     to->steering = c->steering;
     memset(&c->steering, 0, sizeof c->steering);
     to->places = c->profile.places; /* the profile's numbers mean the same there */
     memset(&c->profile.places, 0, sizeof c->profile.places);
     to->steering.places = &to->places;
-    if (to->variable == NULL || to->about == NULL || to->command == NULL) return false;
+    if (to->variable == NULL || to->about == NULL || to->command == NULL || to->good_output == NULL)
+        return false;
     if (result->has_schedule) name_schedule(result, to);
     return true;
 }

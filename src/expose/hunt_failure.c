@@ -128,12 +128,30 @@ static struct hd_finding_forced *new_forced(struct hunt_work *work,
 static const char *replay_command(struct hunt_work *work, const char *path) {
     const char *replay =
         work->options->replay_command != NULL ? work->options->replay_command : "heddle replay";
-    char *command = hd_quote_command(work->program.argv);
-    char *quoted = hd_quote_command((char *const[]){(char *)path, NULL});
+    const struct hd_program *program = &work->options->program;
+    char *command = hd_quote_command(work->program.argv), status[16];
+    char *word[6] = {0}; /* what a run is judged by, and the file */
+    unsigned words = 0;
+    if (program->good_status != 0) {
+        snprintf(status, sizeof status, "%d", program->good_status);
+        word[words++] = "--good-status";
+        word[words++] = status;
+    }
+    if (program->oracle != NULL) {
+        word[words++] = "--oracle";
+        word[words++] = (char *)program->oracle;
+    }
+    word[words] = (char *)path;
+    char *judged = hd_quote_command(word);
+    char *input = program->input != NULL
+                      ? hd_quote_command((char *const[]){(char *)program->input, NULL})
+                      : NULL;
     const char *text = "";
-    if (command != NULL && quoted != NULL)
-        text = hd_finding_text(&work->own, "%s %s -- %s", replay, quoted, command);
-    free(quoted);
+    if (command != NULL && judged != NULL)
+        text = hd_finding_text(&work->own, "%s %s -- %s%s%s", replay, judged, command,
+                               input != NULL ? " <" : "", input != NULL ? input : "");
+    free(input);
+    free(judged);
     free(command);
     return text;
 }
@@ -150,6 +168,10 @@ static bool keep(struct hunt_work *work, struct hd_schedule *schedule,
     schedule->about = hd_schedule_text(
         schedule, hd_finding_text(&work->own, "%s Then: %s.", finding->conclusion, forced->words));
     if (command != NULL) schedule->command = hd_schedule_text(schedule, command);
+    char mark[HD_OUTPUT_MARK];
+    if (strcmp(forced->outcome, hd_outcome_name(HD_OUTCOME_OUTPUT)) == 0 && work->reference >= 0 &&
+        hd_output_mark(work->reference, true, mark))
+        schedule->good_output = hd_schedule_text(schedule, mark);
     bool good = hd_schedule_save(schedule, path, error);
     forced->reproducer = path;
     forced->command = replay_command(work, path);

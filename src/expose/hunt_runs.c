@@ -31,31 +31,11 @@ static char *read_all(int fd, size_t *bytes) {
     return text;
 }
 
-/* A sum over lines that does not know their order. */
-static uint64_t lines_of(const char *text, size_t bytes) {
-    uint64_t sum = 0;
-    while (bytes > 0) {
-        const char *end = memchr(text, '\n', bytes);
-        size_t length = end != NULL ? (size_t)(end - text) : bytes;
-        uint64_t line = 1469598103934665603ull;
-        for (size_t i = 0; i < length; i++) line = (line ^ (unsigned char)text[i]) * 1099511628211u;
-        sum += hd_mix64(line);
-        size_t used = end != NULL ? length + 1 : length;
-        text += used;
-        bytes -= used;
-    }
-    return sum;
-}
-
 /* Threads that print may do so in any order. */
 static bool same_lines(int a, int b) {
-    size_t a_bytes, b_bytes;
-    char *first = read_all(a, &a_bytes), *second = read_all(b, &b_bytes);
-    bool same = first != NULL && second != NULL && a_bytes == b_bytes &&
-                lines_of(first, a_bytes) == lines_of(second, b_bytes);
-    free(first);
-    free(second);
-    return same;
+    char first[HD_OUTPUT_MARK], second[HD_OUTPUT_MARK];
+    return hd_output_mark(a, true, first) && hd_output_mark(b, true, second) &&
+           strcmp(first, second) == 0;
 }
 
 bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run) {

@@ -114,9 +114,13 @@ void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *o
     } else if (status != facts->good_status) {
         say(outcome, HD_OUTCOME_EXIT, status, "exited with status %d", status);
     } else if (facts->compared && facts->differs) {
-        say(outcome, HD_OUTCOME_OUTPUT, status,
-            "standard output differs from the reference run's, first at byte %llu",
-            (unsigned long long)facts->differs_at);
+        if (facts->differs_at == UINT64_MAX)
+            say(outcome, HD_OUTCOME_OUTPUT, status,
+                "standard output differs from that of a run that passed");
+        else
+            say(outcome, HD_OUTCOME_OUTPUT, status,
+                "standard output differs from the reference run's, first at byte %llu",
+                (unsigned long long)facts->differs_at);
     }
     if (outcome->kind == HD_OUTCOME_PASSED)
         say(outcome, HD_OUTCOME_PASSED, status, "exited with status %d", status);

@@ -48,7 +48,7 @@ struct hd_outcome_facts {
     int oracle_status;
     bool compared; /* standard output was compared with a reference run's */
     bool differs;
-    uint64_t differs_at; /* first byte that does */
+    uint64_t differs_at; /* UINT64_MAX: not known */
 };
 
 void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *outcome);

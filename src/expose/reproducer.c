@@ -101,6 +101,8 @@ char *hd_reproducer_write(const struct hd_reproducer *reproducer) {
     json_object_set_new(root, "about", hd_json_text(reproducer->about));
     json_object_set_new(root, "command", hd_json_text(reproducer->command));
     json_object_set_new(root, "outcome", hd_json_text(reproducer->outcome));
+    if (*reproducer->good_output != '\0')
+        json_object_set_new(root, "good_output", json_string(reproducer->good_output));
     json_object_set_new(root, "control", control_of(&reproducer->steering));
     char *text = root != NULL ? json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER) : NULL;
     json_decref(root);
@@ -252,6 +254,9 @@ static bool read_root(struct reader *r, const json_t *root) {
     return read_text(r, root, "variable", &to->variable) &&
            read_text(r, root, "about", &to->about) && read_text(r, root, "command", &to->command) &&
            read_text(r, root, "outcome", &to->outcome) &&
+           read_text(r, root, "good_output", &to->good_output) &&
+           (*to->good_output == '\0' || hd_is_output_mark(to->good_output) ||
+            bad(r, "good_output", "is no mark of an output")) &&
            read_control(r, json_object_get(root, "control"));
 }
 

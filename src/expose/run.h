@@ -40,6 +40,7 @@ struct hd_program {
     int good_status;         /* exit status that is no failure (0) */
     const char *oracle;      /* shell command that judges a run, or NULL: see below */
     const char *output_like; /* standard output has to be that of this file, or NULL */
+    const char *good_output; /* or to have this mark (hd_output_mark), or NULL */
     bool keep_aslr;          /* leave address space randomisation on (off) */
     /* Told what the program writes, as it writes it: `stream` is 1 or 2. May be NULL. */
     void (*echo)(void *context, int stream, const char *bytes, size_t count);
@@ -98,6 +99,13 @@ bool hd_program_run_keep_trace(const struct hd_program_run *run, const char *pat
 /* What the program wrote to standard output (stream 1) or error (2): the first `most` bytes,
  * NUL-terminated, malloc'ed; *bytes is how many. NULL when memory is out. */
 char *hd_program_run_text(const struct hd_program_run *run, int stream, size_t most, size_t *bytes);
+
+/* What tells an output from others, for a file that should stay small: "bytes:" or "lines:" and a
+ * hash. Of lines their order does not count. Of an open file; false if it can't be read. */
+#define HD_OUTPUT_MARK 32u
+bool hd_output_mark(int fd, bool lines, char mark[HD_OUTPUT_MARK]);
+/* Text that may be one? */
+bool hd_is_output_mark(const char *text);
 
 /* argv as words that a shell would read back as the same arguments; malloc'ed, NULL when memory is
  * out. */

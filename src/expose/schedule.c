@@ -30,6 +30,7 @@ bool hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from) {
     to->fingerprint = hd_schedule_text(to, from->fingerprint);
     to->about = hd_schedule_text(to, from->about);
     to->command = hd_schedule_text(to, from->command);
+    to->good_output = hd_schedule_text(to, from->good_output);
     bool good = true;
     for (size_t i = 0; good && i < from->turn.size; i++) {
         struct hd_turn turn = from->turn.data[i];

@@ -43,6 +43,7 @@ struct hd_schedule {
     const char *fingerprint; /* of the finding; "" */
     const char *about;       /* one sentence; "" */
     const char *command;     /* as a shell reads it; "" */
+    const char *good_output; /* of runs that pass, where that is what fails: hd_output_mark; "" */
     HD_VECTOR(struct hd_turn) turn;
     /* What comes next when these turns are over: the error condition. Run in this order, one call
      * each (0: the call that it is in), before all threads run on freely. */

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/whole_file.h"
+#include "expose/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +73,8 @@ static bool write_all(FILE *to, const struct hd_schedule *schedule) {
                 write_field(to, "variable", schedule->variable) &&
                 write_field(to, "fingerprint", schedule->fingerprint) &&
                 write_field(to, "about", schedule->about) &&
-                write_field(to, "command", schedule->command) && write_makers(to, schedule);
+                write_field(to, "command", schedule->command) &&
+                write_field(to, "good_output", schedule->good_output) && write_makers(to, schedule);
     fprintf(to, "  \"schedule\": [\n");
     for (size_t i = 0; good && i < schedule->turn.size; i++)
         good = write_turn(to, &schedule->turn.data[i], false, i + 1 == schedule->turn.size);
@@ -242,6 +244,7 @@ static bool read_root(struct reader *r, json_t *root) {
                             : strcmp(key, "fingerprint") == 0 ? &s->fingerprint
                             : strcmp(key, "about") == 0       ? &s->about
                             : strcmp(key, "command") == 0     ? &s->command
+                            : strcmp(key, "good_output") == 0 ? &s->good_output
                                                               : NULL;
         bool good = true;
         if (text != NULL)
@@ -256,6 +259,9 @@ static bool read_root(struct reader *r, json_t *root) {
             return hd_fail(r->error, HD_ERR_FORMAT, "%s: unknown field \"%.40s\"", r->name, key);
         if (!good) return false;
     }
+    if (*s->good_output != '\0' && !hd_is_output_mark(s->good_output))
+        return refuse(r, "good_output",
+                      "must be \"bytes:\" or \"lines:\" and 16 hexadecimal digits");
     return turns || refuse(r, "this", "is no schedule: it has no \"schedule\"");
 }
 
@@ -263,7 +269,7 @@ bool hd_schedule_read(const char *text, size_t bytes, const char *name,
                       struct hd_schedule *schedule, struct hd_error *error) {
     memset(schedule, 0, sizeof *schedule);
     schedule->kind = schedule->variable = schedule->fingerprint = "";
-    schedule->about = schedule->command = "";
+    schedule->about = schedule->command = schedule->good_output = "";
     struct reader r = {.name = name, .schedule = schedule, .error = error};
     json_error_t problem;
     json_t *root = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &problem);

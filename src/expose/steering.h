@@ -62,7 +62,8 @@ bool hd_steering_control(const struct hd_steering *steering, struct hd_control *
  * "heddle-schedule/1" whose "control" stands in place of turns. Strings are never NULL. */
 struct hd_reproducer {
     const char *variable, *about, *command;
-    const char *outcome; /* "signal", "exit", ... */
+    const char *good_output; /* as in struct hd_schedule */
+    const char *outcome;     /* "signal", "exit", ... */
     struct hd_steering steering;
     struct hd_places places; /* of a file that was read */
     struct hd_arena arena;

@@ -12,8 +12,11 @@
 #include <cmocka.h>
 
 static struct hd_reproducer sample(void) {
-    struct hd_reproducer r = {
-        .variable = "x", .about = "it fails", .command = "./app 'a b'", .outcome = "signal"};
+    struct hd_reproducer r = {.good_output = "bytes:0123456789abcdef",
+                              .variable = "x",
+                              .about = "it fails",
+                              .command = "./app 'a b'",
+                              .outcome = "signal"};
     uint32_t p = hd_place_make(&r.places, "app", 16, "a.c:1", "f");
     uint32_t c = hd_place_make(&r.places, "app", 32, "a.c:2", "f");
     uint32_t x = hd_place_make(&r.places, "lib.so", 16, "b.c:3", "g");
