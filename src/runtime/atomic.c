@@ -13,22 +13,32 @@ static struct rt_spin *stripe_of(const volatile void *address) {
     return &stripe[((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15ull >> 56].lock;
 }
 
-/* A loop that only re-reads one atomic is one fact: the reads after the first are not recorded
- * while no other thread ran in between (serial), and the thread soon lets the others run. */
+/* A loop that only re-reads atomics is one fact: the reads after the first are not recorded while
+ * no other thread ran in between (serial), and the thread soon lets the others run. If it does
+ * other things as well, all of it is recorded, and it lets them run later. */
 #define SPIN_YIELD 64u
+#define BUSY_YIELD 1024u
 static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
     if (rt.mode != HD_SCHED_SERIAL) return false;
     uint64_t key = (uint64_t)(uintptr_t)address * 31 ^ pc;
-    if (t->spin_site != key || t->calls_emitted != t->spin_mark) {
-        t->spin_site = key;
-        t->spins = 0;
+    uint32_t at = 0;
+    while (at < t->spin_keys && t->spin_key[at] != key) at++;
+    if (t->calls_emitted != t->spin_mark) t->spin_said = 0;
+    if (at == t->spin_keys) {
+        if (at == RT_SPIN_KEYS) at = 0;
+        if (at == 0) t->spins = t->spin_said = 0;
+        t->spin_key[at] = key;
+        t->spin_keys = at + 1;
+        t->spin_said |= 1u << at;
         return false;
     }
-    if (++t->spins % SPIN_YIELD == 0) {
+    bool said = t->spin_said >> at & 1;
+    t->spin_said |= 1u << at;
+    if (++t->spins % (said ? SPIN_YIELD : BUSY_YIELD) == 0) {
         rt_sched_yield(t);
-        t->spin_site = 0; /* others ran: the next read is news */
+        t->spin_keys = 0; /* others ran: the next read is news */
     }
-    return !rt.full && !rt_is_marked(t);
+    return said && !rt.full && !rt_is_marked(t);
 }
 
 static struct rt_thread *begin(const volatile void *address, size_t size, uintptr_t pc,

@@ -41,6 +41,8 @@ struct rt_frame {
 
 /* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
  * lines are what a memory access touches. */
+#define RT_SPIN_KEYS 4u
+
 struct rt_thread {
     uint64_t branches;   /* first: compiled code counts here, as __heddle_branches */
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
@@ -87,9 +89,11 @@ struct rt_thread {
     struct rt_thread *next; /* in the ready queue, or in an object's wait list */
     uint64_t slice_end;     /* calls at which the quantum is over */
     uint64_t mark;          /* the call that is recorded whatever the filter says; 0: none */
-    uint64_t spin_site; /* site and address of the last atomic read, while nothing else happened */
+    /* sites and addresses of atomics that it reads again and again in its turn */
+    uint64_t spin_key[RT_SPIN_KEYS];
     uint64_t spin_mark;
-    uint32_t spins;
+    uint32_t spin_keys, spins;
+    uint32_t spin_said; /* keys, as bits, that are recorded, with nothing else recorded since */
     /* what the access is about at which it has stopped (0: no access), for POS */
     uintptr_t next_address;
     bool next_write;

@@ -160,7 +160,7 @@ void rt_sched_marked(struct rt_thread *t) {
 static void new_slice(struct rt_thread *t) {
     t->slice_end = rt_calls(t) + policy->slice(t);
     set_stop(t);
-    t->spin_site = 0;
+    t->spin_keys = 0;
 }
 
 static void take_stream(struct rt_thread *t) {
