@@ -58,7 +58,8 @@ static void set_locks(struct hd_findings *findings, struct hd_finding_event *to,
         const struct hd_section *held = &model->section[section[i]];
         if (acquires && held->acquire == event) continue;
         const char *name = copy(findings, hd_describe_lock(describe, held->lock, HD_SHORT));
-        to->lock[to->locks++] = (struct hd_finding_lock){name, held->read_mode};
+        const char *about = copy(findings, hd_describe_lock(describe, held->lock, HD_LONG));
+        to->lock[to->locks++] = (struct hd_finding_lock){name, about, held->read_mode};
     }
 }
 
@@ -108,6 +109,8 @@ static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
     if (frame != NULL && frame->file != NULL) {
         to->file = copy(findings, frame->file);
         to->line = frame->line;
+        to->column = frame->column;
+        to->function_line = frame->function_line;
     } else
         set_place_of_word(findings, to);
     set_locks(findings, to, describe, model, event);

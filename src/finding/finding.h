@@ -60,19 +60,21 @@ enum hd_finding_harm {
 
 struct hd_finding_lock {
     const char *name;
-    bool reading; /* held in read mode */
+    const char *about; /* in full */
+    bool reading;      /* held in read mode */
 };
 
 /* One event of a finding. Strings are never NULL unless told. */
 struct hd_finding_event {
     uint32_t event, thread_number;
     const char *thread, *op;
-    const char *verb;     /* "writes", "acquires" */
-    const char *variable; /* short */
-    const char *about;    /* what the event is about, in full */
-    const char *site;     /* "file.c:12"; a text trace's own word; "" */
-    const char *file;     /* NULL if unknown */
-    uint32_t line;
+    const char *verb;             /* "writes", "acquires" */
+    const char *variable;         /* short */
+    const char *about;            /* what the event is about, in full */
+    const char *site;             /* "file.c:12"; a text trace's own word; "" */
+    const char *file;             /* NULL if unknown */
+    uint32_t line, column;        /* 0 if unknown */
+    uint32_t function_line;       /* where the function begins; 0 if unknown */
     const char *function;         /* "" if unknown */
     struct hd_finding_lock *lock; /* held when it runs, outermost first */
     uint32_t locks;
@@ -194,10 +196,12 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
                             struct hd_describe *describe, const struct hd_model *model,
                             const struct hd_run *run, uint32_t runs, uint32_t next);
 
-/* The same root cause has the same fingerprint in every run and after edits elsewhere in the file:
- * it is made of the kind and the events' functions, files, variables and operations, of a text
- * trace's site words, never of line numbers. Findings of one list that agree in all that are told
- * apart by their order in the source. To be called once, after the events are set. */
+/* The same root cause has the same fingerprint in every run and after edits outside the functions
+ * concerned: it is made of the kind and the events' functions, their places in them (lines counted
+ * from where the function begins), files, variables and operations, of a text trace's site words.
+ * What differs from run to run (addresses, threads, numbers of blocks) is no part of it. Findings
+ * of one list that agree in all that are told apart by their order in the source. To be called
+ * once, after the events are set. */
 void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model *model);
 
 /* In the order of a report: by verdict (confirmed and feasible first), harm, score, kind, place. */

@@ -36,8 +36,17 @@ static uint64_t hash_event(const struct hd_finding_event *event, bool named) {
     hash = hash_word(hash, name);
     /* A text trace has no functions: its own words for the sites are all there is. */
     if (named) return hash_word(hash, event->site);
-    hash = hash_word(hash, event->file != NULL ? event->file : "");
-    return hash_word(hash, event->function);
+    hash = hash_word(hash, event->function);
+    if (event->file == NULL) return hash_word(hash, event->site);
+    hash = hash_word(hash, event->file);
+    /* Memory without a name is the same for all accesses of a function, and named variables are
+     * used more than once: the place tells them apart. */
+    uint64_t place[2] = {0};
+    if (event->function_line > 0) {
+        place[0] = (uint64_t)event->line - event->function_line;
+        place[1] = event->column;
+    }
+    return XXH3_64bits_withSeed(place, sizeof place, hash);
 }
 
 static uint64_t hash_finding(const struct hd_finding *finding, bool named) {
@@ -69,6 +78,9 @@ static int compare_places(const void *left, const void *right) {
     if (a->hash != b->hash) return a->hash < b->hash ? -1 : 1;
     for (uint32_t i = 0; i < a->finding->events && i < b->finding->events; i++) {
         uint32_t first = a->finding->event[i].line, second = b->finding->event[i].line;
+        if (first != second) return first < second ? -1 : 1;
+        first = a->finding->event[i].column;
+        second = b->finding->event[i].column;
         if (first != second) return first < second ? -1 : 1;
     }
     return a->index < b->index ? -1 : a->index > b->index;

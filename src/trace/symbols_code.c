@@ -127,7 +127,10 @@ uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
     }
     uint32_t scope = unit->code.item[range].value, count = 1;
     for (;;) {
+        int begins = 0;
         frame[count - 1].function = hd_scope_name(binary, scope);
+        if (!dwarf_decl_line(&binary->scope[scope].die, &begins) && begins > 0)
+            frame[count - 1].function_line = (uint32_t)begins;
         if (binary->scope[scope].kind != HD_SCOPE_INLINED || count == HD_FRAMES_MAX) break;
         uint32_t parent = binary->scope[scope].parent;
         if (parent == HD_NONE || binary->scope[parent].kind == HD_SCOPE_NAMESPACE) break;
