@@ -124,7 +124,6 @@ static bool is_refuted(struct hunt_work *work, const struct hunt_target *target,
 }
 
 static bool conclude_targets(struct hunt_work *work, struct hd_error *error) {
-    struct hd_finding_summary *summary = &work->hunt->findings.summary;
     for (size_t i = 0; i < work->target.size; i++) {
         struct hunt_target *target = &work->target.data[i];
         struct hd_finding *finding = target->finding;
@@ -152,14 +151,12 @@ static bool conclude_targets(struct hunt_work *work, struct hd_error *error) {
             finding->how = target->tried > 0 ? "predicted, but the program went another way"
                                              : "predicted, not tried";
         bool of_interest = finding->forced != NULL || proved;
-        if (finding->verdict == HD_VERDICT_CONFIRMED) summary->verdict[HD_VERDICT_CONFIRMED]++;
         if (of_interest && !add(work, finding))
             return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
     for (size_t i = 0; i < work->failure.size; i++) {
         const struct hd_finding *finding = work->failure.data[i].finding;
         if (finding->kind != HD_FINDING_FAILURE) continue;
-        summary->verdict[HD_VERDICT_CONFIRMED]++;
         if (!add(work, finding)) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
     return true;
@@ -176,6 +173,24 @@ static void sort(struct hd_findings *findings) {
     }
 }
 
+/* The same sites by other threads are one finding: of those with one fingerprint the first one
+ * stays. */
+static void keep_one_of_each(struct hd_findings *findings) {
+    size_t kept = 0;
+    findings->summary.verdict[HD_VERDICT_CONFIRMED] = 0;
+    for (size_t i = 0; i < findings->list.size; i++) {
+        const struct hd_finding finding = findings->list.data[i];
+        size_t k = 0;
+        while (k < kept && strcmp(findings->list.data[k].fingerprint, finding.fingerprint) != 0)
+            k++;
+        if (k < kept) continue;
+        findings->list.data[kept++] = finding;
+        if (finding.verdict == HD_VERDICT_CONFIRMED)
+            findings->summary.verdict[HD_VERDICT_CONFIRMED]++;
+    }
+    findings->list.size = kept;
+}
+
 static void free_work(struct hunt_work *work) {
     for (size_t i = 0; i < work->run.size; i++) hunt_run_free(work->run.data[i]);
     hd_vector_free(&work->run);
@@ -183,6 +198,7 @@ static void free_work(struct hunt_work *work) {
     hd_vector_free(&work->failure);
     hd_findings_free(&work->own);
     hd_map_free(&work->key);
+    hd_map_free(&work->print);
     hd_seen_free(&work->seen);
     hd_dead_ends_free(&work->dead_ends);
     if (work->reference >= 0) close(work->reference);
@@ -210,6 +226,7 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     if (good) good = conclude_targets(work, error);
     if (good && work->own.out_of_memory) good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);
+    keep_one_of_each(&hunt->findings);
     hunt->seconds = hd_seconds_now() - work->start;
     if (!good) hd_hunt_free(hunt);
     return good;

@@ -19,19 +19,45 @@ static bool is_wanted(const struct hd_predict_kind *kind, enum hunt_depth depth)
            kind->kind == HD_FINDING_ORDER;
 }
 
-/* The same sites in every run. */
-static uint64_t key_of(const struct hd_finding *finding) {
+static uint64_t add_event(const struct hd_finding_event *event, bool innermost, uint64_t hash) {
+    uint32_t column = event->column;
+    if (innermost) column = event->frames > 0 ? event->frame[0].column : 0;
+    hash = XXH3_64bits_withSeed(event->site, strlen(event->site) + 1, hash);
+    hash = XXH3_64bits_withSeed(event->op, strlen(event->op) + 1, hash);
+    return column > 0 ? XXH3_64bits_withSeed(&column, sizeof column, hash) : hash;
+}
+
+/* The same sites in every run: as a reader knows them, or told apart as far as they can be. */
+static uint64_t key_of(const struct hd_finding *finding, bool innermost) {
     const char *pattern = finding->pattern != NULL ? finding->pattern : "";
     uint64_t hash = XXH3_64bits_withSeed(pattern, strlen(pattern), (uint64_t)finding->kind);
-    for (uint32_t i = 0; i < finding->events; i++) {
-        const struct hd_finding_event *event = &finding->event[i];
-        hash = XXH3_64bits_withSeed(event->site, strlen(event->site) + 1, hash);
-        hash = XXH3_64bits_withSeed(event->op, strlen(event->op) + 1, hash);
-        if (event->frames > 0 && event->frame[0].column > 0)
-            hash =
-                XXH3_64bits_withSeed(&event->frame[0].column, sizeof event->frame[0].column, hash);
+    if (finding->kind == HD_FINDING_RACE && finding->events == 2) {
+        /* Neither comes first: which one does differs between recorded runs. */
+        uint64_t a = add_event(&finding->event[0], innermost, hash);
+        uint64_t b = add_event(&finding->event[1], innermost, hash);
+        uint64_t both[2] = {a < b ? a : b, a < b ? b : a};
+        return XXH3_64bits(both, sizeof both);
     }
+    for (uint32_t i = 0; i < finding->events; i++)
+        hash = add_event(&finding->event[i], innermost, hash);
     return hash;
+}
+
+/* Fingerprints are made for the findings of one run; in a hunt, which has those of many, other
+ * sites have another one too. */
+static bool number_fingerprint(struct hunt_work *work, struct hd_finding *finding) {
+    char *print = finding->fingerprint;
+    uint64_t sites = key_of(finding, false);
+    uint32_t mark = (uint32_t)(sites ^ sites >> 32) | 1;
+    size_t alone = strcspn(print, "-");
+    for (unsigned n = 1;; n++) {
+        uint64_t key = XXH3_64bits(print, strlen(print));
+        uint32_t *slot = hd_map_slot(&work->print, key, 0);
+        if (slot == NULL) return false;
+        if (*slot == 0) *slot = mark;
+        if (*slot == mark) return true;
+        snprintf(print + alone, sizeof finding->fingerprint - alone, "-%u", n + 1);
+    }
 }
 
 /* What fails most often comes first: threads that wait for each other, memory that is gone,
@@ -51,11 +77,12 @@ static uint32_t rank_of(const struct hd_finding *finding, enum hunt_depth depth)
 
 bool hunt_add_target(struct hunt_work *work, const struct hunt_target *target,
                      enum hunt_depth depth) {
-    uint64_t key = key_of(target->finding);
+    uint64_t key = key_of(target->finding, true);
     if (target->switched) key += 1 + target->repeat;
     uint32_t *slot = hd_map_slot(&work->key, key, 0);
     if (slot == NULL) return false;
     if (*slot != 0) return true;
+    if (!number_fingerprint(work, target->finding)) return false;
     struct hunt_target added = *target;
     added.key = key;
     added.depth = depth;

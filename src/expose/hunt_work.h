@@ -47,9 +47,24 @@ struct hunt_target {
     struct hd_outcome outcome; /* of the forced run that tells most */
 };
 
+/* An access as it is found again in other runs: a call of its thread, or the nth at its place. */
+struct hunt_access {
+    uint32_t thread, nth;
+    uint64_t count;
+    const char *site;
+    uint8_t kind;
+};
+
+/* The accesses that a failure turns on, in the order of the failing run. */
+struct hunt_order {
+    struct hunt_access *access;
+    uint32_t accesses; /* 0: not known */
+};
+
 /* A failure that can be had again. */
 struct hunt_failure {
     struct hd_outcome outcome;
+    struct hunt_order order;
     struct hd_finding *finding; /* of a target, or made for a run that failed by itself */
 };
 
@@ -72,6 +87,7 @@ struct hunt_work {
     uint32_t reducing;      /* runs of the present reduction, which no sum has yet */
     struct hd_findings own; /* findings that were made here, and what all of them are told */
     struct hd_map key;      /* targets by key, plus one */
+    struct hd_map print;    /* the sites (in short) that a fingerprint stands for */
     struct hd_seen seen;
     struct hd_dead_ends dead_ends;
     char best[160];
