@@ -36,6 +36,23 @@ static const struct hunt_failure *known_failure(const struct hunt_work *work,
     return NULL;
 }
 
+/* Whatever a run was aimed at: if it ends as a known failure does, and has the accesses in the
+ * order that makes that one fail, it is that one. */
+static const struct hunt_failure *failure_within(struct hunt_work *work,
+                                                 const struct hunt_failing *failing,
+                                                 const struct hd_outcome *outcome) {
+    for (size_t i = 0; i < work->failure.size; i++) {
+        const struct hunt_failure *failure = &work->failure.data[i];
+        if (!hd_outcome_same(&failure->outcome, outcome)) continue;
+        /* Output that differs elsewhere is another failure. */
+        if (outcome->kind == HD_OUTCOME_OUTPUT &&
+            strcmp(failure->outcome.words, outcome->words) != 0)
+            continue;
+        if (hunt_order_tells(work, &failure->order, failing)) return failure;
+    }
+    return NULL;
+}
+
 /* ---- a finding for a run that failed by itself ----------------------------------------------- */
 
 static const char *found_words(struct hunt_work *work, const struct hd_finding *finding) {
@@ -76,7 +93,7 @@ static struct hd_finding *new_finding(struct hunt_work *work) {
 }
 
 static struct hd_finding *make_finding(struct hunt_work *work, const struct hunt_failing *failing,
-                                       struct hd_finding_forced *forced) {
+                                       struct hd_finding_forced *forced, struct hunt_order *order) {
     struct hd_finding *finding = new_finding(work);
     if (finding == NULL) return NULL;
     struct hd_critical critical = {0};
@@ -90,7 +107,7 @@ static struct hd_finding *make_finding(struct hunt_work *work, const struct hunt
         finding->threads_involved = 2;
         finding->variables_involved = 1;
         finding->accesses_involved = critical.events;
-        hunt_set_found_orders(work, &critical, failing, forced);
+        hunt_set_found_orders(work, &critical, failing, forced, order);
     }
     finding->conclusion = found_words(work, finding);
     if (critical.events == 3)
@@ -100,6 +117,20 @@ static struct hd_finding *make_finding(struct hunt_work *work, const struct hunt
     struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
     hd_findings_fingerprint(&alone, &failing->model);
     return finding;
+}
+
+static bool is_taken(const struct hunt_work *work, const char *fingerprint) {
+    for (size_t i = 0; i < work->failure.size; i++)
+        if (strcmp(work->failure.data[i].finding->fingerprint, fingerprint) == 0) return true;
+    return false;
+}
+
+/* Failures that are told by the same accesses, but end in different ways, are not the same. */
+static void number_fingerprint(const struct hunt_work *work, struct hd_finding *finding) {
+    char *print = finding->fingerprint;
+    size_t alone = strcspn(print, "-");
+    for (unsigned number = 2; is_taken(work, print); number++)
+        snprintf(print + alone, sizeof finding->fingerprint - alone, "-%u", number);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -210,26 +241,36 @@ static bool reduce(struct hunt_work *work, struct hd_schedule *schedule,
     return true;
 }
 
-/* Does the small schedule still do what was aimed at? If not, the failure has another cause, and
- * *finding becomes one that is made of what only the failing run does. */
-static bool still_holds(struct hunt_work *work, const struct hunt_target *target,
-                        const struct hunt_failing *failing, struct hd_finding_forced *forced,
-                        struct hd_finding **finding) {
+/* A table that shows no difference says nothing. */
+static void drop_same_orders(struct hd_finding_forced *forced) {
+    if (hunt_same_orders(forced)) forced->goods = forced->bads = 0;
+}
+
+/* What a failure of a target is about. If the small schedule does not do what was aimed at, or the
+ * run that passed does it too, the failure has another cause: a finding that is made of what only
+ * the failing run does. NULL when memory is out. */
+static struct hd_finding *explain(struct hunt_work *work, const struct hunt_target *target,
+                                  const struct hunt_failing *failing,
+                                  struct hd_finding_forced *forced, struct hunt_order *order) {
     bool holds = true;
     struct hd_finding_forced aimed = *forced;
-    hunt_set_orders(work, target, failing, &aimed, &holds);
-    if (!holds && failing->there) {
-        struct hd_finding_forced other = *forced;
-        struct hd_finding *made = make_finding(work, failing, &other);
-        if (made != NULL && made->events > 0) {
-            *forced = other;
-            *finding = made;
-            return false;
-        }
+    struct hunt_order aimed_order = {0};
+    hunt_set_orders(work, target, failing, &aimed, &aimed_order, &holds);
+    bool same = hunt_same_orders(&aimed);
+    /* Of a race, either order may be the one that passes; what is a bug by itself may have been
+     * seen in the run that passed. */
+    if (same && hunt_is_listed(target->finding) && target->finding->harm != HD_HARM_ITSELF)
+        holds = false;
+    if (failing->there && (!holds || same)) {
+        struct hd_finding *made = make_finding(work, failing, forced, order);
+        if (made == NULL) return NULL;
+        drop_same_orders(forced);
+        bool elsewhere = made->events > 0 && !share_place(made, target->finding);
+        return !holds || elsewhere ? made : target->finding;
     }
     *forced = aimed;
-    if (hunt_same_orders(forced)) hunt_look_for_orders(work, failing, forced);
-    return true;
+    *order = aimed_order;
+    return target->finding;
 }
 
 static bool fails_as_known(struct hunt_work *work, struct hunt_target *target,
@@ -273,14 +314,15 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
         !hd_schedule_name_turns(schedule, &failing.model, failing.describe))
         work->own.out_of_memory = true;
     struct hd_finding *finding = NULL;
+    struct hunt_order order = {0};
     const struct hunt_failure *known = NULL;
     if (target != NULL) {
-        finding = target->finding;
-        if (!still_holds(work, target, &failing, forced, &finding)) {
+        finding = explain(work, target, &failing, forced, &order);
+        known = failure_within(work, &failing, &run->outcome);
+        if (known == NULL && finding != NULL && finding != target->finding)
             known = known_failure(work, finding, &run->outcome);
-        }
     } else if (failing.there) {
-        finding = make_finding(work, &failing, forced);
+        finding = make_finding(work, &failing, forced, &order);
     }
     if (known != NULL) {
         hunt_failing_free(&failing);
@@ -296,8 +338,9 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     } else {
         finding->forced = forced;
         if (forced->reproduced > 0) finding->verdict = HD_VERDICT_CONFIRMED;
+        number_fingerprint(work, finding);
         good = keep(work, schedule, finding, forced, error);
-        struct hunt_failure failure = {.outcome = run->outcome, .finding = finding};
+        struct hunt_failure failure = {.outcome = run->outcome, .order = order, .finding = finding};
         if (good && !hd_vector_push(&work->failure, failure))
             good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
         work->hunt->failures = (uint32_t)work->failure.size;
