@@ -53,9 +53,10 @@ static void print_runs(const struct hd_hunt *hunt) {
     if (hunt->exposed > 0) printf("; %u under expose's strategies", hunt->exposed);
     printf("; %.1f s\n", hunt->seconds);
     if (hunt->refuted > 0)
-        printf("%u prediction%s not shown: the program takes another path each time, so something "
-               "that is not instrumented keeps it from happening\n",
-               hunt->refuted, hunt->refuted == 1 ? " is" : "s are");
+        printf("%u predicted order%s not reported: every time %s forced, the program went another "
+               "way before it got there; code without instrumentation seems to prevent %s\n",
+               hunt->refuted, hunt->refuted == 1 ? " is" : "s are",
+               hunt->refuted == 1 ? "it was" : "they were", hunt->refuted == 1 ? "it" : "them");
     if (hunt->left > 0)
         printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs)\n",
                hunt->left, hunt->left == 1 ? " was" : "s were");

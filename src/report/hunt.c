@@ -126,6 +126,41 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
                 page->off);
 }
 
+/* ---- memory without a name ------------------------------------------------------------------ */
+
+#define MOST_NAMES 16u
+
+struct named {
+    const char *name[MOST_NAMES], *about[MOST_NAMES];
+    unsigned count;
+};
+
+/* "heap#3+8" is a name that only this run has; of a stack there is no more to say. */
+static void print_about(const struct hd_page *page, struct named *told, const char *name,
+                        const char *about) {
+    if (strcmp(name, about) == 0 || strncmp(name, "stack of ", 9) == 0) return;
+    for (unsigned i = 0; i < told->count; i++)
+        if (strcmp(told->name[i], name) == 0 && strcmp(told->about[i], about) == 0) return;
+    if (told->count == MOST_NAMES) return;
+    told->name[told->count] = name;
+    told->about[told->count++] = about;
+    fprintf(page->out, "    %s: %s\n", name, about);
+}
+
+static void print_memory(const struct hd_page *page, const struct hd_finding *finding) {
+    struct named told = {.count = 0};
+    for (uint32_t i = 0; i < finding->events; i++)
+        if (hd_finding_in_words(i, finding->events))
+            print_about(page, &told, finding->event[i].variable, finding->event[i].about);
+    for (uint32_t i = 0; i < finding->events; i++)
+        for (uint32_t k = 0; hd_finding_in_words(i, finding->events) && k < finding->event[i].locks;
+             k++)
+            print_about(page, &told, finding->event[i].lock[k].name,
+                        finding->event[i].lock[k].about);
+}
+
+/* ---- the page ------------------------------------------------------------------------------- */
+
 static void print_rate(const struct hd_page *page, const struct hd_finding_forced *forced) {
     if (forced->runs > 0) {
         fprintf(page->out, "\n  %sReproduced %u of %u%s", page->bold, forced->reproduced,
@@ -154,6 +189,7 @@ void hd_report_hunted(FILE *out, const struct hd_finding *finding,
     if (finding->forced != NULL) print_orders(&page, finding->forced);
     fputc('\n', out);
     hd_page_events(&page, 4, finding, print_event);
+    print_memory(&page, finding);
     const char *repair = hd_finding_repair(finding);
     if (*repair != '\0') {
         char line[1024];
@@ -170,9 +206,11 @@ void hd_report_hunted_line(FILE *out, const struct hd_finding *finding,
     struct hd_page page = hd_page_for(out, style);
     fprintf(out, "  %s on %s", hd_finding_kind_name(finding->kind), finding->variable);
     if (finding->pattern != NULL) fprintf(out, " (%s)", finding->pattern);
+    /* What they do is part of it, where no pattern says so. */
+    bool told = finding->pattern != NULL;
     for (uint32_t i = 0; i < finding->events; i++)
         if (hd_finding_in_words(i, finding->events))
-            fprintf(out, "%s%s", i == 0 ? ": " : ", ",
-                    hd_finding_short_site(finding->event[i].site));
+            fprintf(out, "%s%s%s%s", i == 0 ? ": " : ", ", told ? "" : finding->event[i].op,
+                    told ? "" : " ", hd_finding_short_site(finding->event[i].site));
     fprintf(out, "  %s%s%s\n", page.dim, finding->fingerprint, page.off);
 }
