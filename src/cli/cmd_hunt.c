@@ -49,9 +49,12 @@ static void print_runs(const struct hd_hunt *hunt) {
     if (hunt->first_failure > 0) printf(" (number %u failed first)", hunt->first_failure);
     if (hunt->forced > 0) printf(": %u reached what was wanted", hunt->reached);
     if (hunt->diverged > 0) printf(", %u went another way", hunt->diverged);
-    if (hunt->foreseen > 0) printf(" (and %u would have)", hunt->foreseen);
+    if (hunt->foreseen > 0) printf(" (and %u that begin alike were not run)", hunt->foreseen);
     if (hunt->exposed > 0) printf("; %u under expose's strategies", hunt->exposed);
     printf("; %.1f s\n", hunt->seconds);
+    if (hunt->forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
+        printf("no forced run got where it was to, so little was tried: the program depends on "
+               "something that no schedule controls (heddle record, heddle replay --check)\n");
     if (hunt->refuted > 0)
         printf("%u predicted order%s not reported: every time %s forced, the program went another "
                "way before it got there; code without instrumentation seems to prevent %s\n",

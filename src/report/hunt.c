@@ -36,7 +36,8 @@ static void print_title(const struct hd_page *page, const struct hd_finding *fin
     if (finding->pattern != NULL) fprintf(page->out, " (%s)", finding->pattern);
     fprintf(page->out, "%s: ", page->off);
     if (failed)
-        fprintf(page->out, "%s%s%s", page->red, forced->words, page->off);
+        fprintf(page->out, "%s%s%s%s", page->red, forced->words, page->off,
+                forced->runs > 0 && forced->reproduced == 0 ? " (once, not confirmed)" : "");
     else if (finding->verdict == HD_VERDICT_CONFIRMED)
         fprintf(page->out, "reached, no visible failure");
     else
