@@ -138,7 +138,7 @@ bool hd_model_load(const char *path, const struct hd_trace_options *trace_option
                    struct hd_error *error);
 void hd_model_free(struct hd_model *model);
 
-/* Locations an access touches. Most touch one. */
+/* Locations an access touches, ascending. Most touch one. */
 uint32_t hd_model_locations(const struct hd_model *model, uint32_t event, const uint32_t **list);
 /* Writes a read saw, without repetition; a part that saw the initial value adds HD_NONE. */
 uint32_t hd_model_reads_from(const struct hd_model *model, uint32_t event, const uint32_t **list);

@@ -241,21 +241,21 @@ static bool set_gates(struct hd_engine *engine) {
 
 /* ---- a read that is told its write ----------------------------------------------------------- */
 
-static bool touches(const struct hd_model *model, uint32_t event, uint32_t location) {
-    const uint32_t *list;
-    uint32_t count = hd_model_locations(model, event, &list);
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] == location) return true;
-    return false;
-}
-
 /* The last write of a location before an event in the trace, HD_NONE. */
 static uint32_t write_before(const struct hd_model *model, uint32_t location, uint32_t event) {
-    uint32_t at = model->location_start[location], end = model->location_start[location + 1];
-    uint32_t write = HD_NONE;
-    for (; at < end && model->location_event[at] < event; at++)
-        if (hd_model_is_write(model, model->location_event[at])) write = model->location_event[at];
-    return write;
+    const uint32_t *list = model->location_event;
+    uint32_t low = model->location_start[location], high = model->location_start[location + 1];
+    uint32_t start = low;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    while (low > start)
+        if (hd_model_is_write(model, list[--low])) return list[low];
+    return HD_NONE;
 }
 
 /* The entry of an event among the accesses of a place. */
@@ -275,54 +275,50 @@ static uint32_t step_of(const struct hd_engine *engine, uint32_t event) {
     return hd_step_at(engine->view, engine->model->thread[event], position_of(engine, event));
 }
 
-/* The place of a shared location that a step touches. */
-static uint32_t place_of(const struct hd_engine *engine, uint32_t location) {
+/* `entry` is the reader's in a shared location. */
+static bool demand_location(struct hd_engine *engine, uint32_t location, uint32_t entry) {
     const struct hd_model *model = engine->model;
     const struct hd_view *view = engine->view;
-    uint32_t event = model->location_event[model->location_start[location]];
-    uint32_t step = step_of(engine, event);
-    if ((view->role[step] & HD_STEP_SPAN) == 0) return view->access_place[view->about[step]];
-    /* its entries are in the order of its shared locations */
-    const uint32_t *list, *entry = view->span + view->about[step] + 1;
-    uint32_t count = hd_model_locations(model, event, &list);
-    for (uint32_t i = 0; i < count; i++) {
-        if (!model->location[list[i]].shared) continue;
-        uint32_t place = view->access_place[*entry++];
-        if (list[i] == location) return place;
-    }
-    return HD_NONE;
-}
-
-static bool demand_location(struct hd_engine *engine, uint32_t location) {
-    const struct hd_model *model = engine->model;
     uint32_t reader = engine->query->reader, writer = engine->query->writer;
-    uint32_t own = write_before(model, location, reader);
-    uint32_t position = position_of(engine, reader);
+    if (!model->location[location].shared) /* only its own thread ever writes there */
+        return write_before(model, location, reader) == writer;
+    uint32_t from = view->access_from[entry], position = position_of(engine, reader);
+    uint32_t own = from == HD_NONE ? HD_NONE : view->event[view->access_step[from]];
     bool kept = engine->reading != HD_CSR && position < engine->exempt[model->thread[reader]] &&
                 !(engine->reading == HD_UA && own == HD_NONE);
-    /* It keeps its own write as well, or only its own thread ever writes there. */
-    if ((kept || !model->location[location].shared) && own != writer) return false;
-    if (!model->location[location].shared) return true;
-    struct hd_demand demand = {.place = place_of(engine, location), .entry = HD_NONE};
-    if (writer != HD_NONE) demand.entry = entry_of(engine->view, demand.place, writer);
-    engine->reader = step_of(engine, reader);
+    if (kept && own != writer) return false; /* it keeps its own write as well */
+    struct hd_demand demand = {.place = view->access_place[entry], .entry = HD_NONE};
+    if (writer != HD_NONE) demand.entry = entry_of(view, demand.place, writer);
+    engine->reader = view->access_step[entry];
     if (hd_vector_push(&engine->demands, demand)) return true;
     engine->failed = true;
     return false;
 }
 
+/* Demands for the locations that reader and writer share. Both lists of locations ascend, and the
+ * reader's entries are in the order of its shared locations. */
 static bool set_demands(struct hd_engine *engine) {
     const struct hd_query *query = engine->query;
+    const struct hd_model *model = engine->model;
     engine->demands.size = 0;
     engine->reader = HD_NONE;
     if (query->reader == HD_NONE) return true;
-    const uint32_t *location;
-    uint32_t count = hd_model_locations(engine->model, query->reader, &location), common = 0;
+    const uint32_t *location, *written = NULL, *entry = NULL;
+    uint32_t count = hd_model_locations(model, query->reader, &location), entries;
+    uint32_t writes = 0, at = 0, common = 0;
+    if (query->writer != HD_NONE) writes = hd_model_locations(model, query->writer, &written);
     for (uint32_t i = 0; i < count; i++) {
-        if (query->writer != HD_NONE && !touches(engine->model, query->writer, location[i]))
-            continue;
+        bool shared = model->location[location[i]].shared;
+        if (shared && entry == NULL)
+            entry = hd_entries_of(engine->view, step_of(engine, query->reader), &entries);
+        uint32_t mine = shared ? *entry++ : HD_NONE;
+        if (query->writer != HD_NONE) {
+            while (at < writes && written[at] < location[i]) at++;
+            if (at == writes) break;
+            if (written[at] != location[i]) continue;
+        }
         common++;
-        if (!demand_location(engine, location[i])) return false;
+        if (!demand_location(engine, location[i], mine)) return false;
     }
     return common > 0;
 }
@@ -424,6 +420,10 @@ static enum hd_verdict climb(struct hd_engine *engine, enum hd_rung *rung) {
     return hd_search(engine, rung);
 }
 
+bool hd_budget_is_over(const struct hd_budget *budget) {
+    return budget->until > 0 && hd_now_ns() >= budget->until;
+}
+
 enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query *query,
                                  struct hd_witness *witness) {
     uint64_t start = hd_now_ns();
@@ -431,8 +431,8 @@ enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query
     enum hd_verdict verdict = HD_UNDECIDED;
     engine->query = query;
     engine->failed = false;
-    bool late = engine->budget.until > 0 && start >= engine->budget.until;
-    if (!late && well_formed(engine, query)) verdict = climb(engine, &rung);
+    if (!hd_budget_is_over(&engine->budget) && well_formed(engine, query))
+        verdict = climb(engine, &rung);
     if (engine->failed) verdict = HD_UNDECIDED;
     if (verdict == HD_FEASIBLE && witness != NULL) {
         if (!write_witness(engine, witness)) verdict = HD_UNDECIDED;

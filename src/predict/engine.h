@@ -79,6 +79,9 @@ struct hd_budget {
     uint64_t until;       /* by hd_now_ns: no question is begun later; 0: at any time */
 };
 
+/* Has the time come after which no question is begun? */
+bool hd_budget_is_over(const struct hd_budget *budget);
+
 /* What is computed once for a model and shared, read-only, by the engines of all threads. */
 struct hd_ground;
 struct hd_ground *hd_ground_build(const struct hd_model *model);

@@ -13,11 +13,20 @@ void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, si
     nondet->found.size += count;
 }
 
+bool hd_nondet_is_late(const struct hd_predict *predict, struct hd_nondet_stats *stats) {
+    if (!hd_budget_is_over(&predict->options.budget)) return false;
+    stats->late++;
+    stats->triplets++;
+    stats->verdict[HD_UNDECIDED]++;
+    return true;
+}
+
 void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_stats *part) {
     total->reads += part->reads;
     total->final_reads += part->final_reads;
     total->loose += part->loose;
     total->doubtful += part->doubtful;
+    total->late += part->late;
     total->triplets += part->triplets;
     for (unsigned i = 0; i <= HD_POSSIBLE; i++) total->verdict[i] += part->verdict[i];
     total->by_clocks += part->by_clocks;
@@ -78,6 +87,7 @@ static int by_read(const void *left, const void *right) {
 static void count_reads(struct hd_nondet *nondet) {
     struct hd_nondet_stats *stats = &nondet->stats;
     stats->reads = nondet->couples.read.size;
+    stats->doubtful = stats->late;
     for (size_t i = 0; i < nondet->couples.read.size; i++)
         stats->final_reads += nondet->couples.read.data[i].event == HD_NONE;
     for (size_t i = 0; i < nondet->found.size;) {

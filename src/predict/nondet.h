@@ -36,6 +36,7 @@ struct hd_nondet_stats {
     uint64_t final_reads;              /* of these */
     uint64_t loose;                    /* reads that may see another write */
     uint64_t doubtful;                 /* reads that may or may not: the budget ran out */
+    uint64_t late;                     /* of these, not looked at: one undecided triplet each */
     uint64_t triplets;                 /* three witnesses each */
     uint64_t verdict[HD_POSSIBLE + 1]; /* of triplets */
     uint64_t by_clocks, by_locks;      /* triplets that comparing clocks or sections settled */
@@ -72,9 +73,11 @@ bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *
 
 bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
 bool hd_nondet_paper(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
-/* Adds what one worker counted. */
+/* Is it too late to look at one more read? If so, that is counted. */
+bool hd_nondet_is_late(const struct hd_predict *predict, struct hd_nondet_stats *stats);
 /* Adds what a worker found. */
 void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, size_t count);
+/* Adds what one worker counted. */
 void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_stats *part);
 
 /* Groups by sites, harm, findings (nondet_report.c). */

@@ -77,22 +77,6 @@ static bool clock_writes(struct hd_couples *couples, const struct hd_ground *gro
 /* ---- reads -------------------------------------------------------------------------------------
  */
 
-static uint32_t write_seen(const struct hd_model *model, uint32_t location, uint32_t event) {
-    const uint32_t *list = model->location_event;
-    uint32_t low = model->location_start[location], high = model->location_start[location + 1];
-    uint32_t start = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    while (low > start)
-        if (hd_model_is_write(model, list[--low])) return list[low];
-    return HD_NONE;
-}
-
 static bool list_reads(struct hd_couples *couples, const struct hd_read_filter *filter) {
     const struct hd_model *model = couples->model;
     for (uint32_t e = 0; e < model->events; e++) {
@@ -102,24 +86,122 @@ static bool list_reads(struct hd_couples *couples, const struct hd_read_filter *
         while (first < count && !model->location[location[first]].shared) first++;
         if (first == count) continue;
         if (filter->keep != NULL && !filter->keep(filter->context, e)) continue;
-        struct hd_read read = {.event = e, .location = location[first], .wide = count > 1};
-        read.seen = read.wide ? write_seen(model, read.location, e) : model->from[e];
+        struct hd_read read = {
+            .event = e, .location = location[first], .seen = model->from[e], .wide = count > 1};
         if (!hd_vector_push(&couples->read, read)) return false;
     }
     return true;
+}
+
+/* The last of all writes of a shared location. */
+static uint32_t last_write(const struct hd_couples *couples, uint32_t location) {
+    uint32_t last = 0;
+    for (uint32_t c = couples->chain_first[location]; c < couples->chain_first[location + 1]; c++) {
+        const struct hd_chain *chain = &couples->chain.data[c];
+        uint32_t write = couples->write[chain->first + chain->count - 1];
+        if (write > last) last = write;
+    }
+    return last;
 }
 
 static bool list_final_reads(struct hd_couples *couples) {
     const struct hd_model *model = couples->model;
     for (uint32_t l = 0; l < model->locations; l++) {
         if (!model->location[l].shared) continue;
-        struct hd_read read = {.event = HD_NONE, .location = l};
-        read.seen = write_seen(model, l, HD_NONE);
+        struct hd_read read = {.event = HD_NONE, .location = l, .seen = last_write(couples, l)};
         if (model->kind[read.seen] == HD_EV_FREE) continue; /* it is not there any more */
         if (!hd_vector_push(&couples->read, read)) return false;
     }
     return true;
 }
+
+/* ---- reads of several locations ----------------------------------------------------------------
+ */
+
+/* Marks the locations that wide reads touch; false if there is no such read. */
+static bool mark_wide(const struct hd_couples *couples, bool *touched) {
+    const struct hd_model *model = couples->model;
+    bool wide = false;
+    for (size_t r = 0; r < couples->read.size; r++) {
+        const struct hd_read *read = &couples->read.data[r];
+        if (!read->wide) continue;
+        const uint32_t *location;
+        uint32_t count = hd_model_locations(model, read->event, &location);
+        for (uint32_t i = 0; i < count; i++) touched[location[i]] = true;
+        wide = true;
+    }
+    return wide;
+}
+
+/* Of two ascending lists, what is only in the first. Returns how many. */
+static uint32_t only_first(const uint32_t *first, uint32_t count, const uint32_t *second,
+                           uint32_t seconds, uint32_t *out) {
+    uint32_t at = 0, fill = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        while (at < seconds && second[at] < first[i]) at++;
+        if (at == seconds || second[at] != first[i]) out[fill++] = first[i];
+    }
+    return fill;
+}
+
+static bool list_written(struct hd_couples *couples, const bool *touched) {
+    const struct hd_model *model = couples->model;
+    const uint32_t *start = model->location_start;
+    size_t room = 1, first_room = (model->locations + (size_t)1) * sizeof(uint32_t);
+    for (uint32_t l = 0; l < model->locations; l++)
+        for (uint32_t i = start[l]; touched[l] && i < start[l + 1]; i++)
+            room += hd_model_is_write(model, model->location_event[i]);
+    uint32_t *first = couples->written_first = malloc(first_room);
+    uint32_t *begun_first = couples->begun_first = malloc(first_room);
+    couples->written = malloc(room * sizeof *couples->written);
+    couples->begun = malloc(room * sizeof *couples->begun);
+    if (first == NULL || begun_first == NULL || couples->written == NULL || couples->begun == NULL)
+        return false;
+    uint32_t fill = 0, begun = 0;
+    for (uint32_t l = 0; l < model->locations; l++) {
+        first[l] = fill;
+        begun_first[l] = begun;
+        for (uint32_t i = start[l]; touched[l] && i < start[l + 1]; i++)
+            if (hd_model_is_write(model, model->location_event[i]))
+                couples->written[fill++] = model->location_event[i];
+        uint32_t before = l > 0 ? first[l - 1] : first[l];
+        begun += only_first(couples->written + first[l], fill - first[l], couples->written + before,
+                            first[l] - before, couples->begun + begun);
+    }
+    first[model->locations] = fill;
+    begun_first[model->locations] = begun;
+    return true;
+}
+
+/* What a read saw in a location that wide reads touch; HD_NONE: the initial value. */
+static uint32_t write_seen(const struct hd_couples *couples, uint32_t location, uint32_t event) {
+    const uint32_t *list = couples->written;
+    uint32_t start = couples->written_first[location], low = start;
+    uint32_t high = couples->written_first[location + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle] < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > start ? list[low - 1] : HD_NONE;
+}
+
+static bool index_wide(struct hd_couples *couples) {
+    bool *touched = calloc(couples->model->locations + (size_t)1, sizeof *touched);
+    if (touched == NULL) return false;
+    bool done = !mark_wide(couples, touched) || list_written(couples, touched);
+    free(touched);
+    for (size_t r = 0; done && r < couples->read.size; r++) {
+        struct hd_read *read = &couples->read.data[r];
+        if (read->wide) read->seen = write_seen(couples, read->location, read->event);
+    }
+    return done;
+}
+
+/* ---- all ---------------------------------------------------------------------------------------
+ */
 
 bool hd_couples_build(const struct hd_model *model, const struct hd_ground *ground,
                       bool final_state, const struct hd_read_filter *filter,
@@ -127,7 +209,7 @@ bool hd_couples_build(const struct hd_model *model, const struct hd_ground *grou
     memset(couples, 0, sizeof *couples);
     couples->model = model;
     if (index_writes(couples) && clock_writes(couples, ground) && list_reads(couples, filter) &&
-        (!final_state || list_final_reads(couples)))
+        index_wide(couples) && (!final_state || list_final_reads(couples)))
         return true;
     hd_couples_free(couples);
     return out_of_memory(error);
@@ -140,6 +222,10 @@ void hd_couples_free(struct hd_couples *couples) {
     free(couples->write);
     free(couples->write_position);
     free(couples->write_clock);
+    free(couples->written_first);
+    free(couples->begun_first);
+    free(couples->written);
+    free(couples->begun);
     memset(couples, 0, sizeof *couples);
 }
 
@@ -153,62 +239,72 @@ uint32_t hd_couples_writes(const struct hd_couples *couples, uint32_t location) 
     return count;
 }
 
-static bool touches(const struct hd_model *model, uint32_t event, uint32_t location) {
+/* From the read's location number `at` on, which the write touches: the first that it touches and
+ * where the read did not see it; `count` if there is none. */
+static uint32_t first_unseen(const struct hd_model *model, const uint32_t *location,
+                             const uint32_t *seen, uint32_t count, uint32_t at, uint32_t write) {
+    if (seen[at] != write) return at;
     const uint32_t *list;
-    uint32_t count = hd_model_locations(model, event, &list);
-    for (uint32_t i = 0; i < count; i++)
-        if (list[i] == location) return true;
-    return false;
-}
-
-/* The first location that both touch and where the read did not see the write; HD_NONE. */
-static uint32_t first_unseen(const struct hd_couples *couples, const struct hd_read *read,
-                             uint32_t write) {
-    const struct hd_model *model = couples->model;
-    const uint32_t *location;
-    uint32_t count = hd_model_locations(model, read->event, &location);
-    for (uint32_t i = 0; i < count; i++) {
-        if (write != HD_NONE && !touches(model, write, location[i])) continue;
-        if (write_seen(model, location[i], read->event) != write) return location[i];
+    uint32_t length = hd_model_locations(model, write, &list), low = 0, high = length;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (list[middle] < location[at])
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return HD_NONE;
+    for (; at < count && low < length; at++) {
+        while (low < length && list[low] < location[at]) low++;
+        if (low < length && list[low] == location[at] && seen[at] != write) return at;
+    }
+    return count;
 }
 
-bool hd_couples_sees(const struct hd_couples *couples, const struct hd_read *read, uint32_t write) {
-    return first_unseen(couples, read, write) == HD_NONE;
+static int by_write(const void *left, const void *right) {
+    const struct hd_challenger *a = left, *b = right;
+    if (a->write != b->write) return a->write < b->write ? -1 : 1;
+    return a->location < b->location ? -1 : a->location > b->location;
 }
 
-uint32_t hd_couples_seen(const struct hd_couples *couples, const struct hd_read *read,
-                         uint32_t other) {
-    if (!read->wide) return read->seen;
-    uint32_t location = first_unseen(couples, read, other);
-    return location == HD_NONE ? HD_NONE : write_seen(couples->model, location, read->event);
-}
-
-static int by_number(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
+/* In ascending order of locations, each write is looked at where it begins to touch the read's; if
+ * there are gaps between its locations or between the read's, more than once. */
 bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
-                            hd_event_list *list) {
+                            struct hd_challengers *challengers) {
     const struct hd_model *model = couples->model;
     const uint32_t *location;
     uint32_t count = hd_model_locations(model, read->event, &location);
-    list->size = 0;
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t at = model->location_start[location[i]];
-             at < model->location_start[location[i] + 1]; at++) {
-            uint32_t event = model->location_event[at];
-            if (event == read->event || !hd_model_is_write(model, event)) continue;
-            if (!hd_vector_push(list, event)) return false;
-        }
-    if (list->size > 1) qsort(list->data, list->size, sizeof *list->data, by_number);
-    size_t kept = 0;
-    for (size_t i = 0; i < list->size; i++) {
-        if (i > 0 && list->data[i] == list->data[i - 1]) continue;
-        if (!hd_couples_sees(couples, read, list->data[i])) list->data[kept++] = list->data[i];
+    uint32_t not_initial = count; /* the first place where it saw a write */
+    challengers->list.size = challengers->seen.size = 0;
+    if (!hd_vector_reserve(&challengers->seen, count)) return false;
+    uint32_t *seen = challengers->seen.data;
+    for (uint32_t i = 0; i < count; i++) {
+        seen[i] = write_seen(couples, location[i], read->event);
+        if (seen[i] != HD_NONE && not_initial == count) not_initial = i;
     }
-    list->size = kept;
-    return true;
+    for (uint32_t i = 0; i < count; i++) {
+        bool goes_on = i > 0 && location[i - 1] + 1 == location[i];
+        const uint32_t *first = (goes_on ? couples->begun_first : couples->written_first);
+        const uint32_t *write = goes_on ? couples->begun : couples->written;
+        for (uint32_t k = first[location[i]]; k < first[location[i] + 1]; k++) {
+            if (write[k] == read->event) continue;
+            uint32_t at = first_unseen(model, location, seen, count, i, write[k]);
+            if (at == count) continue;
+            struct hd_challenger challenger = {write[k], location[at], seen[at]};
+            if (!hd_vector_push(&challengers->list, challenger)) return false;
+        }
+    }
+    struct hd_challenger *list = challengers->list.data;
+    size_t size = challengers->list.size, kept = 0;
+    if (size > 1) qsort(list, size, sizeof *list, by_write);
+    for (size_t i = 0; i < size; i++)
+        if (i == 0 || list[i].write != list[i - 1].write) list[kept++] = list[i];
+    challengers->list.size = kept;
+    if (not_initial == count) return true;
+    struct hd_challenger initial = {HD_NONE, location[not_initial], seen[not_initial]};
+    return hd_vector_push(&challengers->list, initial);
+}
+
+void hd_challengers_free(struct hd_challengers *challengers) {
+    hd_vector_free(&challengers->list);
+    hd_vector_free(&challengers->seen);
 }

@@ -1,5 +1,5 @@
 /* Reads with the write they saw, and the writes of each location by thread: what both models of
- * nondeterminism walk over. */
+ * nondeterminism walk over. Reads of several locations ("wide") have lists of their own. */
 #ifndef HEDDLE_PREDICT_NONDET_COUPLES_H
 #define HEDDLE_PREDICT_NONDET_COUPLES_H
 
@@ -15,7 +15,7 @@ struct hd_chain {
 struct hd_read {
     uint32_t event;    /* HD_NONE: the final read of its location */
     uint32_t location; /* the first shared one that it touches */
-    uint32_t seen;     /* write, HD_NONE: the initial value */
+    uint32_t seen;     /* write, there; HD_NONE: the initial value */
     bool wide;         /* it touches several locations */
 };
 
@@ -30,6 +30,11 @@ struct hd_couples {
      * other threads; all reads keep their writes in it */
     const uint32_t **write_clock;
     uint32_t writes;
+    /* Writes of a location that a wide read touches, shared or not, in trace order: written[
+     * written_first[l] .. written_first[l + 1]). Those that do not touch the location before it, by
+     * number, are in `begun` as well. NULL if there is no wide read. */
+    uint32_t *written_first, *begun_first; /* locations + 1 */
+    uint32_t *written, *begun;
 };
 
 /* Which reads are wanted: all if `keep` is NULL. */
@@ -44,15 +49,20 @@ void hd_couples_free(struct hd_couples *couples);
 
 /* How many writes of a location there are, the initial one not counted. */
 uint32_t hd_couples_writes(const struct hd_couples *couples, uint32_t location);
-/* The writes a wide read might see, each once, ascending, into `list`; false when memory is out.
- * The write it saw everywhere is not among them, the initial value never is. */
-typedef HD_VECTOR(uint32_t) hd_event_list;
+
+/* A write (HD_NONE: the initial value) that a wide read did not see in every location that both
+ * touch, the first location where it saw another, and that one. */
+struct hd_challenger {
+    uint32_t write, location, seen;
+};
+struct hd_challengers {
+    HD_VECTOR(struct hd_challenger) list; /* each write once, ascending, the initial value last */
+    HD_VECTOR(uint32_t) seen;             /* per location of the read: what it saw there */
+};
+/* False when memory is out. Takes time for each location of the read and for each challenger, not
+ * for the locations that a challenger touches. */
 bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
-                            hd_event_list *list);
-/* Did a wide read see this write (HD_NONE: the initial value) in every location they share? If not,
- * what did it see instead, in the first location where it did not? */
-uint32_t hd_couples_seen(const struct hd_couples *couples, const struct hd_read *read,
-                         uint32_t other);
-bool hd_couples_sees(const struct hd_couples *couples, const struct hd_read *read, uint32_t write);
+                            struct hd_challengers *challengers);
+void hd_challengers_free(struct hd_challengers *challengers);
 
 #endif

@@ -40,7 +40,7 @@ struct worker {
     uint32_t read, seen; /* steps; HD_NONE: a final read, the initial value */
     struct hd_nondet_stats stats;
     HD_VECTOR(struct hd_triplet) found;
-    hd_event_list list;
+    struct hd_challengers challengers;
 };
 
 /* ---- one witness -------------------------------------------------------------------------------
@@ -191,9 +191,11 @@ static bool judge_triplet(struct worker *worker, uint32_t number, uint32_t seen,
     struct hd_triplet triplet = {
         .read = number, .seen = seen, .other = other, .verdict = HD_INFEASIBLE};
     uint32_t step = step_of(worker->court, other);
+    bool late = hd_budget_is_over(&worker->court->predict->options.budget);
     worker->stats.triplets++;
     for (enum hd_nondet_order order = 0; order < HD_ORDER_COUNT; order++) {
-        enum hd_verdict verdict = judge(worker, order, step);
+        enum hd_verdict verdict = late ? HD_UNDECIDED : judge(worker, order, step);
+        worker->stats.undecided += late;
         if (verdict == HD_FEASIBLE) {
             triplet.orders |= (uint8_t)(1u << order);
             triplet.verdict = HD_FEASIBLE;
@@ -242,12 +244,10 @@ static bool judge_narrow(struct worker *worker, uint32_t number) {
 static bool judge_wide(struct worker *worker, uint32_t number) {
     const struct hd_couples *couples = worker->court->couples;
     const struct hd_read *read = &couples->read.data[number];
-    if (!hd_couples_challengers(couples, read, &worker->list)) return false;
-    if (!hd_couples_sees(couples, read, HD_NONE) && !hd_vector_push(&worker->list, HD_NONE))
-        return false;
-    for (size_t i = 0; i < worker->list.size; i++) {
-        uint32_t other = worker->list.data[i];
-        uint32_t seen = hd_couples_seen(couples, read, other);
+    if (!hd_couples_challengers(couples, read, &worker->challengers)) return false;
+    for (size_t i = 0; i < worker->challengers.list.size; i++) {
+        const struct hd_challenger *challenger = &worker->challengers.list.data[i];
+        uint32_t other = challenger->write, seen = challenger->seen;
         if (!is_step(worker->court, seen) || !is_step(worker->court, other)) {
             /* all this is of the reader's own thread: program order decides */
             worker->stats.triplets++;
@@ -256,7 +256,8 @@ static bool judge_wide(struct worker *worker, uint32_t number) {
             worker->stats.verdict[HD_INFEASIBLE]++;
             continue;
         }
-        begin_couple(worker, read->event, seen);
+        if (!hd_budget_is_over(&worker->court->predict->options.budget))
+            begin_couple(worker, read->event, seen);
         if (!judge_triplet(worker, number, seen, other)) return false;
     }
     return true;
@@ -275,7 +276,7 @@ static void free_worker(struct worker *worker) {
     free(worker->to_write);
     free(worker->cut);
     hd_vector_free(&worker->found);
-    hd_vector_free(&worker->list);
+    hd_challengers_free(&worker->challengers);
     free(worker);
 }
 
@@ -301,6 +302,8 @@ static void *begin(void *context) {
 
 static bool work(void *context, void *own, uint32_t item, struct hd_error *error) {
     const struct court *court = context;
+    struct worker *worker = own;
+    if (hd_nondet_is_late(court->predict, &worker->stats)) return true;
     bool done =
         court->couples->read.data[item].wide ? judge_wide(own, item) : judge_narrow(own, item);
     return done || hd_fail(error, HD_ERR_MEMORY, "out of memory");

@@ -73,42 +73,52 @@ static bool put(struct desk *desk, const struct hd_triplet *triplet) {
     return true;
 }
 
-/* Every triplet that was not found, for --all. */
+/* The triplets of a read, ascending by the other write, the initial value last. */
+static bool list_triplets(const struct hd_couples *couples, const struct hd_read *read,
+                          struct hd_challengers *challengers) {
+    const struct hd_model *model = couples->model;
+    if (read->wide) return hd_couples_challengers(couples, read, challengers);
+    struct hd_challenger challenger = {HD_NONE, read->location, read->seen};
+    challengers->list.size = 0;
+    for (uint32_t i = model->location_start[read->location];
+         i < model->location_start[read->location + 1]; i++) {
+        uint32_t event = model->location_event[i];
+        if (!hd_model_is_write(model, event) || event == read->seen || event == read->event)
+            continue;
+        challenger.write = event;
+        if (!hd_vector_push(&challengers->list, challenger)) return false;
+    }
+    challenger.write = HD_NONE;
+    return read->seen == HD_NONE || hd_vector_push(&challengers->list, challenger);
+}
+
+static bool is_late(const struct desk *desk) {
+    return hd_budget_is_over(&desk->predict->options.budget);
+}
+
+/* Every triplet that was not found, for --all, as far as there is time: they are counted anyway. */
 static bool put_rest(struct desk *desk) {
     const struct hd_nondet *nondet = desk->nondet;
     const struct hd_couples *couples = &nondet->couples;
-    hd_event_list list = {0};
+    struct hd_challengers challengers = {0};
     bool done = true;
     size_t at = 0;
-    for (uint32_t r = 0; done && r < couples->read.size; r++) {
+    for (uint32_t r = 0; done && r < couples->read.size && !is_late(desk); r++) {
         const struct hd_read *read = &couples->read.data[r];
-        list.size = 0;
-        if (read->wide) {
-            done = hd_couples_challengers(couples, read, &list);
-        } else {
-            const struct hd_model *model = desk->model;
-            for (uint32_t i = model->location_start[read->location];
-                 done && i < model->location_start[read->location + 1]; i++) {
-                uint32_t event = model->location_event[i];
-                if (hd_model_is_write(model, event) && event != read->seen && event != read->event)
-                    done = hd_vector_push(&list, event);
-            }
-        }
-        bool initial =
-            read->wide ? !hd_couples_sees(couples, read, HD_NONE) : read->seen != HD_NONE;
-        if (done && initial) done = hd_vector_push(&list, HD_NONE);
-        for (size_t i = 0; done && i < list.size; i++) { /* both ascend */
-            struct hd_triplet triplet = {.read = r,
-                                         .seen = hd_couples_seen(couples, read, list.data[i]),
-                                         .other = list.data[i]};
+        done = list_triplets(couples, read, &challengers);
+        for (size_t i = 0; done && i < challengers.list.size; i++) { /* both ascend */
+            const struct hd_challenger *challenger = &challengers.list.data[i];
             if (at < nondet->found.size && nondet->found.data[at].read == r &&
-                nondet->found.data[at].other == list.data[i])
+                nondet->found.data[at].other == challenger->write) {
                 at++;
-            else
-                done = put(desk, &triplet);
+                continue;
+            }
+            struct hd_triplet triplet = {
+                .read = r, .seen = challenger->seen, .other = challenger->write};
+            done = put(desk, &triplet);
         }
     }
-    hd_vector_free(&list);
+    hd_challengers_free(&challengers);
     return done;
 }
 
@@ -383,6 +393,8 @@ static bool add_findings(struct desk *desk, struct hd_error *error) {
     for (uint32_t i = 0; done && i < desk->shown.size; i++) {
         const struct group *group = &desk->group.data[desk->shown.data[i]];
         bool asked = answers != NULL && group->best.verdict == HD_FEASIBLE;
+        /* what has no schedule can do without words if it is late: it is counted */
+        if (is_late(desk) && !(asked && answers[i].verdict == HD_FEASIBLE)) continue;
         done = describe_group(desk, group, asked ? &answers[i] : NULL);
     }
     if (answers != NULL) hd_answers_free(answers, source.groups);

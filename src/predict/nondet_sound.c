@@ -79,20 +79,26 @@ static bool note(struct hd_sound_worker *worker, uint32_t number, uint32_t seen,
     return hd_vector_push(&worker->found, triplet);
 }
 
-static bool ask(const struct hd_sound_court *court, struct hd_sound_worker *worker, uint32_t number,
-                uint32_t other) {
+static bool ask_instead(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                        uint32_t number, uint32_t seen, uint32_t other) {
     const struct hd_read *read = &court->couples->read.data[number];
     worker->stats.asked++;
     return hd_nondet_question(court->couples, read, other, &worker->question) &&
-           note(worker, number, hd_couples_seen(court->couples, read, other), other,
+           note(worker, number, seen, other,
                 hd_engine_decide(worker->engine, &worker->question.query, NULL));
+}
+
+static bool ask(const struct hd_sound_court *court, struct hd_sound_worker *worker, uint32_t number,
+                uint32_t other) {
+    return ask_instead(court, worker, number, court->couples->read.data[number].seen, other);
 }
 
 /* ---- the past ----------------------------------------------------------------------------------
  */
 
-static void find_past(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                      uint32_t event, uint32_t position) {
+/* Turns to a read. */
+static void begin_past(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                       uint32_t event, uint32_t position) {
     const struct hd_model *model = court->couples->model;
     memset(worker->past, 0, model->threads * sizeof *worker->past);
     if (position > 0)
@@ -102,6 +108,8 @@ static void find_past(const struct hd_sound_court *court, struct hd_sound_worker
     uint32_t count = hd_model_edges_into(model, event, &edges);
     for (uint32_t i = 0; i < count; i++)
         hd_sound_add(court, worker->past, model->edge[edges[i]].from);
+    worker->stamp++;
+    worker->past_open = HD_PAST_UNKNOWN;
 }
 
 /* ---- sections ----------------------------------------------------------------------------------
@@ -225,7 +233,13 @@ static bool judge_stretch(const struct hd_sound_court *court, struct hd_sound_wo
         uint32_t write = couples->write[chain->first + i];
         uint32_t position = couples->write_position[chain->first + i];
         if (write == read->seen) continue;
-        bool found = hd_write_can_come_last(court, worker, read->event, chain->first + i);
+        if (hd_budget_is_over(
+                &court->predict->options.budget)) { /* all that is left is undecided */
+            if (!ask(court, worker, number, write)) return false;
+            continue;
+        }
+        struct hd_placed_write placed = {write, position, couples->write_clock[chain->first + i]};
+        bool found = hd_write_can_come_last(court, worker, read->event, &placed);
         if (!found && straight == HD_NONE)
             straight = hd_go_straight(court, worker, read->event, chain->thread,
                                       couples->write_position[chain->first + high - 1] + 1);
@@ -256,9 +270,7 @@ static bool judge_read(const struct hd_sound_court *court, struct hd_sound_worke
     uint32_t chains = couples->chain_first[read->location + 1] - first_chain;
     worker->stats.triplets += hd_couples_writes(couples, read->location) + (uint64_t)1 - 1 -
                               hd_model_is_write(model, read->event);
-    find_past(court, worker, read->event, position);
-    worker->stamp++;
-    worker->past_open = HD_PAST_UNKNOWN;
+    begin_past(court, worker, read->event, position);
     worker->last.size = 0;
     if (!find_held(model, worker, read->event) || !hd_vector_reserve(&worker->last, chains))
         return false;
@@ -284,30 +296,105 @@ static bool judge_read(const struct hd_sound_court *court, struct hd_sound_worke
     return true;
 }
 
-/* A read of several locations: its writes one by one. */
-static bool judge_wide(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                       uint32_t number) {
+/* ---- one read of several locations -------------------------------------------------------------
+ */
+
+static struct hd_placed_write placed(const struct hd_sound_court *court, uint32_t write) {
+    const struct hd_model *model = court->couples->model;
+    uint32_t position = hd_model_position(model, write);
+    return (struct hd_placed_write){
+        write, position, hd_reach_clock(&court->ground->kept, model->thread[write], position)};
+}
+
+/* Does a write come after an event in every reordering that has it? */
+static bool needs(const struct hd_model *model, const struct hd_placed_write *write,
+                  uint32_t event) {
+    uint32_t thread = model->thread[event];
+    if (thread == model->thread[write->event]) return write->event > event;
+    return write->clock != NULL && write->clock[thread] > hd_model_position(model, event);
+}
+
+/* Where the challenger was not seen, does a write in the past of the read come after it? */
+static bool overwritten_at(const struct hd_sound_court *court, const struct hd_sound_worker *worker,
+                           const struct hd_challenger *challenger) {
     const struct hd_couples *couples = court->couples;
     const struct hd_model *model = couples->model;
-    const struct hd_read *read = &couples->read.data[number];
-    uint32_t reader = model->thread[read->event], position = hd_model_position(model, read->event);
-    if (!hd_couples_challengers(couples, read, &worker->list)) return false;
-    worker->stats.triplets += worker->list.size;
-    for (size_t i = 0; i < worker->list.size; i++) {
-        uint32_t write = worker->list.data[i], thread = model->thread[write];
-        uint32_t at = hd_model_position(model, write);
-        const uint32_t *clock = hd_reach_clock(&court->ground->kept, thread, at);
-        if (thread == reader ? at > position : clock != NULL && clock[reader] > position) {
-            worker->stats.by_clocks++;
-            worker->stats.verdict[HD_INFEASIBLE]++;
-        } else if (!ask(court, worker, number, write)) {
-            return false;
-        }
+    uint32_t location = challenger->location, other = challenger->write;
+    if (!model->location[location].shared) /* all its writes are of the reader's own thread */
+        return challenger->seen != HD_NONE && (other == HD_NONE || other < challenger->seen);
+    for (uint32_t c = couples->chain_first[location]; c < couples->chain_first[location + 1]; c++) {
+        const struct hd_chain *chain = &couples->chain.data[c];
+        uint32_t count = hd_chain_before(couples, chain, worker->past[chain->thread]);
+        if (count == 0) continue;
+        uint32_t at = chain->first + count - 1;
+        struct hd_placed_write last = {couples->write[at], couples->write_position[at],
+                                       couples->write_clock[at]};
+        if (other == HD_NONE || needs(model, &last, other)) return true;
     }
-    if (hd_couples_sees(couples, read, HD_NONE)) return true;
-    worker->stats.triplets++;
-    return ask(court, worker, number, HD_NONE);
+    return false;
 }
+
+/* The position of a thread's first write of a shared location after another of its writes there;
+ * HD_NONE: there is none. */
+static uint32_t next_write(const struct hd_couples *couples, uint32_t location, uint32_t thread,
+                           uint32_t position) {
+    uint32_t c = couples->chain_first[location];
+    while (couples->chain.data[c].thread != thread) c++;
+    const struct hd_chain *chain = &couples->chain.data[c];
+    uint32_t next = hd_chain_before(couples, chain, position + 1);
+    return next < chain->count ? couples->write_position[chain->first + next] : HD_NONE;
+}
+
+/* The challenger must be seen in every location that it shares with the read, so one where it
+ * cannot be seen is enough to rule it out; and if it comes just before the read, it is seen in all.
+ */
+static bool judge_challenger(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                             uint32_t number, const struct hd_challenger *challenger) {
+    const struct hd_model *model = court->couples->model;
+    uint32_t read = court->couples->read.data[number].event, other = challenger->write;
+    struct hd_placed_write write = {HD_NONE, 0, NULL};
+    if (other != HD_NONE) write = placed(court, other);
+    if ((other != HD_NONE && needs(model, &write, read)) ||
+        overwritten_at(court, worker, challenger)) {
+        worker->stats.by_clocks++;
+        worker->stats.verdict[HD_INFEASIBLE]++;
+        return true;
+    }
+    if (other == HD_NONE || hd_budget_is_over(&court->predict->options.budget))
+        return ask_instead(court, worker, number, challenger->seen, other);
+    if (hd_write_can_come_last(court, worker, read, &write)) {
+        worker->stats.by_orders++;
+        return note(worker, number, challenger->seen, other, HD_FEASIBLE);
+    }
+    uint32_t reader = model->thread[read], writer = model->thread[other];
+    if (worker->held.size > 0 && writer != reader &&
+        sections_forbid(court, worker, other,
+                        next_write(court->couples, challenger->location, writer, write.position),
+                        reader)) {
+        worker->stats.by_locks++;
+        worker->stats.verdict[HD_INFEASIBLE]++;
+        return true;
+    }
+    return ask_instead(court, worker, number, challenger->seen, other);
+}
+
+static bool judge_wide(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+                       uint32_t number) {
+    const struct hd_model *model = court->couples->model;
+    const struct hd_read *read = &court->couples->read.data[number];
+    if (!find_held(model, worker, read->event) ||
+        !hd_couples_challengers(court->couples, read, &worker->challengers))
+        return false;
+    begin_past(court, worker, read->event, hd_model_position(model, read->event));
+    worker->stats.triplets += worker->challengers.list.size;
+    for (size_t i = 0; i < worker->challengers.list.size; i++)
+        if (!judge_challenger(court, worker, number, &worker->challengers.list.data[i]))
+            return false;
+    return true;
+}
+
+/* ---- one final read ----------------------------------------------------------------------------
+ */
 
 /* After everything: only the last writes of the threads can be last, if no other comes after them.
  */
@@ -351,7 +438,7 @@ static void free_worker(struct hd_sound_worker *worker) {
     hd_vector_free(&worker->found);
     hd_vector_free(&worker->last);
     hd_vector_free(&worker->held);
-    hd_vector_free(&worker->list);
+    hd_challengers_free(&worker->challengers);
     free(worker);
 }
 
@@ -376,7 +463,9 @@ static void *begin(void *context) {
 
 static bool work(void *context, void *own, uint32_t item, struct hd_error *error) {
     const struct hd_sound_court *court = context;
+    struct hd_sound_worker *worker = own;
     const struct hd_read *read = &court->couples->read.data[item];
+    if (hd_nondet_is_late(court->predict, &worker->stats)) return true;
     bool done = read->event == HD_NONE ? judge_final(court, own, item)
                 : read->wide           ? judge_wide(court, own, item)
                                        : judge_read(court, own, item);

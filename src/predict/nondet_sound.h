@@ -24,7 +24,7 @@ struct hd_sound_worker {
     HD_VECTOR(struct hd_triplet) found;
     HD_VECTOR(uint32_t) last; /* per chain: writes of it in the past */
     HD_VECTOR(uint32_t) held; /* sections open at the read */
-    hd_event_list list;
+    struct hd_challengers challengers;
     enum hd_past_open past_open;
     HD_VECTOR(uint32_t) open;         /* sections that are open now */
     HD_VECTOR(uint32_t) open_in_past; /* at its end */
@@ -47,9 +47,14 @@ uint32_t hd_chain_before(const struct hd_couples *couples, const struct hd_chain
 /* Does the past of a read, in trace order, leave this write (HD_NONE: the initial value)? */
 bool hd_past_leaves(const struct hd_sound_court *court, struct hd_sound_worker *worker,
                     const struct hd_read *read, uint32_t write);
-/* Can the write, number `at` of all, come last, after what it and the read need in trace order? */
+/* A write, its position in its thread, and its clock as in hd_couples. */
+struct hd_placed_write {
+    uint32_t event, position;
+    const uint32_t *clock;
+};
+/* Can the write come last, after what it and the read need in trace order? */
 bool hd_write_can_come_last(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                            uint32_t event, uint32_t at);
+                            uint32_t event, const struct hd_placed_write *write);
 /* How far a thread can go after the past of a read, at most to a position. */
 uint32_t hd_go_straight(const struct hd_sound_court *court, struct hd_sound_worker *worker,
                         uint32_t event, uint32_t thread, uint32_t most);

@@ -149,14 +149,13 @@ static bool past_in_order(const struct hd_sound_court *court, struct hd_sound_wo
 /* What the read needs and what the write needs, in trace order, then the write, then the read:
  * nobody there waits for the write or reads it, so it can come last; unless it reads itself. */
 bool hd_write_can_come_last(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                            uint32_t event, uint32_t at) {
-    const struct hd_couples *couples = court->couples;
-    const struct hd_model *model = couples->model;
-    const uint32_t *clock = couples->write_clock[at];
-    uint32_t write = couples->write[at], writer = model->thread[write];
+                            uint32_t event, const struct hd_placed_write *write) {
+    const struct hd_model *model = court->couples->model;
+    const uint32_t *clock = write->clock;
+    uint32_t reader = model->thread[event], writer = model->thread[write->event];
     /* without the write itself: nothing else may need it */
-    uint32_t reader = model->thread[event], last = couples->write_position[at];
-    if (hd_model_is_read(model, write) || !past_in_order(court, worker, event)) return false;
+    uint32_t last = write->position;
+    if (hd_model_is_read(model, write->event) || !past_in_order(court, worker, event)) return false;
     if (worker->closed[writer] > last) return false;
     for (uint32_t t = 0; t < model->threads; t++)
         worker->cut[t] =

@@ -111,8 +111,8 @@ struct hd_engine {
     uint32_t *exempt; /* per thread: from this position on reads may read anything, HD_NONE */
     bool tainted; /* other threads may depend on such a read or what comes after it: it is a write
                      as well, or the end of a thread that is joined, or not the last event */
-    uint32_t reader; /* step of the read that is told its write, HD_NONE */
-    HD_VECTOR(struct hd_demand) demands;
+    uint32_t reader;                     /* step of the read that is told its write, HD_NONE */
+    HD_VECTOR(struct hd_demand) demands; /* by place, one for each */
     HD_VECTOR(uint64_t) gates; /* events of the query's orders: thread << 32 | position, sorted */
     HD_VECTOR(uint32_t) held;  /* sections that stay open: the stops' first, then by choice */
     HD_VECTOR(uint32_t) stack; /* sections open at a point, scratch */
@@ -277,6 +277,20 @@ static inline bool hd_keeps_write(const struct hd_engine *engine, uint32_t step,
            !(engine->reading == HD_UA && view->access_from[entry] == HD_NONE);
 }
 
+/* What is demanded of a place, NULL: nothing. */
+static inline const struct hd_demand *hd_demand_at(const struct hd_engine *engine, uint32_t place) {
+    const struct hd_demand *list = engine->demands.data;
+    size_t low = 0, high = engine->demands.size;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list[middle].place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < engine->demands.size && list[low].place == place ? &list[low] : NULL;
+}
+
 /* The reads of a write (of the initial value of a place if entry is HD_NONE) that keep it and that
  * matter: those in the cut, in UA all. hd_readers_next gives their steps, HD_NONE at the end. */
 struct hd_readers {
@@ -288,9 +302,10 @@ static inline struct hd_readers hd_readers_of(const struct hd_engine *engine, ui
     const struct hd_view *view = engine->view;
     struct hd_readers readers = {entry == HD_NONE ? view->place_first[place] : entry + 1,
                                  view->place_first[place + 1], false};
-    for (size_t i = 0; i < engine->demands.size; i++)
-        readers.told |=
-            engine->demands.data[i].place == place && engine->demands.data[i].entry == entry;
+    if (engine->demands.size > 0) {
+        const struct hd_demand *demand = hd_demand_at(engine, place);
+        readers.told = demand != NULL && demand->entry == entry;
+    }
     if (!engine->keeps) readers.next = readers.end;
     return readers;
 }

@@ -323,8 +323,7 @@ static void do_access(struct hd_engine *engine, uint32_t step) {
         struct hd_place_state *state = place_state(engine, view->access_place[entry[i]]);
         if ((role & HD_STEP_READ) != 0 && hd_keeps_write(engine, step, entry[i])) state->pending--;
         if (step == engine->reader)
-            for (size_t d = 0; d < engine->demands.size; d++)
-                state->pending -= engine->demands.data[d].place == view->access_place[entry[i]];
+            state->pending -= hd_demand_at(engine, view->access_place[entry[i]]) != NULL;
         if ((role & HD_STEP_WRITE) == 0) continue;
         struct hd_readers readers = hd_readers_of(engine, view->access_place[entry[i]], entry[i]);
         state->last = entry[i];
