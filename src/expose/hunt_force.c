@@ -137,6 +137,7 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
                                .until = (uint64_t)(until * 1e9)},
                     .jobs = work->options->jobs,
                     .all = true,
+                    .found_only = true,
                     .passing = passing,
                     .passing_describe = describe,
                     .passings = passings}};

@@ -409,7 +409,7 @@ bool hd_nondet_report(struct hd_predict *predict, const struct hd_nondet *nondet
     bool done = true;
     for (size_t i = 0; done && i < nondet->found.size; i++)
         done = put(&desk, &nondet->found.data[i]);
-    if (done && predict->options.all) done = put_rest(&desk);
+    if (done && predict->options.all && !predict->options.found_only) done = put_rest(&desk);
     findings->summary.candidates += stats->triplets;
     findings->summary.verdict[HD_VERDICT_INFEASIBLE] += stats->verdict[HD_INFEASIBLE];
     findings->summary.verdict[predict->options.paper ? HD_VERDICT_POSSIBLE : HD_VERDICT_FEASIBLE] +=

@@ -36,6 +36,7 @@ struct hd_predict_options {
     unsigned jobs;       /* threads to work with; 0: one for each core */
     bool instances;      /* decide every pair of events instead of one of each group */
     bool all;            /* findings of every verdict and every rank */
+    bool found_only;     /* with that: nothing that is infeasible, where it is much to list */
     bool all_patterns;   /* atomicity: AVFilter's fifth pattern (W-W-W) too */
     bool relax_branches; /* reads that no branch follows need not keep their writes */
     enum hd_branch_source branches;

@@ -552,7 +552,8 @@ static void serve(struct recorder *r) {
         bool worked = false;
         for (unsigned i = 0; i < r->result->count; i++)
             if (!r->session[i].done) worked |= drain(r, &r->session[i], DRAIN_FULL);
-        if (r->options->look != NULL && !r->killed && !r->options->look(r->options->context, r->child)) {
+        if (r->options->look != NULL && !r->killed &&
+            !r->options->look(r->options->context, r->child)) {
             r->result->stopped = true;
             kill_group(r);
         }
