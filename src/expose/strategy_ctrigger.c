@@ -81,6 +81,10 @@ bool hd_ctrigger_next(struct hd_campaign *c, struct hd_steering *s) {
         for (; c->at < c->count && c->chosen.size < most; c->at++) {
             struct hd_interleaving *it = &c->profile.list.data[c->order[c->at]];
             if (it->best == HD_FORCE_EXERCISED && !pass->exercised) continue;
+            /* Pairs would suspend threads on their way to an interleaving. */
+            if (c->chosen.size > 0 &&
+                (it->p == 0) != (c->profile.list.data[c->chosen.data[0]].p == 0))
+                break;
             struct hd_force_target target = hd_interleaving_target(it, context);
             target.skip = pass->skip;
             if (!hd_vector_push(&s->target, target) || !hd_vector_push(&c->chosen, c->order[c->at]))
