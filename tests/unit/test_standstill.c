@@ -56,7 +56,7 @@ static void *pause_for_ever(void *unused) {
     return unused;
 }
 static void *compute(void *unused) {
-    for (volatile int i = 0;; i++) {
+    for (volatile unsigned i = 0;; i++) {
     }
     return unused;
 }
