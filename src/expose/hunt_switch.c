@@ -60,15 +60,6 @@ static bool is_signal(const struct hd_model *model, uint32_t event) {
     return model->kind[event] == HD_EV_SIGNAL || model->kind[event] == HD_EV_BROADCAST;
 }
 
-/* A wait begins with the release of its lock, and is only an event when it is over. */
-static uint32_t wait_begins(const struct hd_model *model, uint32_t wait) {
-    uint32_t position = hd_model_position(model, wait);
-    const uint32_t *own = model->thread_event + model->thread_start[model->thread[wait]];
-    while (position-- > 0)
-        if (model->kind[own[position]] == HD_EV_RELEASE) return own[position];
-    return HD_NONE;
-}
-
 static bool exists(const struct hd_model *model, uint32_t thread, uint32_t event) {
     uint32_t first = model->thread_start[thread];
     if (first == model->thread_start[thread + 1]) return false;
@@ -278,7 +269,7 @@ static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) 
     const struct hd_model *model = s->model;
     for (uint32_t wait = 0; wait < model->events && !s->failed; wait++) {
         if (model->kind[wait] != HD_EV_WAIT) continue;
-        uint32_t begins = wait_begins(model, wait);
+        uint32_t begins = hd_model_wait_begins(model, wait);
         if (loose && (begins == HD_NONE || is_in_loop(s, begins, wait))) continue;
         for (uint32_t other = begins != HD_NONE ? begins + 1 : model->events;
              other < model->events && !s->failed; other++)

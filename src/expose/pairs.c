@@ -25,7 +25,8 @@ struct collector {
     struct hd_map place;         /* site -> place */
     HD_VECTOR(struct nest) nest; /* by their locks in chains */
     struct hd_map nest_of;
-    struct hd_map stops; /* two places at which threads are suspended for a pair */
+    HD_VECTOR(uint32_t) signal; /* all signals and broadcasts */
+    struct hd_map stops;        /* two places at which threads are suspended for a pair */
     bool failed;
 };
 
@@ -59,22 +60,28 @@ static uint64_t key_of(uint32_t c, uint32_t r) {
     return hd_mix64((uint64_t)c << 32 | r) ^ 0x9a195; /* unlike those of triples */
 }
 
+/* Once more? Most are: what it takes to add one is left until then. */
+static bool is_known(struct collector *c, uint32_t first, uint32_t second) {
+    uint32_t number = hd_map_get(&c->profile->number,
+                                 key_of(place_of(c, first), place_of(c, second)), UINT32_MAX);
+    if (number == UINT32_MAX) return false;
+    struct hd_interleaving *known = &c->profile->list.data[number];
+    known->pairs++;
+    if (second - first < known->distance) known->distance = second - first;
+    return true;
+}
+
 /* `first` came before `second`: the other order is a pair that may be forced. */
 static void add_pair(struct collector *c, uint32_t first, uint32_t second, uint32_t first_stop,
                      uint32_t second_stop, uint64_t rank, const char *variable) {
     struct hd_profile *profile = c->profile;
     uint32_t place = place_of(c, first), other = place_of(c, second);
-    if (place == 0 || other == 0 || first_stop == 0 || second_stop == 0) return;
+    if (place == 0 || other == 0 || first_stop == 0 || second_stop == 0 ||
+        is_known(c, first, second))
+        return;
     uint32_t *slot = hd_map_slot(&profile->number, key_of(place, other), UINT32_MAX);
     if (slot == NULL) {
         c->failed = true;
-        return;
-    }
-    uint64_t distance = second - first;
-    if (*slot != UINT32_MAX) {
-        struct hd_interleaving *known = &profile->list.data[*slot];
-        known->pairs++;
-        if (distance < known->distance) known->distance = distance;
         return;
     }
     struct hd_interleaving pair = {.c = place,
@@ -86,7 +93,7 @@ static void add_pair(struct collector *c, uint32_t first, uint32_t second, uint3
                                    .r_thread = c->model->thread[second],
                                    .pairs = 1,
                                    .gap = rank,
-                                   .distance = distance};
+                                   .distance = second - first};
     snprintf(pair.variable, sizeof pair.variable, "%s", variable);
     *slot = (uint32_t)profile->list.size;
     if (!hd_vector_push(&profile->list, pair)) c->failed = true;
@@ -116,8 +123,9 @@ static void look_at_location(struct collector *c, uint32_t location) {
             see_order(c, first, second);
             if (model->kind[first] == HD_EV_FREE || hd_clocks_before(c->clocks, first, second))
                 continue;
-            add_pair(c, first, second, stop_of(c, first, second), stop_of(c, second, first), 0,
-                     hd_describe_location(c->describe, location, HD_SHORT));
+            if (!is_known(c, first, second))
+                add_pair(c, first, second, stop_of(c, first, second), stop_of(c, second, first), 0,
+                         hd_describe_location(c->describe, location, HD_SHORT));
         }
     }
 }
@@ -133,28 +141,38 @@ static bool holds(const struct hd_model *model, uint32_t event, uint32_t lock) {
 
 /* A signal that comes before the wait is lost. If it is sent without the wait's lock, that may be
  * at the last moment, when everything has been tested. */
+static void look_at_wait(struct collector *c, uint32_t wait, uint32_t begins, uint32_t signal) {
+    const struct hd_model *model = c->model;
+    uint32_t lock = model->section[model->event_section[begins]].lock;
+    uint32_t stop = holds(model, signal, lock) ? stop_of(c, begins, signal) : place_of(c, wait);
+    add_pair(c, wait, signal, stop, stop_of(c, signal, begins), 0,
+             hd_describe_object(c->describe, model->object[wait], HD_SHORT));
+}
+
 static void look_at_waits(struct collector *c) {
     const struct hd_model *model = c->model;
+    for (uint32_t e = 0; e < model->events && !c->failed; e++)
+        if (model->kind[e] == HD_EV_SIGNAL || model->kind[e] == HD_EV_BROADCAST)
+            c->failed = !hd_vector_push(&c->signal, e);
     for (uint32_t wait = 0; wait < model->events && !c->failed; wait++) {
         if (model->kind[wait] != HD_EV_WAIT) continue;
-        /* It begins with the release of its lock, and is an event when it is over. */
-        const uint32_t *own = model->thread_event + model->thread_start[model->thread[wait]];
-        uint32_t position = hd_model_position(model, wait);
-        while (position > 0 && model->kind[own[position]] != HD_EV_RELEASE) position--;
-        uint32_t begins = own[position];
-        if (model->kind[begins] != HD_EV_RELEASE) continue;
-        uint32_t lock = model->section[model->event_section[begins]].lock, signals = 0;
-        for (uint32_t signal = begins + 1; signal < model->events && signals < MOST_SIGNALS;
-             signal++) {
-            if ((model->kind[signal] != HD_EV_SIGNAL && model->kind[signal] != HD_EV_BROADCAST) ||
-                model->object[signal] != model->object[wait] ||
+        uint32_t begins = hd_model_wait_begins(model, wait), signals = 0;
+        if (begins == HD_NONE || model->event_section[begins] == HD_NONE) continue;
+        size_t low = 0, high = c->signal.size;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (c->signal.data[middle] < begins)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < c->signal.size && signals < MOST_SIGNALS && !c->failed; low++) {
+            uint32_t signal = c->signal.data[low];
+            if (model->object[signal] != model->object[wait] ||
                 model->thread[signal] == model->thread[wait])
                 continue;
             signals++;
-            uint32_t stop =
-                holds(model, signal, lock) ? stop_of(c, begins, signal) : place_of(c, wait);
-            add_pair(c, wait, signal, stop, stop_of(c, signal, begins), 0,
-                     hd_describe_object(c->describe, model->object[wait], HD_SHORT));
+            if (!is_known(c, wait, signal)) look_at_wait(c, wait, begins, signal);
         }
     }
 }
@@ -259,5 +277,6 @@ bool hd_profile_add_pairs(struct hd_profile *profile, const struct hd_model *mod
     hd_map_free(&c.nest_of);
     hd_map_free(&c.stops);
     hd_vector_free(&c.nest);
+    hd_vector_free(&c.signal);
     return !c.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }
