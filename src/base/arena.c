@@ -1,9 +1,10 @@
 /* Memory that is given back all at once: see arena.h. */
 #include "base/arena.h"
 
+#include "base/alloc.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct hd_arena_block {
@@ -25,9 +26,8 @@ static void *alloc_bytes(struct hd_arena *arena, size_t size, bool align) {
         size_t capacity = block == NULL ? FIRST_BLOCK : block->capacity * 2;
         if (capacity > LARGEST_BLOCK) capacity = LARGEST_BLOCK;
         if (capacity < size) capacity = size;
-        if (capacity > SIZE_MAX - sizeof *block) return NULL;
-        struct hd_arena_block *fresh = malloc(sizeof *fresh + capacity);
-        if (fresh == NULL) return NULL;
+        if (capacity > SIZE_MAX - sizeof *block) hd_out_of_memory();
+        struct hd_arena_block *fresh = hd_alloc(1, sizeof *fresh + capacity);
         fresh->older = block;
         fresh->capacity = capacity;
         arena->newest = fresh;
@@ -43,16 +43,13 @@ void *hd_arena_alloc(struct hd_arena *arena, size_t size) { return alloc_bytes(a
 
 void *hd_arena_zalloc(struct hd_arena *arena, size_t count, size_t size) {
     size_t total;
-    if (__builtin_mul_overflow(count, size, &total)) return NULL;
-    void *memory = hd_arena_alloc(arena, total);
-    if (memory != NULL) memset(memory, 0, total);
-    return memory;
+    if (__builtin_mul_overflow(count, size, &total)) hd_out_of_memory();
+    return memset(hd_arena_alloc(arena, total), 0, total);
 }
 
 char *hd_arena_copy(struct hd_arena *arena, const char *bytes, size_t length) {
-    if (length == SIZE_MAX) return NULL;
+    if (length == SIZE_MAX) hd_out_of_memory();
     char *copy = alloc_bytes(arena, length + 1, false);
-    if (copy == NULL) return NULL;
     if (length != 0) memcpy(copy, bytes, length);
     copy[length] = '\0';
     return copy;

@@ -12,8 +12,7 @@ struct hd_arena {
     size_t bytes; /* held from the system, for statistics */
 };
 
-/* A zeroed arena is an empty one. NULL when memory is out; `size` 0 gives a valid pointer. Aligned
- * for any type. */
+/* A zeroed arena is an empty one. `size` 0 gives a valid pointer. Aligned for any type. */
 void *hd_arena_alloc(struct hd_arena *arena, size_t size);
 void *hd_arena_zalloc(struct hd_arena *arena, size_t count, size_t size);
 /* A NUL-terminated copy of `length` bytes. */

@@ -1,23 +1,22 @@
 /* Bit sets: see bitset.h. */
 #include "base/bitset.h"
 
-#include <stdlib.h>
+#include "base/alloc.h"
+
 #include <string.h>
 
 bool hd_bitset_reserve(struct hd_bitset *set, size_t limit) {
     size_t words = limit / 64 + (limit % 64 != 0);
     if (words <= set->words) return true;
     if (words < set->words * 2) words = set->words * 2;
-    uint64_t *larger = reallocarray(set->word, words, sizeof *larger);
-    if (larger == NULL) return false;
-    memset(larger + set->words, 0, (words - set->words) * sizeof *larger);
-    set->word = larger;
+    set->word = hd_realloc(set->word, words, sizeof *set->word);
+    memset(set->word + set->words, 0, (words - set->words) * sizeof *set->word);
     set->words = words;
     return true;
 }
 
 bool hd_bitset_add(struct hd_bitset *set, size_t member) {
-    if (member == SIZE_MAX || !hd_bitset_reserve(set, member + 1)) return false;
+    hd_bitset_reserve(set, member + 1);
     set->word[member / 64] |= (uint64_t)1 << member % 64;
     return true;
 }

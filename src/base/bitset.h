@@ -12,7 +12,7 @@ struct hd_bitset {
     size_t words;
 };
 
-/* Makes room for members below `limit`; false when memory is out. */
+/* Makes room for members below `limit`. Both return true. */
 bool hd_bitset_reserve(struct hd_bitset *set, size_t limit);
 bool hd_bitset_add(struct hd_bitset *set, size_t member);
 size_t hd_bitset_count(const struct hd_bitset *set);

@@ -2,8 +2,8 @@
  * compared inside the table without touching their copies. */
 #include "base/intern.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
+#include "base/alloc.h"
+
 #include <string.h>
 #include <xxhash.h>
 
@@ -22,11 +22,10 @@ static inline struct hd_intern_entry *find(const struct hd_intern *table, struct
     }
 }
 
-static bool grow(struct hd_intern *table) {
+static void grow(struct hd_intern *table) {
     uint64_t slots = table->entry == NULL ? 64 : ((uint64_t)table->mask + 1) * 2;
-    if (slots > (uint64_t)1 << 31) return false;
-    struct hd_intern_entry *larger = calloc(slots, sizeof *larger);
-    if (larger == NULL) return false;
+    if (slots > (uint64_t)1 << 31) hd_out_of_memory();
+    struct hd_intern_entry *larger = hd_zalloc(slots, sizeof *larger);
     struct hd_intern_entry *old = table->entry;
     uint64_t old_slots = old == NULL ? 0 : (uint64_t)table->mask + 1;
     table->entry = larger;
@@ -38,27 +37,24 @@ static bool grow(struct hd_intern *table) {
         *find(table, key, name, old[i].length - 1) = old[i];
     }
     free(old);
-    return true;
 }
 
 uint32_t hd_intern_keyed(struct hd_intern *table, struct hd_intern_key key, const char *bytes,
                          size_t length) {
-    if (length >= UINT32_MAX) return HD_INTERN_NONE;
-    if (table->entry == NULL && !grow(table)) return HD_INTERN_NONE;
+    if (length >= UINT32_MAX) hd_out_of_memory();
+    if (table->entry == NULL) grow(table);
     struct hd_intern_entry *entry = find(table, key, bytes, length);
     if (entry->length != 0) return entry->id;
     if (table->name.size >= (table->mask + 1) / 2) {
-        if (!grow(table)) return HD_INTERN_NONE;
+        grow(table);
         entry = find(table, key, bytes, length);
     }
-    if (!hd_vector_reserve(&table->name, 1)) return HD_INTERN_NONE;
     char *copy = hd_arena_copy(&table->arena, bytes, length);
-    if (copy == NULL) return HD_INTERN_NONE;
     *entry = (struct hd_intern_entry){.first = key.first,
                                       .second = key.second,
                                       .length = (uint32_t)length + 1,
                                       .id = (uint32_t)table->name.size};
-    table->name.data[table->name.size++] = copy;
+    hd_vector_push(&table->name, copy);
     return entry->id;
 }
 

@@ -25,7 +25,7 @@ struct hd_intern {
     HD_VECTOR(char *) name;
 };
 
-/* The number of a string; HD_INTERN_NONE when memory or numbers are out. */
+/* The number of a string. */
 uint32_t hd_intern(struct hd_intern *table, const char *bytes, size_t length);
 /* The same without adding it: HD_INTERN_NONE if it is not there. */
 uint32_t hd_intern_find(const struct hd_intern *table, const char *bytes, size_t length);

@@ -1,8 +1,8 @@
 /* A hash map with open addressing, at most half full: see map.h. */
 #include "base/map.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
+#include "base/alloc.h"
+
 #include <string.h>
 
 static struct hd_map_entry *find(const struct hd_map *map, uint64_t key) {
@@ -17,13 +17,12 @@ uint32_t hd_map_get(const struct hd_map *map, uint64_t key, uint32_t missing) {
     return entry->used ? entry->value : missing;
 }
 
-static bool grow(struct hd_map *map) {
+static void grow(struct hd_map *map) {
     uint64_t slots = map->entry == NULL ? 16 : ((uint64_t)map->mask + 1) * 2;
-    if (slots > (uint64_t)1 << 31) return false;
-    struct hd_map larger = {.entry = calloc(slots, sizeof *larger.entry),
+    if (slots > (uint64_t)1 << 31) hd_out_of_memory();
+    struct hd_map larger = {.entry = hd_zalloc(slots, sizeof *larger.entry),
                             .mask = (uint32_t)(slots - 1),
                             .count = map->count};
-    if (larger.entry == NULL) return false;
     if (map->entry != NULL) {
         for (uint64_t i = 0; i <= map->mask; i++) {
             if (map->entry[i].used) *find(&larger, map->entry[i].key) = map->entry[i];
@@ -31,7 +30,6 @@ static bool grow(struct hd_map *map) {
     }
     free(map->entry);
     *map = larger;
-    return true;
 }
 
 uint32_t *hd_map_slot(struct hd_map *map, uint64_t key, uint32_t initial) {
@@ -39,9 +37,7 @@ uint32_t *hd_map_slot(struct hd_map *map, uint64_t key, uint32_t initial) {
         struct hd_map_entry *entry = find(map, key);
         if (entry->used) return &entry->value;
     }
-    if (map->entry == NULL || map->count >= (map->mask + 1) / 2) {
-        if (!grow(map)) return NULL;
-    }
+    if (map->entry == NULL || map->count >= (map->mask + 1) / 2) grow(map);
     struct hd_map_entry *entry = find(map, key);
     *entry = (struct hd_map_entry){.key = key, .value = initial, .used = 1};
     map->count++;

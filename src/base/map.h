@@ -18,8 +18,7 @@ struct hd_map {
 };
 
 uint32_t hd_map_get(const struct hd_map *map, uint64_t key, uint32_t missing);
-/* The value of a key, put in as `initial` if it is new; valid until the next call. NULL when memory
- * is out. */
+/* The value of a key, put in as `initial` if it is new; valid until the next call. */
 uint32_t *hd_map_slot(struct hd_map *map, uint64_t key, uint32_t initial);
 void hd_map_free(struct hd_map *map);
 

@@ -1,6 +1,5 @@
 /* A typed growing array as a plain struct: HD_VECTOR(uint32_t) list = {0}. The elements are
- * list.data[0 .. list.size). Growing can fail; the macros that grow return false then and leave the
- * vector as it was. */
+ * list.data[0 .. list.size). The macros that grow return true. */
 #ifndef HEDDLE_BASE_VECTOR_H
 #define HEDDLE_BASE_VECTOR_H
 

@@ -7,8 +7,8 @@
  * instruments after link-time optimisation). */
 #define _GNU_SOURCE
 #include "cli/commands.h"
-#include "cli/compiler.h"
 #include "cli/output.h"
+#include "toolchain/compiler.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #define _GNU_SOURCE
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/compiler.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "expose/campaign.h"
+#include "explore/campaign.h"
+#include "toolchain/compiler.h"
 
 #include <signal.h>
 #include <stdlib.h>

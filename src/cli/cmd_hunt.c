@@ -2,11 +2,11 @@
 #define _GNU_SOURCE
 #include "base/clock.h"
 #include "cli/commands.h"
-#include "cli/compiler.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "expose/hunt.h"
+#include "explore/hunt.h"
 #include "report/hunt.h"
+#include "toolchain/compiler.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/predict_tables.h"
-#include "expose/schedule.h"
 #include "predict/predict.h"
 #include "report/report.h"
+#include "run/schedule.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* heddle record: run a program, write its trace, pass its status on. */
 #define _GNU_SOURCE
 #include "cli/commands.h"
-#include "cli/compiler.h"
 #include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "expose/run.h"
-#include "trace/recorder.h"
+#include "run/recorder.h"
+#include "run/run.h"
+#include "toolchain/compiler.h"
 
 #include <signal.h>
 #include <stdlib.h>

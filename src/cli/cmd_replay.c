@@ -1,15 +1,15 @@
 /* heddle replay: make a program take a schedule, say whether that made it fail. */
 #define _GNU_SOURCE
-#include "base/process.h"
 #include "cli/commands.h"
-#include "cli/compiler.h"
 #include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/replay_control.h"
 #include "cli/replay_gdb.h"
-#include "expose/replay.h"
 #include "model/describe.h"
+#include "run/process.h"
+#include "run/replay.h"
+#include "toolchain/compiler.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,9 +1,9 @@
 /* Entry: picks the command. `heddle-cc` and `heddle-c++` (links to heddle) are `heddle cc` and
  * `heddle c++` for build systems that want their compiler to be one path. */
 #include "cli/commands.h"
-#include "cli/compiler.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "toolchain/compiler.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -71,7 +71,11 @@ static int help(int argc, char **argv) {
 int main(int argc, char **argv) {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *self = slash ? slash + 1 : argc > 0 ? argv[0] : "heddle";
-    if (strcmp(self, "as") == 0) return hd_run_assembler(argc, argv);
+    if (strcmp(self, "as") == 0) {
+        struct hd_error error;
+        hd_run_assembler(argc, argv, &error);
+        return hd_complain_error("cc", &error);
+    }
     if (strcmp(self, "heddle-cc") == 0) return hd_cmd_cc(argc, argv);
     if (strcmp(self, "heddle-c++") == 0) return hd_cmd_cxx(argc, argv);
     if (argc < 2) {

@@ -2,7 +2,7 @@
 #ifndef HEDDLE_CLI_REPLAY_CONTROL_H
 #define HEDDLE_CLI_REPLAY_CONTROL_H
 
-#include "expose/steering.h"
+#include "run/steering.h"
 
 /* Does the file hold a control? */
 bool hd_is_control_file(const char *path);

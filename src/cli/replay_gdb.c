@@ -5,7 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "trace/recorder.h"
+#include "run/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>

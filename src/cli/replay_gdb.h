@@ -2,7 +2,7 @@
 #ifndef HEDDLE_CLI_REPLAY_GDB_H
 #define HEDDLE_CLI_REPLAY_GDB_H
 
-#include "expose/replay.h"
+#include "run/replay.h"
 
 /* Returns gdb's status. */
 int hd_replay_in_gdb(const struct hd_program *program, const struct hd_schedule *schedule,

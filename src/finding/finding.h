@@ -30,7 +30,7 @@ enum hd_finding_kind {
         HD_FINDING_KIND_COUNT
 };
 
-/* The first four are those of predict/engine.h, in its order. */
+/* The first four are those of engine/engine.h, in its order. */
 #define HD_FINDING_VERDICTS(X)  \
     X(INFEASIBLE, "infeasible") \
     X(FEASIBLE, "feasible")     \

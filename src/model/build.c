@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool hd_out_of_memory(struct hd_build *build) {
+bool hd_model_no_memory(struct hd_build *build) {
     return hd_fail(build->error, HD_ERR_MEMORY,
                    "out of memory while building the model of %u events", build->trace->events);
 }
@@ -50,7 +50,7 @@ static bool narrow_calls(struct hd_build *build) {
     for (uint32_t e = 0; e < events; e++) {
         uint32_t calls = wide[e];
         struct hd_many_calls entry = {e, calls};
-        if (calls >= UINT16_MAX && !hd_vector_push(&many, entry)) return hd_out_of_memory(build);
+        if (calls >= UINT16_MAX && !hd_vector_push(&many, entry)) return hd_model_no_memory(build);
         narrow[e] = calls < UINT16_MAX ? (uint16_t)calls : UINT16_MAX;
         memory->many_calls_list = many.data;
         memory->many_calls = (uint32_t)many.size;

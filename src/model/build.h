@@ -94,7 +94,7 @@ static inline void hd_bit_set(uint64_t *word, uint32_t bit) {
 }
 static inline size_t hd_bit_words(uint32_t bits) { return bits / 64 + 1; }
 
-bool hd_out_of_memory(struct hd_build *build);
+bool hd_model_no_memory(struct hd_build *build);
 /* Bytes an access or atomic touches, given its EXT value (0 if none). */
 static inline uint64_t hd_access_size(uint8_t kind, uint8_t flags, uint64_t extra) {
     if (kind == HD_EV_READ || kind == HD_EV_WRITE) return flags != 0 ? flags : extra;

@@ -140,7 +140,7 @@ static uint32_t cell_search(struct hd_build *build, struct lines *lines, struct 
     bool first_of_line = line_is_empty(line);
     if (!hd_vector_push(&build->cell, cell) || !hd_vector_push(&lines->link, link) ||
         (first_of_line && !region_count(lines, address >> LINE_SHIFT, 1))) {
-        hd_out_of_memory(build);
+        hd_model_no_memory(build);
         return HD_NONE;
     }
     if (last != HD_NONE) {
@@ -157,7 +157,7 @@ static inline uint32_t cell_of(struct hd_build *build, struct lines *lines, uint
                                uint64_t size, uint16_t tag) {
     struct line *line = line_find_or_add(lines, address >> LINE_SHIFT);
     if (line == NULL) {
-        hd_out_of_memory(build);
+        hd_model_no_memory(build);
         return HD_NONE;
     }
     if (tag == HD_CELL_MEMORY && (address & 7) == 0) {
@@ -241,7 +241,7 @@ static bool begin_block(struct hd_build *build, struct lines *lines, struct hd_m
     uint32_t *slot = hd_map_slot(newest, address, 0);
     if (slot == NULL || !hd_vector_push(&build->block, block) ||
         !forget(build, lines, address, address + bytes))
-        return hd_out_of_memory(build);
+        return hd_model_no_memory(build);
     *slot = *object;
     return true;
 }
@@ -262,7 +262,7 @@ static bool end_block(struct hd_build *build, struct lines *lines, const struct 
     uint32_t cell = cell_of(build, lines, address, bytes, HD_CELL_MEMORY);
     if (cell == HD_NONE) return false;
     struct hd_list entry = {event, cell, 0};
-    return hd_vector_push(&build->range_free, entry) || hd_out_of_memory(build);
+    return hd_vector_push(&build->range_free, entry) || hd_model_no_memory(build);
 }
 
 /* ---- the pass ------------------------------------------------------------------------------ */
@@ -402,8 +402,8 @@ static bool number_events(struct hd_build *build, struct lines *lines, struct hd
 bool hd_pass_cells(struct hd_build *build) {
     struct lines lines = {0};
     struct hd_map newest = {0};
-    bool done =
-        lines_resize(&lines, 10) ? number_events(build, &lines, &newest) : hd_out_of_memory(build);
+    bool done = lines_resize(&lines, 10) ? number_events(build, &lines, &newest)
+                                         : hd_model_no_memory(build);
     free(lines.line);
     hd_vector_free(&lines.link);
     hd_map_free(&lines.regions);

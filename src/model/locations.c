@@ -128,7 +128,7 @@ static bool find_lives(struct sweep *sweep) {
     free(sweep->block_end);
     hd_ranked_free(&sweep->active);
     hd_vector_free(&sweep->crossing);
-    return done || hd_out_of_memory(build);
+    return done || hd_model_no_memory(build);
 }
 
 /* ---- locations ------------------------------------------------------------------------------ */
@@ -313,7 +313,7 @@ static bool cut_lives(struct sweep *sweep, struct partition *partition) {
                        "too many locations: more than %u, or accesses over several blocks that "
                        "have more than %zu in all",
                        HD_LOCATION_LIMIT - 1, SCATTERED_LIMIT);
-    return done || hd_out_of_memory(build);
+    return done || hd_model_no_memory(build);
 }
 
 static void take_over(struct hd_build *build, struct partition *partition) {
@@ -335,7 +335,7 @@ bool hd_pass_locations(struct hd_build *build) {
     struct sweep sweep = {.build = build};
     struct partition partition = {.build = build};
     build->cell_place = malloc((build->cell.size + 1) * sizeof *build->cell_place);
-    bool done = build->cell_place != NULL || hd_out_of_memory(build);
+    bool done = build->cell_place != NULL || hd_model_no_memory(build);
     done = done && find_lives(&sweep) && cut_lives(&sweep, &partition) &&
            hd_pass_objects(build, sweep.cell_life);
     hd_vector_free(&sweep.piece);

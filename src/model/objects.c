@@ -39,7 +39,7 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
     struct hd_model_memory *memory = build->memory;
     struct named *named;
     size_t count;
-    if (!collect(build, cell_life, &named, &count)) return hd_out_of_memory(build);
+    if (!collect(build, cell_life, &named, &count)) return hd_model_no_memory(build);
     /* Cells of one object lead to its first one, whose number follows below. */
     uint32_t locks = 0, objects = 0;
     for (size_t i = 0, first = 0; i < count; i++) {
@@ -52,7 +52,7 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
     free(named);
     memory->lock = malloc((locks + (size_t)1) * sizeof *memory->lock);
     memory->sync_object = malloc((objects + (size_t)1) * sizeof *memory->sync_object);
-    if (memory->lock == NULL || memory->sync_object == NULL) return hd_out_of_memory(build);
+    if (memory->lock == NULL || memory->sync_object == NULL) return hd_model_no_memory(build);
     bool text = build->trace->format != HD_FORMAT_BINARY;
     locks = objects = 0;
     for (uint32_t c = 0; c < build->cell.size; c++) {

@@ -59,7 +59,7 @@ static bool add_edge(struct order *order, uint32_t from, uint32_t to, enum hd_ed
         return hd_fail(order->build->error, HD_ERR_LIMIT, "more than %zu must-order edges",
                        EDGE_LIMIT);
     struct hd_edge edge = {from, to, (uint8_t)type};
-    return hd_vector_push(&order->edge, edge) || hd_out_of_memory(order->build);
+    return hd_vector_push(&order->edge, edge) || hd_model_no_memory(order->build);
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static bool join_thread(struct order *order, uint32_t event) {
 static bool signal_sent(struct order *order, uint32_t event, uint64_t number) {
     if (number == 0) return true;
     uint32_t *slot = hd_map_slot(&order->signals, number, event);
-    if (slot == NULL) return hd_out_of_memory(order->build);
+    if (slot == NULL) return hd_model_no_memory(order->build);
     return *slot == event || hd_rule_broken(order->build, HD_RULE_SIGNAL_TWICE, event);
 }
 
@@ -111,7 +111,7 @@ static bool wait_over(struct order *order, uint32_t event, uint64_t number) {
 static bool post(struct order *order, uint32_t event, struct object_state *state) {
     uint32_t added = (uint32_t)order->post.size;
     struct chained token = {event, HD_NONE};
-    if (!hd_vector_push(&order->post, token)) return hd_out_of_memory(order->build);
+    if (!hd_vector_push(&order->post, token)) return hd_model_no_memory(order->build);
     if (state->head == HD_NONE)
         state->head = added;
     else
@@ -159,7 +159,7 @@ static uint32_t round_of(struct order *order, uint32_t object, uint64_t number) 
 static bool arrive(struct order *order, uint32_t event, uint64_t number) {
     struct hd_build *build = order->build;
     uint32_t at = round_of(order, build->memory->object[event], number);
-    if (at == HD_NONE) return hd_out_of_memory(build);
+    if (at == HD_NONE) return hd_model_no_memory(build);
     struct round *round = &order->round.data[at];
     if (round->left) {
         if (!hd_rule_broken(build, HD_RULE_BARRIER_LEFT_EARLY, event)) return false;
@@ -169,7 +169,7 @@ static bool arrive(struct order *order, uint32_t event, uint64_t number) {
     round->arrivals = (uint32_t)order->arrival.size;
     round->count++;
     order->thread[build->trace->thread[event]].round = at;
-    return hd_vector_push(&order->arrival, arrival) || hd_out_of_memory(build);
+    return hd_vector_push(&order->arrival, arrival) || hd_model_no_memory(build);
 }
 
 /* `event` is the first of its thread that a round lets go on. */
@@ -279,7 +279,7 @@ static bool merge_edges(struct order *order) {
     if (count > EDGE_LIMIT)
         return hd_fail(build->error, HD_ERR_LIMIT, "more than %zu must-order edges", EDGE_LIMIT);
     struct hd_edge *edge = memory->edge = malloc((count + 1) * sizeof *edge);
-    if (edge == NULL) return hd_out_of_memory(build);
+    if (edge == NULL) return hd_model_no_memory(build);
     size_t i = 0, j = 0;
     for (size_t at = 0; at < count; at++) {
         bool take_here =
@@ -301,7 +301,7 @@ static bool index_edges(struct hd_build *build) {
     if (memory->has_in == NULL || memory->has_out == NULL || memory->edge_by_source == NULL ||
         pair == NULL) {
         free(pair);
-        return hd_out_of_memory(build);
+        return hd_model_no_memory(build);
     }
     for (uint32_t i = 0; i < count; i++) {
         pair[i] = (struct hd_pair){memory->edge[i].from, i};
@@ -317,7 +317,7 @@ static bool index_edges(struct hd_build *build) {
         if (done) memory->number = number;
         for (uint32_t i = build->model->locations; done && i < count; i++) number[i] = i;
     }
-    return done || hd_out_of_memory(build);
+    return done || hd_model_no_memory(build);
 }
 
 bool hd_pass_order(struct hd_build *build) {
@@ -325,7 +325,7 @@ bool hd_pass_order(struct hd_build *build) {
     uint32_t threads = build->trace->threads, objects = build->model->objects;
     order.thread = malloc((threads + (size_t)1) * sizeof *order.thread);
     order.object = malloc((objects + (size_t)1) * sizeof *order.object);
-    bool done = (order.thread != NULL && order.object != NULL) || hd_out_of_memory(build);
+    bool done = (order.thread != NULL && order.object != NULL) || hd_model_no_memory(build);
     if (done) {
         memset(order.thread, 0xff, threads * sizeof *order.thread);
         for (uint32_t o = 0; o < objects; o++)

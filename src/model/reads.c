@@ -97,7 +97,7 @@ static bool touch_several(struct reads *reads, uint32_t event, struct touched to
             (reads->seen.size == 0 ||
              reads->seen.data[reads->seen.size - 1] != state->last_write) &&
             !hd_vector_push(&reads->seen, state->last_write))
-            return hd_out_of_memory(build);
+            return hd_model_no_memory(build);
         touch(state, thread, writes, event);
     }
     if (reads->entries > reads->entry_limit)
@@ -106,7 +106,7 @@ static bool touch_several(struct reads *reads, uint32_t event, struct touched to
             "event %u: accesses that overlap in parts have more than %llu locations in all", event,
             (unsigned long long)reads->entry_limit);
     return !does_read || touched.count == 0 || note_writes(reads, event, atomic) ||
-           hd_out_of_memory(build);
+           hd_model_no_memory(build);
 }
 
 /* The locations of a cell that has not exactly one. */
@@ -123,7 +123,7 @@ static bool spread_cell(struct reads *reads, uint32_t event, struct hd_spot plac
     *touched = (struct touched){build->scattered_location.data + list.start, 0, list.count};
     *object = touched->list[0];
     list.owner = event;
-    return hd_vector_push(&reads->scattered, list) || hd_out_of_memory(build);
+    return hd_vector_push(&reads->scattered, list) || hd_model_no_memory(build);
 }
 
 static bool free_event(struct reads *reads, uint32_t event, size_t *range_at) {
@@ -142,10 +142,10 @@ static bool free_event(struct reads *reads, uint32_t event, size_t *range_at) {
         if (!spread_cell(reads, event, place, &first, &touched)) return false;
         if (place.count != HD_SCATTERED) {
             struct hd_list list = {event, (uint32_t)build->scattered_location.size, touched.count};
-            if (!hd_vector_push(&reads->scattered, list)) return hd_out_of_memory(build);
+            if (!hd_vector_push(&reads->scattered, list)) return hd_model_no_memory(build);
             for (uint32_t i = 0; i < touched.count; i++)
                 if (!hd_vector_push(&build->scattered_location, touched.first + i))
-                    return hd_out_of_memory(build);
+                    return hd_model_no_memory(build);
         }
     }
     return touch_several(reads, event, touched, false, true, false);
@@ -231,7 +231,7 @@ static bool follow_events(struct reads *reads) {
         if (does_read) {
             from[e] = state->last_write;
             if (atomic && !add_atomic_edge(build, state->last_write, e))
-                return hd_out_of_memory(build);
+                return hd_model_no_memory(build);
         }
         touch(state, trace->thread[e], writes, e);
         reads->entries++;
@@ -247,7 +247,7 @@ static bool list_accesses(struct reads *reads) {
     uint32_t *start = build->memory->location_start =
         malloc((locations + (size_t)2) * sizeof *start);
     uint32_t *list = build->memory->location_event = malloc((reads->entries + 1) * sizeof *list);
-    if (start == NULL || list == NULL) return hd_out_of_memory(build);
+    if (start == NULL || list == NULL) return hd_model_no_memory(build);
     start[0] = 0;
     uint32_t sum = 0;
     for (uint32_t l = 0; l < locations; l++) {
@@ -283,7 +283,7 @@ static bool list_accesses(struct reads *reads) {
 static bool build_numbers(struct hd_build *build) {
     uint32_t locations = build->model->locations;
     uint32_t *number = build->memory->number = malloc((locations + (size_t)1) * sizeof *number);
-    if (number == NULL) return hd_out_of_memory(build);
+    if (number == NULL) return hd_model_no_memory(build);
     for (uint32_t l = 0; l < locations; l++) number[l] = l;
     return true;
 }
@@ -312,7 +312,7 @@ bool hd_pass_reads(struct hd_build *build) {
     build->memory->span = calloc(hd_bit_words(events), sizeof *build->memory->span);
     if (reads.state == NULL || build->memory->span == NULL) {
         free(reads.state);
-        return hd_out_of_memory(build);
+        return hd_model_no_memory(build);
     }
     for (uint32_t l = 0; l < locations; l++) reads.state[l].last_write = HD_NONE;
     bool done = follow_events(&reads);

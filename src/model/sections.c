@@ -101,7 +101,7 @@ static bool acquire(struct sections *sections, uint32_t event, bool read_mode) {
     struct open open = {1, HD_NONE};
     if (read_mode) open.next_reader = sections->lock[lock].readers;
     if (!hd_vector_push(&sections->section, section) || !hd_vector_push(&sections->open, open))
-        return hd_out_of_memory(build);
+        return hd_model_no_memory(build);
     if (read_mode)
         sections->lock[lock].readers = number;
     else
@@ -159,7 +159,7 @@ static bool list_by_lock(struct sections *sections) {
     uint32_t locks = build->model->locks, count = (uint32_t)sections->section.size;
     uint32_t *start = build->memory->lock_start = calloc(locks + (size_t)2, sizeof *start);
     uint32_t *list = build->memory->lock_section = malloc((count + (size_t)1) * sizeof *list);
-    if (start == NULL || list == NULL) return hd_out_of_memory(build);
+    if (start == NULL || list == NULL) return hd_model_no_memory(build);
     for (uint32_t s = 0; s < count; s++) start[sections->section.data[s].lock + 2]++;
     for (uint32_t l = 0; l < locks; l++) start[l + 2] += start[l + 1];
     for (uint32_t s = 0; s < count; s++) list[start[sections->section.data[s].lock + 1]++] = s;
@@ -176,7 +176,7 @@ bool hd_pass_sections(struct hd_build *build) {
     build->memory->event_section = malloc((size_t)build->trace->events * sizeof(uint32_t) + 1);
     bool done = (sections.lock != NULL && sections.thread != NULL &&
                  build->memory->event_section != NULL) ||
-                hd_out_of_memory(build);
+                hd_model_no_memory(build);
     if (done) {
         memset(sections.lock, 0xff, locks * sizeof *sections.lock);
         for (uint32_t t = 0; t < threads; t++) sections.thread[t].innermost = HD_NONE;

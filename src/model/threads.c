@@ -22,7 +22,7 @@ static bool build_rank(struct hd_build *build) {
     memory->rank_shift = shift;
     if (count == NULL || memory->rank == NULL) {
         free(count);
-        return hd_out_of_memory(build);
+        return hd_model_no_memory(build);
     }
     uint32_t mask = (1u << shift) - 1;
     uint32_t *row = memory->rank;
@@ -42,7 +42,7 @@ bool hd_pass_threads(struct hd_build *build) {
     uint32_t *start = calloc((size_t)threads + 2, sizeof *start);
     memory->thread_start = start;
     memory->thread_event = malloc((size_t)events * sizeof(uint32_t) + 1);
-    if (start == NULL || memory->thread_event == NULL) return hd_out_of_memory(build);
+    if (start == NULL || memory->thread_event == NULL) return hd_model_no_memory(build);
     for (uint32_t e = 0; e < events; e++) {
         if (trace->thread[e] >= threads)
             return hd_fail(build->error, HD_ERR_FORMAT,

@@ -1,7 +1,7 @@
 /* Questions to the engine, with every witness checked. */
 #include "predict/asker.h"
 
-#include "predict/checker.h"
+#include "engine/checker.h"
 
 #include <stdlib.h>
 

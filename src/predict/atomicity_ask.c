@@ -1,7 +1,7 @@
 /* Questions about triples: see atomicity_ask.h. */
 #include "predict/atomicity_ask.h"
 
-#include "predict/ground.h"
+#include "engine/ground.h"
 
 #include <stdlib.h>
 

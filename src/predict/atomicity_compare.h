@@ -4,8 +4,8 @@
 #ifndef HEDDLE_PREDICT_ATOMICITY_COMPARE_H
 #define HEDDLE_PREDICT_ATOMICITY_COMPARE_H
 
+#include "facts/triples.h"
 #include "predict/predict.h"
-#include "predict/triples.h"
 
 /* OA, UA, AVFilter, poly in the reading of the options: in this order. */
 enum { HD_ATOMICITY_COMPARED = 4 };

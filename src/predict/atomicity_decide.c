@@ -1,9 +1,9 @@
 /* Deciding triples: by group or one by one, with all cores where the engine is asked. */
 #include "predict/atomicity_decide.h"
 
+#include "engine/crew.h"
 #include "predict/atomicity_ask.h"
 #include "predict/avfilter.h"
-#include "predict/crew.h"
 
 #include <stdlib.h>
 #include <string.h>

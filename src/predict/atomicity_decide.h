@@ -4,8 +4,8 @@
 #ifndef HEDDLE_PREDICT_ATOMICITY_DECIDE_H
 #define HEDDLE_PREDICT_ATOMICITY_DECIDE_H
 
+#include "facts/triples.h"
 #include "predict/asker.h"
-#include "predict/triples.h"
 
 struct hd_triple_decision {
     uint32_t group;

@@ -5,8 +5,8 @@
 #ifndef HEDDLE_PREDICT_AVFILTER_H
 #define HEDDLE_PREDICT_AVFILTER_H
 
-#include "predict/branches.h"
-#include "predict/triples.h"
+#include "facts/branches.h"
+#include "facts/triples.h"
 
 /* What made it reject; the names are those of the cases of Lemmas 1 and 2. */
 enum hd_avfilter_case {

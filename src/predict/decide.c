@@ -2,7 +2,7 @@
  * the number of workers. */
 #include "predict/decide.h"
 
-#include "predict/crew.h"
+#include "engine/crew.h"
 
 #include <stdlib.h>
 #include <string.h>

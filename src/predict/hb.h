@@ -4,7 +4,7 @@
 #define HEDDLE_PREDICT_HB_H
 
 #include "base/vector.h"
-#include "predict/engine.h"
+#include "engine/engine.h"
 
 /* A pair of sites that races. */
 struct hd_hb_race {

@@ -1,7 +1,7 @@
 /* Signs of intent: see intent.h. */
 #include "predict/intent.h"
 
-#include "predict/intent_runs.h"
+#include "facts/intent_runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * of every witness. */
 #include "predict/judge.h"
 
+#include "engine/ground.h"
 #include "predict/asker.h"
-#include "predict/ground.h"
 #include "predict/order.h"
 #include "predict/ucg.h"
 

@@ -2,8 +2,8 @@
 #ifndef HEDDLE_PREDICT_JUDGE_H
 #define HEDDLE_PREDICT_JUDGE_H
 
-#include "predict/candidates.h"
-#include "predict/pairs.h"
+#include "facts/candidates.h"
+#include "facts/pairs.h"
 #include "predict/predict.h"
 
 /* What a method needs to know before the first question; shared by all workers, read-only. */

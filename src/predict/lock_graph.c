@@ -2,9 +2,9 @@
  * and dependencies inside them. Most traces have none, and end after the first. */
 #include "predict/lock_graph.h"
 
-#include "predict/candidates.h"
+#include "facts/candidates.h"
+#include "facts/needs.h"
 #include "predict/lock_parts.h"
-#include "predict/needs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,8 +12,8 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vector.h"
+#include "facts/locksets.h"
 #include "model/describe.h"
-#include "predict/locksets.h"
 
 /* One instance of a waiter. */
 struct hd_standing {

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_PREDICT_NONDET_CHOICE_H
 #define HEDDLE_PREDICT_NONDET_CHOICE_H
 
-#include "predict/engine.h"
+#include "engine/engine.h"
 #include "predict/nondet_witness.h"
 
 /* What a place reaches in the lock abstraction graph, or what reaches it: a position per thread. In

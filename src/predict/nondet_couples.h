@@ -4,7 +4,7 @@
 #define HEDDLE_PREDICT_NONDET_COUPLES_H
 
 #include "base/vector.h"
-#include "predict/ground.h"
+#include "engine/ground.h"
 
 /* Writes of one location by one thread, in program order: hd_couples.write[first .. first + count).
  */

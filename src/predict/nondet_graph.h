@@ -9,7 +9,7 @@
 #ifndef HEDDLE_PREDICT_NONDET_GRAPH_H
 #define HEDDLE_PREDICT_NONDET_GRAPH_H
 
-#include "predict/ground.h"
+#include "engine/ground.h"
 
 struct hd_graph {
     const struct hd_model *model;

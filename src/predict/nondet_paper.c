@@ -7,7 +7,7 @@
  * after a write that does not occur; a section whose release does not occur, or that the trace
  * never closes, comes after all others of its lock; "all paths" of the lock abstraction graph are
  * walks. */
-#include "predict/crew.h"
+#include "engine/crew.h"
 #include "predict/nondet.h"
 #include "predict/nondet_choice.h"
 

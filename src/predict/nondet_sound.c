@@ -10,7 +10,7 @@
  *  - those that need r itself cannot be seen, and then no later one of the thread either;
  *  - what is left is a stretch of the thread's writes, of which sections reject some more. */
 #include "predict/nondet_sound.h"
-#include "predict/crew.h"
+#include "engine/crew.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #define HEDDLE_PREDICT_ORDER_H
 
 #include "base/bitset.h"
-#include "predict/engine.h"
+#include "engine/engine.h"
 
 enum hd_order_type {
     HD_ORDER_HB, /* program order, must-order, every release before every later acquire */

@@ -5,9 +5,9 @@
 #define HEDDLE_PREDICT_PREDICT_H
 
 #include "base/clock.h"
+#include "engine/engine.h"
+#include "facts/branches.h"
 #include "finding/finding.h"
-#include "predict/branches.h"
-#include "predict/engine.h"
 
 /* name, what it does, does --model matter */
 #define HD_METHODS(X)                                                                      \

@@ -2,7 +2,7 @@
  * results do not depend on the number of workers. */
 #include "predict/questions.h"
 
-#include "predict/crew.h"
+#include "engine/crew.h"
 
 #include <stdlib.h>
 

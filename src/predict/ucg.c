@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 #include "base/vector.h"
-#include "predict/ground.h"
+#include "engine/ground.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #ifndef HEDDLE_PREDICT_UCG_H
 #define HEDDLE_PREDICT_UCG_H
 
-#include "predict/engine.h"
+#include "engine/engine.h"
 
 /* What is computed once; shared by the workers, read-only. */
 struct hd_ucg_base;

@@ -1,6 +1,6 @@
 /* Any bytes as a schedule file: refused with a message, or read as a schedule that is written, read
  * and written again as the same text, and that becomes a sound plan. */
-#include "expose/schedule.h"
+#include "run/schedule.h"
 #include "trace/wire.h"
 
 #include <stdlib.h>

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "engine/checker.h"
 #include "figure_trace.h"
-#include "predict/checker.h"
 #include "predict/nondet.h"
 #include "predict/questions.h"
 #include "reorder_search.h"

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "engine/checker.h"
 #include "figure_trace.h"
-#include "predict/checker.h"
 #include "reorder_search.h"
 
 #if defined(__SANITIZE_ADDRESS__)

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_REORDER_FACTS_H
 #define HEDDLE_TESTS_ORACLE_REORDER_FACTS_H
 
-#include "predict/engine.h"
+#include "engine/engine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

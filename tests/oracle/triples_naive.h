@@ -3,9 +3,9 @@
 #ifndef HEDDLE_TESTS_ORACLE_TRIPLES_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_TRIPLES_NAIVE_H
 
+#include "facts/candidates.h"
+#include "facts/triples.h"
 #include "figure_trace.h"
-#include "predict/candidates.h"
-#include "predict/triples.h"
 #include "reorder_search.h"
 
 enum { NAIVE_TRIPLES = 4096 };

@@ -1,5 +1,5 @@
 /* Reading compiler command lines: which phases run, which sanitizers are on, how words split. */
-#include "cli/compiler.h"
+#include "toolchain/compiler.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

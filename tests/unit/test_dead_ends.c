@@ -1,5 +1,5 @@
 /* Dead ends: which schedules need not be run after one got stuck. */
-#include "expose/dead_ends.h"
+#include "explore/dead_ends.h"
 #include "trace/wire.h"
 
 #include <setjmp.h>

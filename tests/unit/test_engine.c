@@ -10,8 +10,8 @@
 #include "../oracle/random_query.h"
 #include "../oracle/reorder_search.h"
 #include "base/clock.h"
-#include "predict/checker.h"
-#include "predict/polygraph.h"
+#include "engine/checker.h"
+#include "engine/polygraph.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /* The engine against brute force, with an engine that skips the easy ways and decides against all
  * likelihood: what it learns from the many conflicts that this gives must still be true. */
-#include "predict/polygraph.h"
+#include "engine/polygraph.h"
 
 static struct hd_engine *contrary_engine(const struct hd_ground *ground, enum hd_reading reading,
                                          struct hd_budget budget) {

@@ -1,5 +1,5 @@
 /* Potential interleavings, pruning and ranking, on traces small enough to see what is right. */
-#include "expose/potential.h"
+#include "explore/potential.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* Runs of shell commands, as plain programs: how they end is judged right, and nothing that they
  * started outlives them. Steered programs are in tests/cli/replay*.test. */
 #define _GNU_SOURCE
-#include "base/process.h"
-#include "expose/run.h"
+#include "run/process.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* How runs are steered, as a plan for the runtime and as a file: written and read back the same,
  * refused when it is not what it should be. */
-#include "expose/steering.h"
+#include "run/steering.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* What a hunt knows of runs: coverage that grows no more, and the accesses that only a failing run
  * has. */
-#include "expose/critical.h"
-#include "expose/seeds.h"
+#include "explore/critical.h"
+#include "explore/seeds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Minimisation of schedules, against programs that are made up: what must come before what. */
-#include "expose/minimise.h"
+#include "explore/minimise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -9,7 +9,7 @@
 #include "../oracle/random_query.h"
 #include "../oracle/reorder_naive.h"
 #include "../oracle/reorder_search.h"
-#include "predict/checker.h"
+#include "engine/checker.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { SLOWDOWN = 8 };

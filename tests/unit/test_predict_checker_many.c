@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "../oracle/random_query.h"
-#include "predict/checker.h"
+#include "engine/checker.h"
 
 #include <stdlib.h>
 

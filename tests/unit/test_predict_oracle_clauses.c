@@ -3,7 +3,7 @@
  * so many wishes more. A reason that is forgotten on the way to a clause shows here long before it
  * makes a verdict wrong. */
 #include "../oracle/predict_oracle.h"
-#include "predict/polygraph.h"
+#include "engine/polygraph.h"
 
 enum { WISHES = 64 };
 

@@ -9,7 +9,7 @@
 
 #include "../oracle/engines_naive.h"
 #include "../oracle/reorder_search.h"
-#include "predict/checker.h"
+#include "engine/checker.h"
 
 #ifndef HEDDLE_SOURCE_DIR
 #define HEDDLE_SOURCE_DIR "."

@@ -2,8 +2,8 @@
  * to its end, in both orders, and those that must fail do. Programs are those of tests/programs,
  * compiled by the heddle under test. */
 #define _GNU_SOURCE
-#include "expose/replay.h"
 #include "predict/predict.h"
+#include "run/replay.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

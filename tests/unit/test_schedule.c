@@ -1,6 +1,6 @@
 /* Schedules: the file's reader (strict, with places in its errors), the writer, and the plan that
  * the runtime gets. */
-#include "expose/schedule.h"
+#include "run/schedule.h"
 #include "trace/wire.h"
 
 #include <setjmp.h>

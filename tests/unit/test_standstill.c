@@ -1,7 +1,7 @@
 /* Processes of which nobody can go on are told from those where somebody can, or may be woken. */
 #define _GNU_SOURCE
 #include "base/clock.h"
-#include "expose/standstill.h"
+#include "run/standstill.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,0 +1,20 @@
+/* Which accesses a failure turns on: the pair that follows each other in the failing run and in
+ * none that passed, or, if it closes one, the triple of two accesses of one thread with another's
+ * between them. */
+#ifndef HEDDLE_EXPLORE_CRITICAL_H
+#define HEDDLE_EXPLORE_CRITICAL_H
+
+#include "explore/seeds.h"
+
+struct hd_critical {
+    uint32_t event[3]; /* of the failing run, in its order */
+    uint32_t events;   /* 3: a triple; 2: a pair; 0: no memory access tells it from the others */
+    uint32_t location;
+    const char *pattern; /* "R-W-R"; NULL for a pair */
+};
+
+/* False when memory is out. */
+bool hd_critical_find(const struct hd_seen *passing, const struct hd_model *failing,
+                      struct hd_critical *critical);
+
+#endif

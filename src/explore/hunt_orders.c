@@ -1,0 +1,316 @@
+/* The failing run itself, and the accesses that matter in its order and in that of a run that
+ * passed. See hunt_orders.h. */
+#include "explore/hunt_orders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_LINES 12u
+
+static const char *text_of(struct hunt_work *work, const char *words) {
+    return hd_finding_text(&work->own, "%s", words);
+}
+
+/* ---- the failing run ------------------------------------------------------------------------ */
+
+void hunt_failing_load(struct hunt_failing *failing, const char *path) {
+    struct hd_model_options lenient = {.lenient = true};
+    struct hd_error ignored;
+    memset(failing, 0, sizeof *failing);
+    if (path[0] == '\0' || !hd_model_load(path, NULL, &lenient, &failing->model, &ignored)) return;
+    failing->describe = hd_describe_open(&failing->model);
+    failing->count = hd_schedule_call_counts(&failing->model);
+    failing->there = true;
+}
+
+void hunt_failing_free(struct hunt_failing *failing) {
+    if (!failing->there) return;
+    free(failing->count);
+    hd_describe_close(failing->describe);
+    hd_model_free(&failing->model);
+    failing->there = false;
+}
+
+/* ---- the orders ----------------------------------------------------------------------------- */
+
+static struct hd_finding_line line_of(struct hunt_work *work, struct hd_describe *describe,
+                                      const struct hd_model *model, uint32_t event,
+                                      const char *after) {
+    const char *word = hd_kind_text(model->kind[event]);
+    if (*word == '\0') word = hd_kind_name(model->kind[event]);
+    return (struct hd_finding_line){
+        .thread = text_of(work, hd_describe_thread(describe, model->thread[event])),
+        .text = hd_finding_text(&work->own, "%s(%s)%s", word,
+                                hd_describe_event(describe, event, HD_SHORT), after),
+        .site = text_of(work, hd_finding_short_site(hd_describe_site(describe, event)))};
+}
+
+/* ---- an access in other runs ---------------------------------------------------------------- */
+
+static bool is_like(const struct hd_model *model, struct hd_describe *describe, uint32_t event,
+                    uint8_t kind, const char *site) {
+    return model->kind[event] == kind && strcmp(hd_describe_site(describe, event), site) == 0;
+}
+
+static struct hunt_access access_of(struct hunt_work *work, const struct hd_model *model,
+                                    struct hd_describe *describe, const uint64_t *count,
+                                    uint32_t event) {
+    struct hunt_access access = {.thread = model->thread[event],
+                                 .kind = model->kind[event],
+                                 .count = count[event],
+                                 .site = text_of(work, hd_describe_site(describe, event))};
+    const uint32_t *own = model->thread_event + model->thread_start[access.thread];
+    for (uint32_t i = 0; own[i] != event; i++)
+        access.nth += is_like(model, describe, own[i], access.kind, access.site);
+    return access;
+}
+
+/* The same call of its thread; or, where the thread took another way to it, the access that comes
+ * as often at this place. */
+static uint32_t find_access(const struct hunt_access *access, const struct hd_model *model,
+                            struct hd_describe *describe, const uint64_t *count) {
+    uint32_t event = hd_schedule_event_at(model, count, access->thread, access->count), nth = 0;
+    if (event != HD_NONE && is_like(model, describe, event, access->kind, access->site))
+        return event;
+    if (access->thread >= model->threads) return HD_NONE;
+    for (uint32_t i = model->thread_start[access->thread];
+         i < model->thread_start[access->thread + 1]; i++)
+        if (is_like(model, describe, model->thread_event[i], access->kind, access->site) &&
+            nth++ == access->nth)
+            return model->thread_event[i];
+    return HD_NONE;
+}
+
+/* What a run did not get to comes last. */
+static bool is_in_order(const struct hunt_order *order, const struct hd_model *model,
+                        struct hd_describe *describe, const uint64_t *count) {
+    uint32_t before = HD_NONE;
+    for (uint32_t i = 0; i < order->accesses; i++) {
+        uint32_t event = find_access(&order->access[i], model, describe, count);
+        if (i == 0 && event == HD_NONE) return false;
+        if (i > 0 && event != HD_NONE && (before == HD_NONE || before > event)) return false;
+        before = event;
+    }
+    return order->accesses > 0;
+}
+
+bool hunt_order_tells(struct hunt_work *work, const struct hunt_order *order,
+                      const struct hunt_failing *failing) {
+    if (!failing->there || failing->count == NULL ||
+        !is_in_order(order, &failing->model, failing->describe, failing->count))
+        return false;
+    for (size_t i = 0; i < work->run.size; i++) {
+        struct hunt_run *run = work->run.data[i];
+        uint64_t *count = run->passed ? hd_schedule_call_counts(&run->model) : NULL;
+        bool passes = count != NULL && is_in_order(order, &run->model, run->describe, count);
+        free(count);
+        if (passes) return false;
+    }
+    return true;
+}
+
+/* ---- the accesses that matter --------------------------------------------------------------- */
+
+struct place {
+    uint32_t event; /* of the run that passed */
+    uint32_t other; /* of the failing one, HD_NONE if it did not get there */
+    uint32_t wait;  /* the wait that `event` begins, HD_NONE if it is none */
+    struct hunt_access access;
+};
+
+static int by_event(const void *left, const void *right) {
+    const struct place *a = left, *b = right;
+    return a->event < b->event ? -1 : a->event > b->event;
+}
+static int by_other(const void *left, const void *right) {
+    const struct place *a = left, *b = right;
+    return a->other < b->other ? -1 : a->other > b->other;
+}
+
+/* A wait is an event when it is over; what matters is when it began, with the release of its
+ * lock. */
+static uint32_t begin_of_wait(const struct hd_model *model, uint32_t event, uint32_t *wait) {
+    const uint32_t *own = model->thread_event + model->thread_start[model->thread[event]];
+    uint32_t position = hd_model_position(model, event);
+    uint32_t count =
+        model->thread_start[model->thread[event] + 1u] - model->thread_start[model->thread[event]];
+    *wait = HD_NONE;
+    if (model->kind[event] == HD_EV_WAIT && position > 0 &&
+        model->kind[own[position - 1]] == HD_EV_RELEASE) {
+        *wait = event;
+        return own[position - 1];
+    }
+    if (model->kind[event] == HD_EV_RELEASE && position + 1 < count &&
+        model->kind[own[position + 1]] == HD_EV_WAIT)
+        *wait = own[position + 1];
+    return event;
+}
+
+static void add_place(struct place *place, uint32_t *places, const struct hd_model *model,
+                      uint32_t event) {
+    if (event == HD_NONE || *places == MOST_LINES) return;
+    struct place added = {.other = HD_NONE};
+    added.event = begin_of_wait(model, event, &added.wait);
+    for (uint32_t i = 0; i < *places; i++)
+        if (place[i].event == added.event) return;
+    place[(*places)++] = added;
+}
+
+static uint32_t shown(const struct place *place) {
+    return place->wait != HD_NONE ? place->wait : place->event;
+}
+
+static bool is_told(const struct hd_finding *finding, const struct hd_model *model,
+                    const struct hd_finding_step *step) {
+    for (uint32_t i = 0; i < finding->events; i++)
+        if (hd_finding_in_words(i, finding->events) &&
+            finding->event[i].thread_number == model->thread[step->event])
+            return true;
+    return false;
+}
+
+/* The events of a prediction; of a deadlock also how the locks came to be held. */
+static uint32_t places_of(const struct hunt_target *target, struct place *place) {
+    const struct hd_finding *finding = target->finding;
+    const struct hd_model *model = &target->run->model;
+    uint32_t places = 0;
+    for (uint32_t i = 0; i < finding->events; i++)
+        if (hd_finding_in_words(i, finding->events))
+            add_place(place, &places, model, finding->event[i].event);
+    for (uint32_t i = 0; finding->kind == HD_FINDING_DEADLOCK && i < finding->steps; i++) {
+        const struct hd_finding_step *step = &finding->step[i];
+        if (step->folded == 0 && step->event < model->events && is_told(finding, model, step) &&
+            (model->kind[step->event] == HD_EV_ACQUIRE ||
+             model->kind[step->event] == HD_EV_READ_ACQUIRE))
+            add_place(place, &places, model, step->event);
+    }
+    return places;
+}
+
+static bool room_for(struct hunt_work *work, uint32_t lines, struct hd_finding_forced *forced,
+                     struct hunt_order *order) {
+    forced->goods = forced->bads = order->accesses = 0;
+    forced->good = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *forced->good);
+    forced->bad = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *forced->bad);
+    order->access = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *order->access);
+    bool good = forced->good != NULL && forced->bad != NULL && order->access != NULL;
+    if (!good) work->own.out_of_memory = true;
+    return good;
+}
+
+/* The accesses of a triple and of an order are listed as they go wrong. What the failing run did
+ * not get to would have come last. */
+static bool come_as_listed(const struct place *place, uint32_t places) {
+    if (places > 0 && place[0].other == HD_NONE) return false;
+    for (uint32_t i = 1; i < places; i++)
+        if (place[i].other != HD_NONE &&
+            (place[i - 1].other == HD_NONE || place[i - 1].other > place[i].other))
+            return false;
+    return true;
+}
+
+static struct hd_finding_line failing_line(struct hunt_work *work, const struct hunt_target *target,
+                                           const struct hunt_failing *failing,
+                                           const struct place *place) {
+    const struct hunt_run *run = target->run;
+    if (place->other == HD_NONE)
+        return line_of(work, run->describe, &run->model, place->event,
+                       target->finding->kind == HD_FINDING_DEADLOCK ? " waits" : " not reached");
+    if (place->wait != HD_NONE) return line_of(work, run->describe, &run->model, place->wait, "");
+    return line_of(work, failing->describe, &failing->model, place->other, "");
+}
+
+bool hunt_is_listed(const struct hd_finding *finding) {
+    return finding->kind == HD_FINDING_ATOMICITY || finding->kind == HD_FINDING_ORDER;
+}
+
+/* Good and bad order of a prediction's events. What the failing run did not get to (a lock that
+ * never came) is last. */
+void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
+                     const struct hunt_failing *failing, struct hd_finding_forced *forced,
+                     struct hunt_order *order, bool *holds) {
+    struct place place[MOST_LINES];
+    const struct hunt_run *run = target->run;
+    uint32_t places = places_of(target, place), found = 0;
+    uint64_t *count = hd_schedule_call_counts(&run->model);
+    if (count == NULL || (failing->there && failing->count == NULL)) work->own.out_of_memory = true;
+    if (!room_for(work, places, forced, order) || work->own.out_of_memory) {
+        free(count);
+        return;
+    }
+    for (uint32_t i = 0; i < places; i++) {
+        place[i].access = access_of(work, &run->model, run->describe, count, place[i].event);
+        if (failing->there)
+            place[i].other =
+                find_access(&place[i].access, &failing->model, failing->describe, failing->count);
+        found += place[i].other != HD_NONE;
+    }
+    free(count);
+    if (failing->there &&
+        (found == 0 || (hunt_is_listed(target->finding) && !come_as_listed(place, places))))
+        *holds = false;
+    qsort(place, places, sizeof *place, by_event);
+    for (uint32_t i = 0; i < places; i++)
+        forced->good[forced->goods++] =
+            line_of(work, run->describe, &run->model, shown(&place[i]), "");
+    if (!failing->there) return;
+    qsort(place, places, sizeof *place, by_other);
+    for (uint32_t i = 0; i < places; i++) {
+        forced->bad[forced->bads++] = failing_line(work, target, failing, &place[i]);
+        /* Threads that wait for each other do so because of what comes never. */
+        if (target->finding->kind != HD_FINDING_DEADLOCK)
+            order->access[order->accesses++] = place[i].access;
+    }
+}
+
+/* The same accesses in a run that passed, all of them and in another order; false if it has them
+ * not. */
+static bool set_passing_order(struct hunt_work *work, struct hunt_run *run,
+                              const struct hunt_order *order, struct hd_finding_forced *forced) {
+    struct place place[3];
+    uint32_t places = 0;
+    uint64_t *count = hd_schedule_call_counts(&run->model);
+    for (uint32_t i = 0; count != NULL && i < order->accesses; i++) {
+        uint32_t like = find_access(&order->access[i], &run->model, run->describe, count);
+        if (like != HD_NONE) add_place(place, &places, &run->model, like);
+    }
+    free(count);
+    if (places < order->accesses) return false;
+    qsort(place, places, sizeof *place, by_event);
+    forced->goods = 0;
+    for (uint32_t i = 0; i < places; i++)
+        forced->good[forced->goods++] =
+            line_of(work, run->describe, &run->model, place[i].event, "");
+    if (!hunt_same_orders(forced)) return true;
+    forced->goods = 0;
+    return false;
+}
+
+void hunt_set_found_orders(struct hunt_work *work, const struct hd_critical *critical,
+                           const struct hunt_failing *failing, struct hd_finding_forced *forced,
+                           struct hunt_order *order) {
+    if (!room_for(work, critical->events, forced, order)) return;
+    if (failing->count == NULL) {
+        work->own.out_of_memory = true;
+        return;
+    }
+    for (uint32_t i = 0; i < critical->events; i++) {
+        uint32_t event = critical->event[i];
+        forced->bad[forced->bads++] = line_of(work, failing->describe, &failing->model, event, "");
+        order->access[order->accesses++] =
+            access_of(work, &failing->model, failing->describe, failing->count, event);
+    }
+    for (size_t i = 0; i < work->run.size; i++)
+        if (work->run.data[i]->passed && set_passing_order(work, work->run.data[i], order, forced))
+            return;
+}
+
+bool hunt_same_orders(const struct hd_finding_forced *forced) {
+    if (forced->goods != forced->bads) return false;
+    for (uint32_t i = 0; i < forced->goods; i++)
+        if (strcmp(forced->good[i].thread, forced->bad[i].thread) != 0 ||
+            strcmp(forced->good[i].text, forced->bad[i].text) != 0 ||
+            strcmp(forced->good[i].site, forced->bad[i].site) != 0)
+            return false;
+    return true;
+}

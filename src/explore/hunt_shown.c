@@ -1,0 +1,71 @@
+/* A prediction in which values may change has reached its accesses: are they on the same memory,
+ * and is that still what it was? The forced run's own trace tells. */
+#include "explore/hunt_work.h"
+
+#include "predict/order_violations.h"
+
+#include <stdlib.h>
+
+/* The call of the forced run that an event of the recorded run was; HD_NONE if it is not in the
+ * trace, or is something else. */
+static uint32_t same_call(const struct hd_model *forced, const uint64_t *forced_count,
+                          const struct hd_model *recorded, const uint64_t *recorded_count,
+                          uint32_t event) {
+    uint32_t other =
+        hd_schedule_event_at(forced, forced_count, recorded->thread[event], recorded_count[event]);
+    return other != HD_NONE && forced->kind[other] == recorded->kind[event] ? other : HD_NONE;
+}
+
+static bool touches(const struct hd_model *model, uint32_t event, uint32_t block) {
+    uint32_t object = model->object[event];
+    const uint32_t *location;
+    switch (hd_kind_class(model->kind[event])) {
+    case HD_CLASS_LOCK:
+        return object < model->locks && model->lock[object].block == block;
+    case HD_CLASS_SYNC:
+        return object < model->objects && model->sync_object[object].block == block;
+    default:
+        for (uint32_t i = hd_model_locations(model, event, &location); i-- > 0;)
+            if (model->location[location[i]].block == block) return true;
+        return false;
+    }
+}
+
+/* A block was freed, and then used. */
+static bool used_after(const struct hd_model *model, uint32_t end, uint32_t use) {
+    if (end == HD_NONE || use == HD_NONE || use < end) return false;
+    return model->object[end] != HD_NONE && touches(model, use, model->object[end]);
+}
+
+/* Memory was read that nobody has written. */
+static bool found_raw(const struct hd_model *model, uint32_t read) {
+    const uint32_t *location;
+    if (read == HD_NONE || !hd_model_is_read(model, read) || model->from[read] != HD_NONE)
+        return false;
+    return hd_model_locations(model, read, &location) > 0 &&
+           hd_block_is_raw(model, model->location[location[0]].block);
+}
+
+bool hunt_is_shown(const struct hunt_target *target, const char *trace) {
+    const struct hd_finding *finding = target->finding;
+    const struct hd_model *recorded = &target->run->model;
+    struct hd_model forced;
+    struct hd_error ignored;
+    if (finding->kind != HD_FINDING_ORDER || finding->events != 2) return false;
+    if (!hd_model_load(trace, NULL, &(struct hd_model_options){.lenient = true}, &forced, &ignored))
+        return false;
+    uint64_t *count = hd_schedule_call_counts(&forced);
+    uint64_t *before = hd_schedule_call_counts(recorded);
+    bool shown = false;
+    if (count != NULL && before != NULL) {
+        uint32_t event[2];
+        for (int i = 0; i < 2; i++)
+            event[i] = same_call(&forced, count, recorded, before, finding->event[i].event);
+        bool ends = recorded->kind[finding->event[0].event] == HD_EV_FREE;
+        shown = ends ? used_after(&forced, event[0], event[1]) : found_raw(&forced, event[0]);
+    }
+    free(count);
+    free(before);
+    hd_model_free(&forced);
+    return shown;
+}

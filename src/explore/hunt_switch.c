@@ -1,0 +1,404 @@
+/* What no prediction reaches, because the program would do something else: a thread is stopped
+ * once, before an access or a wait that another thread's later access concerns, the other runs as
+ * far as it can, and the first goes on. A place where the other has no business is not tried: it
+ * would change nothing. */
+#include "explore/hunt_work.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_PLACES 2000u /* of a run */
+#define MOST_EXCHANGES 4u /* updates of another thread before one's own */
+#define MOST_AHEAD 1000u  /* accesses of a location that are looked at beyond one */
+#define MOST_HELD 16u
+#define MOST_REPEATS 4u /* of the same sites by other threads */
+
+struct switches {
+    struct hunt_work *work;
+    struct hunt_run *run;
+    const struct hd_model *model;
+    struct hd_clocks *clocks;
+    /* by thread: its latest access, and the location that this is of */
+    uint32_t *latest, *latest_of;
+    uint32_t places;
+    bool failed;
+};
+
+static struct switches begin_switches(struct hunt_work *work, struct hunt_run *run) {
+    const struct hd_model *model = &run->model;
+    struct switches s = {.work = work,
+                         .run = run,
+                         .model = model,
+                         .clocks = hd_clocks_build(model),
+                         .latest = calloc(model->threads + (size_t)1, sizeof *s.latest),
+                         .latest_of = calloc(model->threads + (size_t)1, sizeof *s.latest_of)};
+    s.failed = s.clocks == NULL || s.latest == NULL || s.latest_of == NULL;
+    for (uint32_t t = 0; !s.failed && t < model->threads; t++) s.latest_of[t] = HD_NONE;
+    return s;
+}
+
+static bool end_switches(struct switches *s, struct hd_error *error) {
+    if (s->clocks != NULL) hd_clocks_free(s->clocks);
+    free(s->latest);
+    free(s->latest_of);
+    return !s->failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+}
+
+/* The access of its thread to the location before this one, HD_NONE; and this is the latest now. */
+static uint32_t access_before(struct switches *s, uint32_t location, uint32_t event) {
+    uint32_t thread = s->model->thread[event];
+    uint32_t before = s->latest_of[thread] == location ? s->latest[thread] : HD_NONE;
+    s->latest_of[thread] = location;
+    s->latest[thread] = event;
+    return before;
+}
+
+/* ---- who concerns whom ---------------------------------------------------------------------- */
+
+static bool is_signal(const struct hd_model *model, uint32_t event) {
+    return model->kind[event] == HD_EV_SIGNAL || model->kind[event] == HD_EV_BROADCAST;
+}
+
+static bool exists(const struct hd_model *model, uint32_t thread, uint32_t event) {
+    uint32_t first = model->thread_start[thread];
+    if (first == model->thread_start[thread + 1]) return false;
+    if (model->thread_event[first] < event) return true;
+    for (uint32_t i = 0; i < event; i++)
+        if (model->kind[i] == HD_EV_FORK && model->object[i] == thread) return true;
+    return false;
+}
+
+/* Does a thread take a lock between two events of the run? */
+static bool takes(const struct hd_model *model, uint32_t thread, uint32_t lock, uint32_t from,
+                  uint32_t to) {
+    for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
+        const struct hd_section *section = &model->section[model->lock_section[i]];
+        if (section->thread == thread && section->acquire > from && section->acquire <= to)
+            return true;
+    }
+    return false;
+}
+
+/* Where a thread has to stop so that the other gets to its event: before the outermost section that
+ * would keep it out. */
+static uint32_t place_to_stop(const struct hd_model *model, uint32_t event, uint32_t other) {
+    uint32_t held[MOST_HELD], count = hd_model_held(model, event, held, MOST_HELD), stop = event;
+    if (count > MOST_HELD) count = MOST_HELD;
+    for (uint32_t i = 0; i < count; i++) { /* innermost first */
+        const struct hd_section *section = &model->section[held[i]];
+        if (section->acquire < stop &&
+            takes(model, model->thread[other], section->lock, section->acquire, other))
+            stop = section->acquire;
+    }
+    return stop;
+}
+
+/* ---- targets -------------------------------------------------------------------------------- */
+
+static const char *pattern_of(const struct hd_model *model, uint32_t first, uint32_t remote,
+                              uint32_t second) {
+    bool a = hd_model_is_write(model, first), r = hd_model_is_write(model, remote),
+         b = hd_model_is_write(model, second);
+    if (!a && r) return b ? "R-W-W" : "R-W-R";
+    if (a && r && !b) return "W-W-R";
+    if (a && !r && b) return "W-R-W";
+    return NULL;
+}
+
+static const char *words_for(struct hd_findings *findings, const struct hd_finding *finding) {
+    const struct hd_finding_event *e = finding->event;
+    if (finding->events == 3)
+        return hd_finding_text(findings,
+                               "%s %s %s at %s between two accesses of %s, which %s it at %s and "
+                               "then %s it at %s.",
+                               e[1].thread, e[1].verb, e[1].variable,
+                               hd_finding_short_site(e[1].site), e[0].thread, e[0].verb,
+                               hd_finding_short_site(e[0].site), e[2].verb,
+                               hd_finding_short_site(e[2].site));
+    return hd_finding_text(findings,
+                           "%s %s %s at %s before %s %s %s at %s; in the run that passed it is the "
+                           "other way round, but nothing sees to it.",
+                           e[0].thread, e[0].verb, e[0].variable, hd_finding_short_site(e[0].site),
+                           e[1].thread, e[1].verb, e[1].variable, hd_finding_short_site(e[1].site));
+}
+
+static void wait_in_words(struct hd_findings *findings, struct hd_finding_event *event,
+                          struct switches *s, uint32_t wait) {
+    event->verb = "waits for";
+    event->variable =
+        hd_finding_text(findings, "%s", hd_describe_event(s->run->describe, wait, HD_SHORT));
+    event->about = event->variable;
+}
+
+/* What a place is known for. */
+enum sign {
+    NO_SIGN,
+    IN_NO_LOOP, /* a wait */
+    EXCHANGE    /* of a value that was read before: it may be there again by then */
+};
+
+static void add_words(struct hd_findings *findings, struct hd_finding *finding, enum sign sign) {
+    finding->conclusion = words_for(findings, finding);
+    if (sign == NO_SIGN) return;
+    finding->conclusion = hd_finding_text(
+        findings, "%s %s", finding->conclusion,
+        sign == IN_NO_LOOP ? "The wait is in no loop: what it waits for may be gone again by the "
+                             "time it returns."
+                           : "The exchange succeeds if the value is the same again, whatever else "
+                             "has changed meanwhile (ABA).");
+    finding->repair = sign == IN_NO_LOOP
+                          ? "condition check: a loop around the wait, which looks again each time"
+                          : "design change: a count beside the value, which changes every time; or "
+                            "lock strategy: one critical section around read and exchange";
+}
+
+/* `event` of one thread, in front of which `other` is to come. `wait` is the wait that `event`
+ * begins, or HD_NONE. */
+static void add_place(struct switches *s, uint32_t before, uint32_t event, uint32_t other,
+                      uint32_t wait, enum sign sign, uint32_t repeat) {
+    const struct hd_model *model = s->model;
+    uint32_t stop = place_to_stop(model, event, other);
+    if (s->places >= MOST_PLACES || !exists(model, model->thread[other], stop)) return;
+    bool atomic = hd_model_is_atomic(model, event) && hd_model_is_atomic(model, other);
+    if (!atomic && hd_clocks_before(s->clocks, stop, other)) return;
+    if (before != HD_NONE && before >= stop) before = HD_NONE; /* one section around both */
+    const char *pattern = before != HD_NONE ? pattern_of(model, before, other, event) : NULL;
+    struct hd_findings *findings = &s->run->findings[HUNT_SWITCHED];
+    uint32_t triple[3] = {before, other, event};
+    struct hd_finding *made = hd_finding_add(findings);
+    if (made == NULL) {
+        s->failed = true;
+        return;
+    }
+    struct hd_finding *finding = hd_arena_alloc(&findings->arena, sizeof *finding);
+    if (finding != NULL) *finding = *made;
+    findings->list.size--;
+    if (finding == NULL) {
+        s->failed = true;
+        return;
+    }
+    bool three = pattern != NULL;
+    finding->kind = three ? HD_FINDING_ATOMICITY : HD_FINDING_ORDER;
+    finding->verdict = HD_VERDICT_POSSIBLE;
+    finding->engine = "switch";
+    finding->pattern = pattern;
+    finding->harm = HD_HARM_UNLIKELY;
+    finding->threads_involved = 2;
+    finding->variables_involved = 1;
+    finding->accesses_involved = three ? 3 : 2;
+    hd_finding_set_events(findings, finding, s->run->describe, model, three ? triple : triple + 1,
+                          three ? 3 : 2);
+    if (finding->events == 0) {
+        s->failed = true;
+        return;
+    }
+    if (wait != HD_NONE) wait_in_words(findings, &finding->event[finding->events - 1], s, wait);
+    if (is_signal(model, other)) finding->event[finding->events - 2].verb = "signals";
+    add_words(findings, finding, sign);
+    struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
+    hd_findings_fingerprint(&alone, model);
+    struct hunt_target target = {.run = s->run,
+                                 .finding = finding,
+                                 .switched = true,
+                                 .early = sign != NO_SIGN,
+                                 .repeat = repeat,
+                                 .stop = stop,
+                                 .other = other};
+    s->places++;
+    if (!hunt_add_target(s->work, &target, HUNT_SWITCHED)) s->failed = true;
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* How often these sites came by other threads before; HD_NONE: by these threads too. */
+static uint32_t count_place(struct switches *s, struct hd_map *known, uint64_t sites,
+                            uint32_t event, uint32_t other) {
+    uint64_t threads = (uint64_t)s->model->thread[event] << 32 | s->model->thread[other];
+    uint32_t *own = hd_map_slot(known, sites ^ hd_mix64(threads + 1), 0);
+    if (own != NULL && ++*own > 1) return HD_NONE;
+    uint32_t *all = own != NULL ? hd_map_slot(known, sites, 0) : NULL;
+    if (all == NULL) s->failed = true;
+    return all != NULL ? (*all)++ : HD_NONE;
+}
+
+/* Every access to a location, with the next of each other thread that conflicts with it. The same
+ * sites are the same place. */
+static void look_at_location(struct switches *s, uint32_t location, struct hd_map *known) {
+    const struct hd_model *model = s->model;
+    uint32_t first = model->location_start[location], end = model->location_start[location + 1];
+    for (uint32_t i = first; i < end && !s->failed; i++) {
+        uint32_t event = model->location_event[i], thread = model->thread[event];
+        uint32_t before = access_before(s, location, event);
+        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD && !s->failed; k++) {
+            uint32_t other = model->location_event[k];
+            if (model->thread[other] == thread) continue;
+            if (!hd_model_is_write(model, event) && !hd_model_is_write(model, other)) continue;
+            uint64_t sites = (uint64_t)model->site[event] << 32 | model->site[other];
+            sites = hd_mix64(sites) ^ hd_mix64(before != HD_NONE ? model->site[before] + 1u : 0u);
+            uint32_t repeat = count_place(s, known, sites, event, other);
+            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, NO_SIGN, repeat);
+        }
+    }
+}
+
+/* Is what a wait waits for looked at again after it, at the same place? The reads of the section
+ * before it tell, and those of the one after it. */
+static bool is_in_loop(const struct switches *s, uint32_t begins, uint32_t wait) {
+    const struct hd_model *model = s->model;
+    uint32_t thread = model->thread[wait], after = hd_model_position(model, wait) + 1;
+    uint32_t count = model->thread_start[thread + 1] - model->thread_start[thread];
+    const uint32_t *own = model->thread_event + model->thread_start[thread];
+    uint32_t end = after;
+    while (end < count && model->kind[own[end]] != HD_EV_RELEASE) end++;
+    for (uint32_t i = hd_model_position(model, begins); i-- > 0;) {
+        if (model->kind[own[i]] == HD_EV_ACQUIRE) break;
+        if (!hd_model_is_read(model, own[i])) continue;
+        char site[512];
+        snprintf(site, sizeof site, "%s", hd_describe_site(s->run->describe, own[i]));
+        for (uint32_t k = after; k < end; k++)
+            if (hd_model_is_read(model, own[k]) &&
+                strcmp(hd_describe_site(s->run->describe, own[k]), site) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Each wait, with each signal of its condition variable: it may come too early. */
+static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) {
+    const struct hd_model *model = s->model;
+    for (uint32_t wait = 0; wait < model->events && !s->failed; wait++) {
+        if (model->kind[wait] != HD_EV_WAIT) continue;
+        uint32_t begins = hd_model_wait_begins(model, wait);
+        if (loose && (begins == HD_NONE || is_in_loop(s, begins, wait))) continue;
+        for (uint32_t other = begins != HD_NONE ? begins + 1 : model->events;
+             other < model->events && !s->failed; other++)
+            if (is_signal(model, other) && model->object[other] == model->object[wait] &&
+                model->thread[other] != model->thread[wait]) {
+                uint64_t sites = (uint64_t)model->site[begins] << 32 | model->site[other];
+                uint32_t repeat = count_place(s, known, hd_mix64(sites), begins, other);
+                if (repeat < MOST_REPEATS)
+                    add_place(s, HD_NONE, begins, other, wait, loose ? IN_NO_LOOP : NO_SIGN,
+                              repeat);
+                break;
+            }
+    }
+}
+
+/* Each atomic update of what its thread has read before, with the second, third and fourth next
+ * updates of another thread: it may put back what was there. */
+static void look_at_exchanges(struct switches *s, uint32_t location, struct hd_map *known) {
+    const struct hd_model *model = s->model;
+    uint32_t first = model->location_start[location], end = model->location_start[location + 1];
+    for (uint32_t i = first; i < end && !s->failed; i++) {
+        uint32_t event = model->location_event[i], thread = HD_NONE, updates = 0;
+        uint32_t before = access_before(s, location, event);
+        if (model->kind[event] != HD_EV_ATOMIC_UPDATE || before == HD_NONE ||
+            model->kind[before] != HD_EV_ATOMIC_READ)
+            continue;
+        for (uint32_t k = i + 1;
+             k < end && k - i < MOST_AHEAD && updates < MOST_EXCHANGES && !s->failed; k++) {
+            uint32_t other = model->location_event[k];
+            if (model->thread[other] == model->thread[event] || !hd_model_is_write(model, other) ||
+                (thread != HD_NONE && model->thread[other] != thread))
+                continue;
+            thread = model->thread[other];
+            if (++updates < 2) continue;
+            uint64_t sites = (uint64_t)model->site[before] << 32 | model->site[event];
+            if (count_place(s, known, hd_mix64(sites + updates), event, other) == 0)
+                add_place(s, before, event, other, HD_NONE, EXCHANGE, updates - 2);
+        }
+    }
+}
+
+/* Sections of one lock in the other order: what is in them may be out of sight (memory that
+ * uninstrumented code touches). */
+static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known) {
+    const struct hd_model *model = s->model;
+    for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
+        const struct hd_section *first = &model->section[model->lock_section[i]];
+        for (uint32_t k = i + 1;
+             k < model->lock_start[lock + 1] && k - i < MOST_AHEAD && !s->failed; k++) {
+            const struct hd_section *second = &model->section[model->lock_section[k]];
+            if (first->thread == second->thread || (first->read_mode && second->read_mode))
+                continue;
+            uint64_t sites =
+                (uint64_t)model->site[first->acquire] << 32 | model->site[second->acquire];
+            uint32_t repeat =
+                count_place(s, known, hd_mix64(sites), first->acquire, second->acquire);
+            if (repeat < MOST_REPEATS)
+                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, NO_SIGN, repeat);
+        }
+    }
+}
+
+bool hunt_switch_early(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
+    struct switches s = begin_switches(work, run);
+    struct hd_map known = {0};
+    if (!s.failed) look_at_waits(&s, &known, true);
+    for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
+        if (run->model.location[l].shared) look_at_exchanges(&s, l, &known);
+    hd_map_free(&known);
+    return end_switches(&s, error);
+}
+
+bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
+    struct switches s = begin_switches(work, run);
+    struct hd_map known = {0};
+    if (!s.failed) look_at_waits(&s, &known, false);
+    for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
+        if (run->model.location[l].shared && s.places < MOST_PLACES)
+            look_at_location(&s, l, &known);
+    for (uint32_t l = 0; l < run->model.locks && !s.failed; l++)
+        if (s.places < MOST_PLACES) look_at_lock(&s, l, &known);
+    hd_map_free(&known);
+    return end_switches(&s, error);
+}
+
+/* ---- as a schedule -------------------------------------------------------------------------- */
+
+/* How far the other thread goes: as far as it can, or out of the sections that it is in. */
+static uint64_t calls_beyond(const struct hd_model *model, const uint64_t *count, uint32_t other,
+                             bool briefly) {
+    uint32_t thread = model->thread[other], last = other;
+    if (!briefly)
+        return count[model->thread_event[model->thread_start[thread + 1] - 1]] - count[other];
+    uint32_t held[MOST_HELD], sections = hd_model_held(model, other, held, MOST_HELD);
+    for (uint32_t i = 0; i < sections && i < MOST_HELD; i++)
+        if (model->section[held[i]].release != HD_NONE && model->section[held[i]].release > last)
+            last = model->section[held[i]].release;
+    return count[last] - count[other];
+}
+
+bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
+                          struct hd_schedule *schedule, struct hd_error *error) {
+    const struct hd_model *model = &target->run->model;
+    struct hd_run before = {0, target->stop};
+    if (!hd_schedule_from_witness(schedule, model, target->run->describe, &before, 1, 0, error))
+        return false;
+    uint64_t *count = hd_schedule_call_counts(model), made = 0;
+    uint32_t thread = model->thread[target->other];
+    char text[1024];
+    bool good = count != NULL;
+    for (size_t i = 0; i < schedule->turn.size; i++)
+        if (schedule->turn.data[i].thread == thread)
+            made += schedule->turn.data[i].calls + schedule->turn.data[i].beyond;
+    if (good) {
+        uint64_t mark = count[target->other];
+        hd_schedule_event_text(target->run->describe, model, target->other, text, sizeof text);
+        struct hd_turn turn = {.thread = thread,
+                               .calls = mark > made ? mark - made : 0,
+                               .beyond = calls_beyond(model, count, target->other, briefly),
+                               .to = hd_schedule_text(schedule, text)};
+        good = hd_vector_push(&schedule->turn, turn);
+        hd_schedule_event_text(target->run->describe, model, target->stop, text, sizeof text);
+        struct hd_turn next = {.thread = model->thread[target->stop],
+                               .calls = hd_schedule_is_call(model, target->stop),
+                               .to = hd_schedule_text(schedule, text)};
+        if (good) good = hd_vector_push(&schedule->then, next);
+    }
+    free(count);
+    if (good) return true;
+    hd_schedule_free(schedule);
+    return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+}

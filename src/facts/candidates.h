@@ -1,0 +1,85 @@
+/* Pairs of accesses that might race: conflicting (one location, at least one write, not both
+ * atomic), of different threads, under locks that do not exclude each other, not ordered by forks
+ * and joins. That is what the paper takes from a lockset analysis and decides (its column r-p).
+ * Grouped by pair of sites. Pairs of events are never listed: accesses of one location by one
+ * thread at one site under the same locks are one list, a group has pairs of lists ("bundles"), and
+ * whoever needs event pairs walks over two lists. */
+#ifndef HEDDLE_FACTS_CANDIDATES_H
+#define HEDDLE_FACTS_CANDIDATES_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "facts/stands.h"
+
+/* Events of one thread at one site under one lock set that touch one location, in trace order. */
+struct hd_access_list {
+    uint32_t start, count; /* of hd_candidates.event */
+    uint32_t site;         /* number of hd_candidates' own */
+    uint16_t thread;
+    uint8_t mode; /* enum hd_access_mode */
+};
+
+enum hd_access_mode { HD_PLAIN_READ, HD_PLAIN_WRITE, HD_ATOMIC_READ, HD_ATOMIC_WRITE };
+static inline enum hd_access_mode hd_access_mode(const struct hd_model *model, uint32_t event) {
+    switch (model->kind[event]) {
+    case HD_EV_READ:
+        return HD_PLAIN_READ;
+    case HD_EV_ATOMIC_READ:
+        return HD_ATOMIC_READ;
+    case HD_EV_ATOMIC_WRITE:
+    case HD_EV_ATOMIC_UPDATE:
+        return HD_ATOMIC_WRITE;
+    default:
+        return HD_PLAIN_WRITE;
+    }
+}
+/* At least one writes, and at least one is not atomic. */
+static inline bool hd_modes_race(enum hd_access_mode a, enum hd_access_mode b) {
+    return ((a | b) & 1) != 0 && ((a & b) & 2) == 0;
+}
+
+/* Two lists with at least one pair that forks and joins do not order. */
+struct hd_bundle {
+    uint32_t location;
+    uint32_t list[2]; /* of the group's first and second site */
+    uint32_t group;
+    uint32_t event[2]; /* such a pair, the earliest */
+};
+
+struct hd_pair_group {
+    uint32_t site[2];
+    uint32_t start, count; /* of hd_candidates.bundle */
+};
+
+struct hd_candidates {
+    const struct hd_model *model;
+    struct hd_stands stands;
+    struct hd_clocks *clocks; /* of must-order */
+    /* of forks and joins alone: the model with these edges only, and its clocks */
+    struct hd_model forks;
+    struct hd_edge *fork_edge;
+    struct hd_clocks *fork_clocks;
+    HD_VECTOR(uint32_t) event;
+    HD_VECTOR(struct hd_access_list) list;
+    HD_VECTOR(struct hd_bundle) bundle; /* by group */
+    HD_VECTOR(struct hd_pair_group) group;
+    struct hd_map site_number; /* what tells sites apart -> number */
+    uint32_t sites;
+    struct hd_map group_number; /* two site numbers -> group */
+    uint32_t shared_locations;
+};
+
+/* The number of an event's site. An event without one is told by its location and whether it writes
+ * (a text trace need not name sites). UINT32_MAX when memory is out. */
+uint32_t hd_site_number(const struct hd_model *model, struct hd_map *number, uint32_t event,
+                        uint32_t location);
+
+bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
+                         struct hd_progress *progress, struct hd_candidates *candidates,
+                         struct hd_error *error);
+void hd_candidates_free(struct hd_candidates *candidates);
+
+/* Event pairs of a group that forks and joins do not order. */
+uint64_t hd_candidates_instances(const struct hd_candidates *candidates, uint32_t group);
+
+#endif

@@ -1,0 +1,142 @@
+/* Triples of accesses that may break atomicity (ALGORITHMS section 2, OA): i and k are consecutive
+ * accesses of one thread to a location, j is another thread's access to it, no serial order of the
+ * three does the same as i j k, and neither must-order (j before i, or k before j) nor a common
+ * section (i and k inside one section of a lock, j inside another of it, in conflicting modes)
+ * forbids j between i and k. Grouped by the three sites and the pattern.
+ *
+ * Triples of events are never listed: their number is quadratic. Consecutive pairs of one location,
+ * thread and two sites are one list, accesses of one location, thread and site another, and a group
+ * has pairs of such lists ("bundles"). Within a bundle, the accesses j that must-order leaves open
+ * for a pair are a run, and the runs of later pairs only move forward.
+ *
+ * An atomic update is a read and a write, whichever makes a pattern; but three updates make none,
+ * since each is whole in itself and that is what it is for. A free makes none either: an access
+ * after it is a use after free, which is found as such. */
+#ifndef HEDDLE_FACTS_TRIPLES_H
+#define HEDDLE_FACTS_TRIPLES_H
+
+#include "base/map.h"
+#include "base/vector.h"
+#include "facts/stands.h"
+
+/* name, as reports write it, what is wrong with it */
+#define HD_PATTERNS(X)                                                                 \
+    X(RWW, "R-W-W", "the second access overwrites it with what the first read before") \
+    X(WWR, "W-W-R", "the second access does not see what the first wrote")             \
+    X(RWR, "R-W-R", "the two reads, which belong together, see different values")      \
+    X(WRW, "W-R-W", "it sees a value between two writes that nobody was meant to see") \
+    X(WWW, "W-W-W", "it is overwritten before anybody could read it")
+enum hd_pattern {
+    HD_PATTERN_NONE = 0,
+#define X(name, text, wrong) HD_PATTERN_##name,
+    HD_PATTERNS(X)
+#undef X
+        HD_PATTERN_COUNT
+};
+const char *hd_pattern_name(enum hd_pattern pattern);
+const char *hd_pattern_wrong(enum hd_pattern pattern);
+
+/* What an access does, as bits; 0 for a free and for what is no access. */
+enum { HD_DOES_READ = 1, HD_DOES_WRITE = 2, HD_DOES_UPDATE = 3 };
+unsigned hd_access_does(const struct hd_model *model, uint32_t event);
+/* `all`: W-W-W too, which nobody sees. */
+enum hd_pattern hd_pattern_of(unsigned first, unsigned remote, unsigned second, bool all);
+
+struct hd_triple {
+    uint32_t first, remote, second; /* i, j, k */
+    uint32_t location;
+};
+
+/* Consecutive accesses. */
+struct hd_local_pair {
+    uint32_t first, second;
+};
+
+/* Pairs of one location, thread, two sites and what they do, inside the same sections of the same
+ * locks; in trace order. */
+struct hd_pair_list {
+    uint32_t start, count; /* of hd_triples.pair */
+    uint32_t site[2];
+    uint32_t held; /* locks of which one section has both: a set of stands.locksets */
+    uint16_t thread;
+    uint8_t does[2];
+};
+
+/* Accesses of one location, thread and site, all or some of them, in trace order. */
+struct hd_remote_list {
+    uint32_t start, count; /* of hd_triples.remote */
+    uint32_t site;
+    uint16_t thread;
+    uint8_t does;
+};
+
+/* Two lists with at least one triple. */
+struct hd_triple_bundle {
+    uint32_t location;
+    uint32_t pairs, remotes; /* lists */
+    uint32_t group;
+    struct hd_local_pair pair; /* with remote, such a triple: the earliest pair's */
+    uint32_t remote;
+};
+
+struct hd_triple_group {
+    uint32_t site[3]; /* i, j, k */
+    enum hd_pattern pattern;
+    uint32_t start, count; /* of hd_triples.bundle */
+};
+
+struct hd_triples {
+    const struct hd_model *model;
+    struct hd_stands stands;
+    struct hd_clocks *clocks; /* of must-order */
+    HD_VECTOR(struct hd_local_pair) pair;
+    HD_VECTOR(uint32_t) remote;
+    HD_VECTOR(struct hd_pair_list) pairs;
+    HD_VECTOR(struct hd_remote_list) remotes;
+    HD_VECTOR(struct hd_triple_bundle) bundle; /* by group, within it by location */
+    HD_VECTOR(struct hd_triple_group) group;
+    struct hd_map site_number; /* see hd_site_number */
+    struct hd_map two_sites,
+        group_number; /* two sites -> number; it, the third, pattern -> group */
+};
+
+bool hd_triples_build(const struct hd_model *model, enum hd_reading reading, bool all_patterns,
+                      struct hd_progress *progress, struct hd_triples *triples,
+                      struct hd_error *error);
+void hd_triples_free(struct hd_triples *triples);
+
+/* The lists of a bundle, at hand. */
+struct hd_bundle_lists {
+    const struct hd_local_pair *pair;
+    const uint32_t *remote;
+    uint32_t pairs, remotes, location;
+    const struct hd_pair_list *pair_list;
+    const struct hd_remote_list *remote_list;
+};
+struct hd_bundle_lists hd_bundle_lists(const struct hd_triples *triples, uint32_t bundle);
+
+/* What can keep j from being between i and k, as far as orders go: `before_first` that j is before
+ * i in any case, `before_remote` that k is before j. Both monotone: they hold for everything before
+ * the earlier and after the later one too. */
+struct hd_triple_limits {
+    bool (*before_first)(const void *context, uint32_t remote, uint32_t first);
+    bool (*before_remote)(const void *context, uint32_t second, uint32_t remote);
+    const void *context;
+};
+/* Those of the candidates: must-order. The context is the triples. */
+struct hd_triple_limits hd_must_limits(const struct hd_triples *triples);
+
+/* The run of a bundle's remote accesses that the limits leave to one of its pairs: from `from` up
+ * to before `to`, which are those of an earlier pair (or 0) before and only move forward. */
+void hd_triple_window(const struct hd_triple_limits *limits, const struct hd_bundle_lists *lists,
+                      uint32_t pair, uint32_t *from, uint32_t *to);
+
+/* Triples of events in a group, each at every location that it is found at. */
+uint64_t hd_triples_instances(const struct hd_triples *triples, uint32_t group);
+
+/* The triple of a group that the trace itself has (i < j < k), the one that ends first; false if
+ * there is none. */
+bool hd_triples_observed(const struct hd_triples *triples, uint32_t group,
+                         struct hd_triple *triple);
+
+#endif

@@ -1,0 +1,12 @@
+/* Asks the user's own command whether a run was good (run.h says how it is called). */
+#ifndef HEDDLE_RUN_ORACLE_H
+#define HEDDLE_RUN_ORACLE_H
+
+#include "run/run.h"
+
+/* Fills in the oracle's exit status; false if it could not judge. A signal that asks this process
+ * to stop ends the oracle too and is left in run->interrupted. */
+bool hd_oracle_ask(const struct hd_program *program, struct hd_program_run *run, int *status,
+                   struct hd_error *error);
+
+#endif
