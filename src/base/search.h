@@ -7,17 +7,17 @@
 /* The first number i of [low, high) for which `before` does not hold; high if it holds for all.
  * `before` is an expression in `i`; it must hold for a first part of the range and for nothing
  * after it: uint32_t step = hd_first_not(i, first, end, position[i] < wanted); */
-#define hd_first_not(i, low, high, before)                        \
-    __extension__({                                               \
-        __typeof__(high) hd_low = (low), hd_high = (high);        \
-        while (hd_low < hd_high) {                                \
-            __typeof__(high) i = hd_low + (hd_high - hd_low) / 2; \
-            if (before)                                           \
-                hd_low = i + 1;                                   \
-            else                                                  \
-                hd_high = i;                                      \
-        }                                                         \
-        hd_low;                                                   \
+#define hd_first_not(i, low, high, before)                              \
+    __extension__({                                                     \
+        __typeof__((high) + 0) hd_low = (low), hd_high = (high);        \
+        while (hd_low < hd_high) {                                      \
+            __typeof__((high) + 0) i = hd_low + (hd_high - hd_low) / 2; \
+            if (before)                                                 \
+                hd_low = i + 1;                                         \
+            else                                                        \
+                hd_high = i;                                            \
+        }                                                               \
+        hd_low;                                                         \
     })
 
 /* In an ascending list: how many numbers are below `value`, which is where it is or would be put.

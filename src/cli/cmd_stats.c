@@ -237,7 +237,7 @@ static void print_lists(const struct stats *stats) {
     if (summary->lock_uses > 0)
         printf("\n  sections  threads  handovers  failed tries  longest  lock\n");
     for (uint32_t i = 0; i < summary->lock_uses; i++) {
-        const struct hd_lock_use *use = &summary->lock_use[i];
+        const struct hd_lock_summary *use = &summary->lock_use[i];
         printf("%10u %8u %10u %13u %8u  %s", use->sections, use->threads, use->handovers,
                use->failed, use->longest, hd_describe_lock(stats->describe, use->lock, HD_LONG));
         if (use->read_sections > 0) printf(", %u sections for reading", use->read_sections);
@@ -306,7 +306,7 @@ static json_t *json_threads(const struct stats *stats) {
 static json_t *json_locks(const struct stats *stats) {
     json_t *list = json_array();
     for (uint32_t i = 0; i < stats->summary.lock_uses; i++) {
-        const struct hd_lock_use *use = &stats->summary.lock_use[i];
+        const struct hd_lock_summary *use = &stats->summary.lock_use[i];
         json_t *object = json_object();
         json_object_set_new(
             object, "lock",
@@ -422,10 +422,7 @@ static bool load(struct stats *stats, uint32_t top, struct hd_error *error) {
     if (!hd_model_build(&trace, &options, &stats->model, error)) return false;
     stats->read_seconds = read - start;
     stats->model_seconds = hd_seconds_now() - read;
-    if (!hd_summary_build(&stats->model, top, &stats->summary)) {
-        hd_model_free(&stats->model);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
+    hd_summary_build(&stats->model, top, &stats->summary);
     stats->describe = hd_describe_open(&stats->model);
     return true;
 }

@@ -1,13 +1,10 @@
 /* hd_model_build: runs the passes and ties their results together; and frees a model. */
 #include "model/build.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-bool hd_model_no_memory(struct hd_build *build) {
-    return hd_fail(build->error, HD_ERR_MEMORY,
-                   "out of memory while building the model of %u events", build->trace->events);
-}
 
 static uint64_t trace_bytes(const struct hd_trace *trace) {
     uint64_t event = sizeof *trace->thread + sizeof *trace->kind + sizeof *trace->flags +
@@ -41,7 +38,7 @@ static uint64_t model_bytes(const struct hd_model *model) {
 }
 
 /* Hook calls between two events are few: two bytes do instead of four. Done in place. */
-static bool narrow_calls(struct hd_build *build) {
+static void narrow_calls(struct hd_build *build) {
     struct hd_model_memory *memory = build->memory;
     uint32_t events = build->trace->events, *wide = build->trace->calls;
     uint16_t *narrow = memory->calls = (uint16_t *)wide;
@@ -50,14 +47,12 @@ static bool narrow_calls(struct hd_build *build) {
     for (uint32_t e = 0; e < events; e++) {
         uint32_t calls = wide[e];
         struct hd_many_calls entry = {e, calls};
-        if (calls >= UINT16_MAX && !hd_vector_push(&many, entry)) return hd_model_no_memory(build);
+        if (calls >= UINT16_MAX) hd_vector_push(&many, entry);
         narrow[e] = calls < UINT16_MAX ? (uint16_t)calls : UINT16_MAX;
-        memory->many_calls_list = many.data;
-        memory->many_calls = (uint32_t)many.size;
     }
-    uint16_t *shrunk = events > 0 ? realloc(narrow, events * sizeof *narrow) : NULL;
-    if (shrunk != NULL) memory->calls = shrunk;
-    return true;
+    memory->many_calls_list = many.data;
+    memory->many_calls = (uint32_t)many.size;
+    memory->calls = hd_realloc(narrow, events, sizeof *narrow);
 }
 
 static void connect(struct hd_build *build) {
@@ -88,12 +83,8 @@ static bool run_passes(struct hd_build *build) {
 
 bool hd_model_build(struct hd_trace *trace, const struct hd_model_options *options,
                     struct hd_model *model, struct hd_error *error) {
-    struct hd_model_memory *memory = calloc(1, sizeof *memory);
+    struct hd_model_memory *memory = hd_zalloc(1, sizeof *memory);
     memset(model, 0, sizeof *model);
-    if (memory == NULL) {
-        hd_trace_free(trace);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
     memory->trace = *trace;
     memory->operand = trace->operand;
     memset(trace, 0, sizeof *trace);
@@ -110,9 +101,9 @@ bool hd_model_build(struct hd_trace *trace, const struct hd_model_options *optio
     if (done) {
         memory->object = (uint32_t *)memory->operand;
         if (trace->events > 0) memory->from = memory->object + trace->events;
-        done = narrow_calls(&build);
+        narrow_calls(&build);
         connect(&build);
-        done = done && run_passes(&build);
+        done = run_passes(&build);
     }
     hd_vector_free(&build.cell);
     hd_vector_free(&build.block);

@@ -94,18 +94,18 @@ static inline void hd_bit_set(uint64_t *word, uint32_t bit) {
 }
 static inline size_t hd_bit_words(uint32_t bits) { return bits / 64 + 1; }
 
-bool hd_model_no_memory(struct hd_build *build);
 /* Bytes an access or atomic touches, given its EXT value (0 if none). */
 static inline uint64_t hd_access_size(uint8_t kind, uint8_t flags, uint64_t extra) {
     if (kind == HD_EV_READ || kind == HD_EV_WRITE) return flags != 0 ? flags : extra;
     return (uint64_t)1 << (flags & 0xf);
 }
 
-/* The passes, in their order. Each fills its part of memory and model. */
+/* The passes, in their order. Each fills its part of memory and model; false: the trace is not
+ * well-formed or too large, and the error says so. */
 bool hd_pass_threads(struct hd_build *build); /* threads.c: kinds and threads are valid; indices */
 bool hd_pass_cells(struct hd_build *build);   /* cells.c: object = cell, blocks */
 bool hd_pass_locations(struct hd_build *build); /* locations.c: cell_place, locations */
-bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life); /* objects.c */
+void hd_pass_objects(struct hd_build *build, const uint32_t *cell_life); /* objects.c */
 bool hd_pass_reads(struct hd_build *build);    /* reads.c: object, from, location lists */
 bool hd_pass_sections(struct hd_build *build); /* sections.c */
 bool hd_pass_order(struct hd_build *build);    /* order.c: edges */

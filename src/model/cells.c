@@ -2,6 +2,7 @@
  * event's cell, block or thread in its object column. Memory is looked up by 64-byte lines in one
  * hash table; each of a line's eight granules leads to the cells that start in it. A block that
  * begins forgets the cells of its range, so that what follows gets new ones. */
+#include "base/alloc.h"
 #include "base/map.h"
 #include "model/build.h"
 
@@ -51,10 +52,9 @@ static inline uint64_t line_hash(const struct lines *lines, uint64_t number) {
     return number * 0x9e3779b97f4a7c15ull >> lines->shift;
 }
 
-static bool lines_resize(struct lines *lines, unsigned bits) {
+static void lines_resize(struct lines *lines, unsigned bits) {
     struct lines larger = *lines;
-    larger.line = calloc((size_t)1 << bits, sizeof *larger.line);
-    if (larger.line == NULL) return false;
+    larger.line = hd_zalloc((size_t)1 << bits, sizeof *larger.line);
     larger.mask = ((uint64_t)1 << bits) - 1;
     larger.shift = 64 - bits;
     for (uint64_t i = 0; lines->line != NULL && i <= lines->mask; i++) {
@@ -65,7 +65,6 @@ static bool lines_resize(struct lines *lines, unsigned bits) {
     }
     free(lines->line);
     *lines = larger;
-    return true;
 }
 
 static inline struct line *line_find(const struct lines *lines, uint64_t number) {
@@ -84,7 +83,7 @@ static inline struct line *line_find_or_add(struct lines *lines, uint64_t number
         if (line->key == 0) break;
     }
     if (lines->count * 8 >= lines->mask * 5) {
-        if (!lines_resize(lines, 64 - lines->shift + 1)) return NULL;
+        lines_resize(lines, 64 - lines->shift + 1);
         at = line_hash(lines, number);
         while (lines->line[at].key != 0) at = (at + 1) & lines->mask;
     }
@@ -99,14 +98,12 @@ static bool line_is_empty(const struct line *line) {
     return any == 0;
 }
 
-static bool region_count(struct lines *lines, uint64_t line_number, int change) {
-    uint32_t *count = hd_map_slot(&lines->regions, line_number >> (REGION_SHIFT - LINE_SHIFT), 0);
-    if (count == NULL) return false;
-    *count += (uint32_t)change;
-    return true;
+static void region_count(struct lines *lines, uint64_t line_number, int change) {
+    *hd_map_slot(&lines->regions, line_number >> (REGION_SHIFT - LINE_SHIFT), 0) +=
+        (uint32_t)change;
 }
 
-/* The cell of an access that the slot alone did not tell. HD_NONE when memory is out. */
+/* The cell of an access that the slot alone did not tell. HD_NONE if there are too many. */
 static uint32_t cell_search(struct hd_build *build, struct lines *lines, struct line *line,
                             uint64_t address, uint64_t size, uint16_t tag) {
     uint32_t *slot = &line->slot[address >> GRANULE_SHIFT & (LINE_GRANULES - 1)];
@@ -138,11 +135,9 @@ static uint32_t cell_search(struct hd_build *build, struct lines *lines, struct 
     struct hd_cell cell = {.address = address, .size = size, .tag = tag, .born = born};
     struct link link = {key, next};
     bool first_of_line = line_is_empty(line);
-    if (!hd_vector_push(&build->cell, cell) || !hd_vector_push(&lines->link, link) ||
-        (first_of_line && !region_count(lines, address >> LINE_SHIFT, 1))) {
-        hd_model_no_memory(build);
-        return HD_NONE;
-    }
+    hd_vector_push(&build->cell, cell);
+    hd_vector_push(&lines->link, link);
+    if (first_of_line) region_count(lines, address >> LINE_SHIFT, 1);
     if (last != HD_NONE) {
         lines->link.data[last].next = added;
         return added;
@@ -156,10 +151,6 @@ static uint32_t cell_search(struct hd_build *build, struct lines *lines, struct 
 static inline uint32_t cell_of(struct hd_build *build, struct lines *lines, uint64_t address,
                                uint64_t size, uint16_t tag) {
     struct line *line = line_find_or_add(lines, address >> LINE_SHIFT);
-    if (line == NULL) {
-        hd_model_no_memory(build);
-        return HD_NONE;
-    }
     if (tag == HD_CELL_MEMORY && (address & 7) == 0) {
         uint32_t slot = line->slot[address >> GRANULE_SHIFT & (LINE_GRANULES - 1)];
         if ((size == 8 && (slot & SLOT_WHOLE) != 0) || (size == 4 && (slot & SLOT_HALF) != 0))
@@ -171,10 +162,10 @@ static inline uint32_t cell_of(struct hd_build *build, struct lines *lines, uint
 /* ---- blocks that begin -------------------------------------------------------------------- */
 
 /* Forgets the cells of one line that have a byte in [low, high) or start there. */
-static bool forget_line(struct hd_build *build, struct lines *lines, uint64_t number, uint64_t low,
+static void forget_line(struct hd_build *build, struct lines *lines, uint64_t number, uint64_t low,
                         uint64_t high) {
     struct line *line = line_find(lines, number);
-    if (line == NULL || line_is_empty(line)) return true;
+    if (line == NULL || line_is_empty(line)) return;
     for (unsigned g = 0; g < LINE_GRANULES; g++) {
         uint64_t start = (number << LINE_SHIFT) + (g << GRANULE_SHIFT);
         if (line->slot[g] == 0 || start >= high || start + 8 + NARROW <= low) continue;
@@ -186,10 +177,10 @@ static bool forget_line(struct hd_build *build, struct lines *lines, uint64_t nu
         }
         if (forget) line->slot[g] = 0;
     }
-    return !line_is_empty(line) || region_count(lines, number, -1);
+    if (line_is_empty(line)) region_count(lines, number, -1);
 }
 
-static bool forget_region(struct hd_build *build, struct lines *lines, uint64_t region,
+static void forget_region(struct hd_build *build, struct lines *lines, uint64_t region,
                           uint64_t low, uint64_t high) {
     uint64_t from = low >= NARROW ? low - NARROW : 0;
     uint64_t first = region << (REGION_SHIFT - LINE_SHIFT);
@@ -197,53 +188,47 @@ static bool forget_region(struct hd_build *build, struct lines *lines, uint64_t 
     if (first < from >> LINE_SHIFT) first = from >> LINE_SHIFT;
     if (last > (high - 1) >> LINE_SHIFT) last = (high - 1) >> LINE_SHIFT;
     for (uint64_t number = first; number <= last; number++)
-        if (!forget_line(build, lines, number, low, high)) return false;
-    return true;
+        forget_line(build, lines, number, low, high);
 }
 
-static bool forget(struct hd_build *build, struct lines *lines, uint64_t low, uint64_t high) {
-    if (low == high) return true;
+static void forget(struct hd_build *build, struct lines *lines, uint64_t low, uint64_t high) {
+    if (low == high) return;
     uint64_t from = low >= NARROW ? low - NARROW : 0;
     uint64_t first = from >> LINE_SHIFT, last = (high - 1) >> LINE_SHIFT;
     if (last - first < FEW_LINES) {
         for (uint64_t number = first; number <= last; number++)
-            if (!forget_line(build, lines, number, low, high)) return false;
-        return true;
+            forget_line(build, lines, number, low, high);
+        return;
     }
     uint64_t first_region = from >> REGION_SHIFT, last_region = (high - 1) >> REGION_SHIFT;
     struct hd_map *regions = &lines->regions;
     if (last_region - first_region < regions->count) {
         for (uint64_t region = first_region; region <= last_region; region++)
-            if (hd_map_get(regions, region, 0) != 0 &&
-                !forget_region(build, lines, region, low, high))
-                return false;
-        return true;
+            if (hd_map_get(regions, region, 0) != 0) forget_region(build, lines, region, low, high);
+        return;
     }
     for (uint64_t i = 0; regions->entry != NULL && i <= regions->mask; i++) {
         const struct hd_map_entry *entry = &regions->entry[i];
         if (entry->used != 0 && entry->value != 0 && entry->key >= first_region &&
-            entry->key <= last_region && !forget_region(build, lines, entry->key, low, high))
-            return false;
+            entry->key <= last_region)
+            forget_region(build, lines, entry->key, low, high);
     }
-    return true;
 }
 
-static bool begin_block(struct hd_build *build, struct lines *lines, struct hd_map *newest,
-                        uint32_t event, uint64_t bytes, uint32_t *object) {
+static uint32_t begin_block(struct hd_build *build, struct lines *lines, struct hd_map *newest,
+                            uint32_t event, uint64_t bytes) {
     uint64_t address = build->trace->operand[event];
-    *object = (uint32_t)build->block.size;
+    uint32_t number = (uint32_t)build->block.size;
     struct hd_block block = {.address = address,
                              .bytes = bytes,
                              .alloc = event,
                              .free = HD_NONE,
                              .type = build->trace->flags[event] & HD_BLOCK_TYPE_MASK,
                              .zeroed = (build->trace->flags[event] & HD_BLOCK_ZEROED) != 0};
-    uint32_t *slot = hd_map_slot(newest, address, 0);
-    if (slot == NULL || !hd_vector_push(&build->block, block) ||
-        !forget(build, lines, address, address + bytes))
-        return hd_model_no_memory(build);
-    *slot = *object;
-    return true;
+    hd_vector_push(&build->block, block);
+    forget(build, lines, address, address + bytes);
+    *hd_map_slot(newest, address, 0) = number;
+    return number;
 }
 
 static bool end_block(struct hd_build *build, struct lines *lines, const struct hd_map *newest,
@@ -262,7 +247,8 @@ static bool end_block(struct hd_build *build, struct lines *lines, const struct 
     uint32_t cell = cell_of(build, lines, address, bytes, HD_CELL_MEMORY);
     if (cell == HD_NONE) return false;
     struct hd_list entry = {event, cell, 0};
-    return hd_vector_push(&build->range_free, entry) || hd_model_no_memory(build);
+    hd_vector_push(&build->range_free, entry);
+    return true;
 }
 
 /* ---- the pass ------------------------------------------------------------------------------ */
@@ -377,7 +363,7 @@ static bool number_events(struct hd_build *build, struct lines *lines, struct hd
             if (object == HD_NONE) return false;
             break;
         case BLOCK_BEGIN:
-            if (!begin_block(build, lines, newest, e, extra, &object)) return false;
+            object = begin_block(build, lines, newest, e, extra);
             break;
         case BLOCK_END:
             if (!end_block(build, lines, newest, e, extra, &object)) return false;
@@ -402,8 +388,8 @@ static bool number_events(struct hd_build *build, struct lines *lines, struct hd
 bool hd_pass_cells(struct hd_build *build) {
     struct lines lines = {0};
     struct hd_map newest = {0};
-    bool done = lines_resize(&lines, 10) ? number_events(build, &lines, &newest)
-                                         : hd_model_no_memory(build);
+    lines_resize(&lines, 10);
+    bool done = number_events(build, &lines, &newest);
     free(lines.line);
     hd_vector_free(&lines.link);
     hd_map_free(&lines.regions);

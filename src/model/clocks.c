@@ -2,6 +2,8 @@
  * each with a version of the clock: a tree of numbers, sixteen to a node, that shares what it did
  * not change with older versions. A component is the number after the last event known of that
  * thread (0: none); the own component is left out, since the event itself tells it. */
+#include "base/alloc.h"
+#include "base/search.h"
 #include "base/vector.h"
 #include "model/model.h"
 
@@ -33,16 +35,15 @@ static uint32_t *node_numbers(const struct hd_clocks *clocks, uint32_t node) {
 }
 
 /* Puts these numbers where *node is to have them: into the node itself if the version at hand made
- * it, else into a new one. False when memory is out. */
-static bool store(struct hd_clocks *clocks, uint32_t *node, const uint32_t *numbers) {
+ * it, else into a new one. */
+static void store(struct hd_clocks *clocks, uint32_t *node, const uint32_t *numbers) {
     if (*node < clocks->own) {
-        if (clocks->nodes == UINT32_MAX || !hd_vector_reserve(&clocks->number, clocks->width))
-            return false;
+        if (clocks->nodes == UINT32_MAX) hd_out_of_memory();
+        hd_vector_reserve(&clocks->number, clocks->width);
         clocks->number.size += clocks->width;
         *node = clocks->nodes++;
     }
     memcpy(node_numbers(clocks, *node), numbers, clocks->width * sizeof *numbers);
-    return true;
 }
 
 static uint32_t component(const struct hd_clocks *clocks, uint32_t root, uint32_t thread) {
@@ -54,61 +55,55 @@ static uint32_t component(const struct hd_clocks *clocks, uint32_t root, uint32_
     return root;
 }
 
-/* The version with one component raised. False when memory is out. */
-static bool raise_component(struct hd_clocks *clocks, uint32_t *root, unsigned level,
+/* The version with one component raised. */
+static void raise_component(struct hd_clocks *clocks, uint32_t *root, unsigned level,
                             uint32_t thread, uint32_t value) {
     uint32_t numbers[WIDTH];
     memcpy(numbers, node_numbers(clocks, *root), clocks->width * sizeof *numbers);
     uint32_t *slot =
         &numbers[thread >> (level * WIDTH_BITS) & (clocks->height == 1 ? ~0u : WIDTH - 1)];
-    if (level > 0) {
-        if (!raise_component(clocks, slot, level - 1, thread, value)) return false;
-    } else
+    if (level > 0)
+        raise_component(clocks, slot, level - 1, thread, value);
+    else
         *slot = value;
-    return store(clocks, root, numbers);
+    store(clocks, root, numbers);
 }
 
 /* The version that knows what either does; it is one of them wherever that one knows all. */
-static bool join(struct hd_clocks *clocks, uint32_t *root, uint32_t other, unsigned level) {
-    if (*root == other || other == 0) return true;
+static void join(struct hd_clocks *clocks, uint32_t *root, uint32_t other, unsigned level) {
+    if (*root == other || other == 0) return;
     if (*root == 0) {
         *root = other;
-        return true;
+        return;
     }
     uint32_t numbers[WIDTH];
     bool is_root = true, is_other = true;
     for (uint32_t i = 0; i < clocks->width; i++) {
         uint32_t mine = node_numbers(clocks, *root)[i], its = node_numbers(clocks, other)[i];
         numbers[i] = mine;
-        if (level > 0) {
-            if (!join(clocks, &numbers[i], its, level - 1)) return false;
-        } else if (its > mine)
+        if (level > 0)
+            join(clocks, &numbers[i], its, level - 1);
+        else if (its > mine)
             numbers[i] = its;
         is_root = is_root && numbers[i] == mine;
         is_other = is_other && numbers[i] == its;
     }
-    if (is_root) return true;
-    if (!is_other) return store(clocks, root, numbers);
-    *root = other;
-    return true;
+    if (is_root) return;
+    if (is_other)
+        *root = other;
+    else
+        store(clocks, root, numbers);
 }
 
 /* What a thread knew of the others when an event of it ran, the event's own edges included. */
 static uint32_t version_at(const struct hd_clocks *clocks, uint32_t event) {
     uint16_t thread = clocks->model->thread[event];
     const struct change *change = clocks->change + clocks->change_start[thread];
-    uint32_t low = 0, high = clocks->changes[thread];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (change[middle].event <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? 0 : change[low - 1].version;
+    uint32_t after = hd_first_not(i, 0, clocks->changes[thread], change[i].event <= event);
+    return after == 0 ? 0 : change[after - 1].version;
 }
 
-static bool follow_edges(struct hd_clocks *clocks) {
+static void follow_edges(struct hd_clocks *clocks) {
     const struct hd_model *model = clocks->model;
     unsigned top = clocks->height - 1;
     for (uint32_t i = 0; i < model->edges;) {
@@ -122,50 +117,35 @@ static bool follow_edges(struct hd_clocks *clocks) {
             uint32_t from = model->edge[i].from;
             uint16_t source = model->thread[from];
             if (component(clocks, version, source) > from) continue; /* known already */
-            if (!join(clocks, &version, version_at(clocks, from), top) ||
-                !raise_component(clocks, &version, top, source, from + 1))
-                return false;
+            join(clocks, &version, version_at(clocks, from), top);
+            raise_component(clocks, &version, top, source, from + 1);
         }
         if (version != before) change[(*count)++] = (struct change){to, version};
     }
-    return true;
 }
 
 struct hd_clocks *hd_clocks_build(const struct hd_model *model) {
-    struct hd_clocks *clocks = calloc(1, sizeof *clocks);
-    if (clocks == NULL) return NULL;
+    struct hd_clocks *clocks = hd_zalloc(1, sizeof *clocks);
     uint32_t threads = model->threads > 0 ? model->threads : 1;
     clocks->model = model;
     clocks->height = 1;
     clocks->width = threads <= WIDTH ? threads : WIDTH;
     while (threads > WIDTH && (threads - 1) >> (clocks->height * WIDTH_BITS) != 0) clocks->height++;
-    clocks->changes = calloc(threads, sizeof *clocks->changes);
-    clocks->change_start = calloc(threads + (size_t)1, sizeof *clocks->change_start);
-    clocks->change = malloc((model->edges + (size_t)1) * sizeof *clocks->change);
+    clocks->changes = hd_zalloc(threads, sizeof *clocks->changes);
+    clocks->change_start = hd_zalloc(threads + 1ul, sizeof *clocks->change_start);
+    clocks->change = hd_alloc(model->edges, sizeof *clocks->change);
     uint32_t zero[WIDTH] = {0}, node = 0;
     clocks->own = 1;
     store(clocks, &node, zero);
-    bool done = clocks->changes != NULL && clocks->change_start != NULL && clocks->change != NULL &&
-                clocks->nodes == 1;
-    if (done) {
-        for (uint32_t i = 0; i < model->edges; i++)
-            if (i == 0 || model->edge[i].to != model->edge[i - 1].to)
-                clocks->change_start[model->thread[model->edge[i].to] + 1]++;
-        for (uint32_t t = 0; t < threads; t++)
-            clocks->change_start[t + 1] += clocks->change_start[t];
-        done = follow_edges(clocks);
-    }
-    if (done) {
-        uint32_t *shrunk =
-            realloc(clocks->number.data, clocks->number.size * sizeof *clocks->number.data);
-        if (shrunk != NULL) {
-            clocks->number.data = shrunk;
-            clocks->number.capacity = clocks->number.size;
-        }
-        return clocks;
-    }
-    hd_clocks_free(clocks);
-    return NULL;
+    for (uint32_t i = 0; i < model->edges; i++)
+        if (i == 0 || model->edge[i].to != model->edge[i - 1].to)
+            clocks->change_start[model->thread[model->edge[i].to] + 1]++;
+    for (uint32_t t = 0; t < threads; t++) clocks->change_start[t + 1] += clocks->change_start[t];
+    follow_edges(clocks);
+    clocks->number.data =
+        hd_realloc(clocks->number.data, clocks->number.size, sizeof *clocks->number.data);
+    clocks->number.capacity = clocks->number.size;
+    return clocks;
 }
 
 void hd_clocks_free(struct hd_clocks *clocks) {

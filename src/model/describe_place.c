@@ -66,11 +66,10 @@ uint32_t hd_describe_stack(struct hd_describe *describe, uint32_t event,
         return 0;
     uint32_t site = model->site[event], node = hd_model_stack(model, event);
     uint32_t *slot = hd_map_slot(&describe->stacks, stack_key(site, node), HD_NONE);
-    if (!slot) abort();
     if (*slot == HD_NONE) {
         *slot = (uint32_t)describe->stack.size;
         struct hd_frames built = build_stack(describe, site, node);
-        if (!hd_vector_push(&describe->stack, built)) abort();
+        hd_vector_push(&describe->stack, built);
     }
     const struct hd_frames *stack =
         &describe->stack.data[hd_map_get(&describe->stacks, stack_key(site, node), 0)];
@@ -98,11 +97,10 @@ static const struct hd_place *make_place(struct hd_describe *describe,
 static uint32_t add_place(struct hd_describe *describe, uint64_t key,
                           const struct hd_place *place) {
     uint32_t *slot = hd_map_slot(&describe->places, key, 0);
-    if (!slot) abort();
     *slot = (uint32_t)describe->place.size;
     /* the vector holds pointers, so that places stay where they are when it grows */
     // NOLINTNEXTLINE(bugprone-sizeof-expression)
-    if (!hd_vector_push(&describe->place, place)) abort();
+    hd_vector_push(&describe->place, place);
     return *slot;
 }
 

@@ -2,6 +2,8 @@
  * belongs to (the newest block over its bytes that had begun before it), cutting cells that lie
  * over several lives into pieces. Then, life by life, the ends of the pieces cut the bytes into
  * locations: the coarsest partition that the accesses do not tell apart. */
+#include "base/alloc.h"
+#include "base/search.h"
 #include "model/build.h"
 #include "model/sort.h"
 
@@ -9,9 +11,8 @@
 #include <string.h>
 
 #define LARGEST_LOCATION ((uint64_t)1 << 30)
-#define SCATTERED_LIMIT                                                      \
-    ((size_t)1 << 28) /* entries of the lists of accesses over several lives \
-                       */
+/* Entries of the lists of accesses over several lives. */
+#define SCATTERED_LIMIT ((size_t)1 << 28)
 
 /* Bytes of one cell in one life; life is the block plus one, 0 for memory without a block. */
 struct piece {
@@ -21,7 +22,7 @@ struct piece {
 
 struct sweep {
     struct hd_build *build;
-    struct hd_pair *cell, *block_start, *block_end; /* by address */
+    struct hd_keyed *cell, *block_start, *block_end; /* by address */
     size_t cells, blocks, next_start, next_end;
     struct hd_ranked active;       /* blocks over the address the sweep has reached */
     HD_VECTOR(struct piece) piece; /* by address */
@@ -44,7 +45,7 @@ static uint64_t next_border(const struct sweep *sweep) {
 }
 
 /* Passes all borders at one address, and cuts the pieces that cross it where their life changes. */
-static bool pass_border(struct sweep *sweep, uint64_t border) {
+static void pass_border(struct sweep *sweep, uint64_t border) {
     while (sweep->next_end < sweep->blocks && sweep->block_end[sweep->next_end].key == border)
         hd_ranked_remove(&sweep->active, sweep->block_end[sweep->next_end++].value);
     while (sweep->next_start < sweep->blocks && sweep->block_start[sweep->next_start].key == border)
@@ -59,22 +60,21 @@ static bool pass_border(struct sweep *sweep, uint64_t border) {
             sweep->piece.data[at].high = piece.low = border;
             piece.life = life;
             at = sweep->piece.size;
-            if (!hd_vector_push(&sweep->piece, piece)) return false;
+            hd_vector_push(&sweep->piece, piece);
         }
         if (piece.high > next) sweep->crossing.data[kept++] = at;
     }
     sweep->crossing.size = kept;
-    return true;
 }
 
-static bool sweep_cells(struct sweep *sweep) {
+static void sweep_cells(struct sweep *sweep) {
     struct hd_build *build = sweep->build;
     uint64_t border = next_border(sweep);
     for (size_t i = 0; i < sweep->cells; i++) {
         uint32_t c = sweep->cell[i].value;
         const struct hd_cell *cell = &build->cell.data[c];
         while (border <= cell->address) {
-            if (!pass_border(sweep, border)) return false;
+            pass_border(sweep, border);
             border = next_border(sweep);
         }
         uint32_t life = life_at(sweep, cell);
@@ -83,52 +83,48 @@ static bool sweep_cells(struct sweep *sweep) {
             continue;
         }
         struct piece piece = {cell->address, cell->address + cell->size, c, life};
-        if ((piece.high > border && !hd_vector_push(&sweep->crossing, sweep->piece.size)) ||
-            !hd_vector_push(&sweep->piece, piece))
-            return false;
+        if (piece.high > border) hd_vector_push(&sweep->crossing, sweep->piece.size);
+        hd_vector_push(&sweep->piece, piece);
     }
     while (sweep->crossing.size > 0) {
-        if (!pass_border(sweep, border)) return false;
+        pass_border(sweep, border);
         border = next_border(sweep);
     }
-    return true;
 }
 
-static bool sort_by_address(struct sweep *sweep) {
+static void sort_by_address(struct sweep *sweep) {
     struct hd_build *build = sweep->build;
     sweep->cells = build->cell.size;
     for (size_t i = 0; i < sweep->cells; i++)
-        sweep->cell[i] = (struct hd_pair){build->cell.data[i].address, (uint32_t)i};
+        sweep->cell[i] = (struct hd_keyed){build->cell.data[i].address, (uint32_t)i};
     sweep->blocks = 0;
     for (size_t i = 0; i < build->block.size; i++) {
         const struct hd_block *block = &build->block.data[i];
         if (block->bytes == 0) continue;
-        sweep->block_start[sweep->blocks] = (struct hd_pair){block->address, (uint32_t)i};
+        sweep->block_start[sweep->blocks] = (struct hd_keyed){block->address, (uint32_t)i};
         sweep->block_end[sweep->blocks++] =
-            (struct hd_pair){block->address + block->bytes, (uint32_t)i};
+            (struct hd_keyed){block->address + block->bytes, (uint32_t)i};
     }
-    return hd_sort_pairs(sweep->cell, sweep->cells) &&
-           hd_sort_pairs(sweep->block_start, sweep->blocks) &&
-           hd_sort_pairs(sweep->block_end, sweep->blocks);
+    hd_sort_keyed(sweep->cell, sweep->cells);
+    hd_sort_keyed(sweep->block_start, sweep->blocks);
+    hd_sort_keyed(sweep->block_end, sweep->blocks);
 }
 
-static bool find_lives(struct sweep *sweep) {
+static void find_lives(struct sweep *sweep) {
     struct hd_build *build = sweep->build;
-    sweep->cell = malloc((build->cell.size + 1) * sizeof *sweep->cell);
-    sweep->block_start = malloc((build->block.size + 1) * sizeof *sweep->block_start);
-    sweep->block_end = malloc((build->block.size + 1) * sizeof *sweep->block_end);
-    sweep->cell_life = malloc((build->cell.size + 1) * sizeof *sweep->cell_life);
-    bool done = sweep->cell != NULL && sweep->block_start != NULL && sweep->block_end != NULL &&
-                sweep->cell_life != NULL &&
-                hd_ranked_init(&sweep->active, (uint32_t)build->block.size) &&
-                sort_by_address(sweep) && hd_vector_reserve(&sweep->piece, sweep->cells) &&
-                sweep_cells(sweep);
+    sweep->cell = hd_alloc(build->cell.size, sizeof *sweep->cell);
+    sweep->block_start = hd_alloc(build->block.size, sizeof *sweep->block_start);
+    sweep->block_end = hd_alloc(build->block.size, sizeof *sweep->block_end);
+    sweep->cell_life = hd_alloc(build->cell.size, sizeof *sweep->cell_life);
+    hd_ranked_init(&sweep->active, (uint32_t)build->block.size);
+    sort_by_address(sweep);
+    hd_vector_reserve(&sweep->piece, sweep->cells);
+    sweep_cells(sweep);
     free(sweep->cell);
     free(sweep->block_start);
     free(sweep->block_end);
     hd_ranked_free(&sweep->active);
     hd_vector_free(&sweep->crossing);
-    return done || hd_model_no_memory(build);
 }
 
 /* ---- locations ------------------------------------------------------------------------------ */
@@ -143,28 +139,27 @@ struct partition {
     HD_VECTOR(struct hd_location) location;
     HD_VECTOR(uint64_t) cut;
     HD_VECTOR(struct part) part;
-    bool too_many;
 };
 
-static bool add_location(struct partition *partition, uint64_t low, uint64_t high, uint32_t life) {
+static void add_location(struct partition *partition, uint64_t low, uint64_t high, uint32_t life) {
     struct hd_location location = {
         .address = low, .bytes = (uint32_t)(high - low) & 0x7fffffff, .block = life - 1};
-    return hd_vector_push(&partition->location, location);
+    hd_vector_push(&partition->location, location);
 }
 
-static bool place_piece(struct partition *partition, const struct piece *piece, uint32_t first,
+static void place_piece(struct partition *partition, const struct piece *piece, uint32_t first,
                         uint32_t count) {
     const struct hd_cell *cell = &partition->build->cell.data[piece->cell];
     if (piece->low != cell->address || piece->high != cell->address + cell->size) {
         struct part part = {piece->cell, first, count};
-        return hd_vector_push(&partition->part, part);
+        hd_vector_push(&partition->part, part);
+    } else {
+        partition->build->cell_place[piece->cell] = (struct hd_spot){first, count};
     }
-    partition->build->cell_place[piece->cell] = (struct hd_spot){first, count};
-    return true;
 }
 
 /* Pieces that overlap (sorted by low, together without a gap): their ends cut them into locations.
- */
+ * False if there are too many. */
 static bool cut_cluster(struct partition *partition, const struct piece *piece, size_t pieces) {
     uint64_t *cut;
     size_t cuts = 0, ends = pieces;
@@ -173,12 +168,12 @@ static bool cut_cluster(struct partition *partition, const struct piece *piece, 
         if (piece[i].high > high) high = piece[i].high;
     size_t forced = (size_t)((high - low) / LARGEST_LOCATION);
     partition->cut.size = 0;
-    if (!hd_vector_reserve(&partition->cut, 2 * pieces + forced)) return false;
+    hd_vector_reserve(&partition->cut, 2 * pieces + forced);
     cut = partition->cut.data;
     for (size_t i = 0; i < pieces; i++) cut[i] = piece[i].high;
     for (size_t i = 1; i <= forced; i++)
         if (low + i * LARGEST_LOCATION < high) cut[ends++] = low + i * LARGEST_LOCATION;
-    if (!hd_sort_numbers(cut, ends)) return false;
+    hd_sort_numbers(cut, ends);
     /* Merge the starts, which are sorted, from the back, then drop repetitions. */
     size_t total = ends + pieces;
     for (size_t at = total, start = pieces, end = ends; at > 0; at--)
@@ -189,13 +184,10 @@ static bool cut_cluster(struct partition *partition, const struct piece *piece, 
         if (cuts == 0 || cut[i] != cut[cuts - 1]) cut[cuts++] = cut[i];
 
     size_t first = partition->location.size;
-    if (first + cuts >= HD_LOCATION_LIMIT) {
-        partition->too_many = true;
-        return false;
-    }
-    if (!hd_vector_reserve(&partition->location, cuts)) return false;
+    if (first + cuts >= HD_LOCATION_LIMIT) return false;
+    hd_vector_reserve(&partition->location, cuts);
     for (size_t i = 0; i + 1 < cuts; i++)
-        if (!add_location(partition, cut[i], cut[i + 1], piece[0].life)) return false;
+        add_location(partition, cut[i], cut[i + 1], piece[0].life);
     size_t at = 0;
     for (size_t i = 0; i < pieces; i++) {
         while (cut[at] < piece[i].low) at++;
@@ -205,15 +197,8 @@ static bool cut_cluster(struct partition *partition, const struct piece *piece, 
             step *= 2;
         }
         size_t above = below + step < cuts ? below + step : cuts - 1;
-        while (above - below > 1) {
-            size_t middle = below + (above - below) / 2;
-            if (cut[middle] < piece[i].high)
-                below = middle;
-            else
-                above = middle;
-        }
-        if (!place_piece(partition, &piece[i], (uint32_t)(first + at), (uint32_t)(above - at)))
-            return false;
+        above = hd_first_not(c, below + 1, above, cut[c] < piece[i].high);
+        place_piece(partition, &piece[i], (uint32_t)(first + at), (uint32_t)(above - at));
     }
     return true;
 }
@@ -229,40 +214,33 @@ static bool cut_life(struct partition *partition, const struct piece *piece, siz
         }
         if (same && high - piece[i].low <= LARGEST_LOCATION) {
             uint32_t first = (uint32_t)partition->location.size;
-            if (!add_location(partition, piece[i].low, high, piece[i].life)) return false;
-            for (; i < end; i++)
-                if (!place_piece(partition, &piece[i], first, 1)) return false;
+            add_location(partition, piece[i].low, high, piece[i].life);
+            for (; i < end; i++) place_piece(partition, &piece[i], first, 1);
         } else {
             if (!cut_cluster(partition, piece + i, end - i)) return false;
             i = end;
         }
-        if (partition->location.size + 1 >= HD_LOCATION_LIMIT) {
-            partition->too_many = true;
-            return false;
-        }
+        if (partition->location.size + 1 >= HD_LOCATION_LIMIT) return false;
     }
     return true;
 }
 
-/* Orders the pieces by life, keeping them by address within one; fills start[0 .. lives]. */
-static bool group_by_life(struct sweep *sweep, size_t lives, size_t **start_out) {
-    size_t *start = calloc(lives + 2, sizeof *start);
-    *start_out = start;
-    if (start == NULL) return false;
+/* Orders the pieces by life, keeping them by address within one; returns start[0 .. lives]. */
+static size_t *group_by_life(struct sweep *sweep, size_t lives) {
+    size_t *start = hd_zalloc(lives + 2, sizeof *start);
     size_t pieces = sweep->piece.size;
     for (size_t i = 0; i < pieces; i++) start[sweep->piece.data[i].life + 2]++;
     for (size_t l = 2; l < lives + 2; l++) start[l] += start[l - 1];
     if (lives == 1) {
         start[1] = pieces;
-        return true;
+        return start;
     }
-    struct piece *grouped = malloc((pieces + 1) * sizeof *grouped);
-    if (grouped == NULL) return false;
+    struct piece *grouped = hd_alloc(pieces, sizeof *grouped);
     for (size_t i = 0; i < pieces; i++)
         grouped[start[sweep->piece.data[i].life + 1]++] = sweep->piece.data[i];
     free(sweep->piece.data);
     sweep->piece.data = grouped;
-    return true;
+    return start;
 }
 
 static int compare_parts(const void *left, const void *right) {
@@ -271,7 +249,7 @@ static int compare_parts(const void *left, const void *right) {
     return a->first < b->first ? -1 : a->first > b->first;
 }
 
-/* Lists of the cells over several lives. */
+/* Lists of the cells over several lives. False if they are too long. */
 static bool place_parts(struct partition *partition) {
     struct hd_build *build = partition->build;
     if (partition->part.size == 0) return true;
@@ -282,50 +260,42 @@ static bool place_parts(struct partition *partition) {
             build->cell_place[part->cell] =
                 (struct hd_spot){(uint32_t)build->scattered.size, HD_SCATTERED};
             struct hd_list list = {part->cell, (uint32_t)build->scattered_location.size, 0};
-            if (!hd_vector_push(&build->scattered, list)) return false;
+            hd_vector_push(&build->scattered, list);
         }
         build->scattered.data[build->scattered.size - 1].count += part->count;
-        if (build->scattered_location.size + part->count > SCATTERED_LIMIT) {
-            partition->too_many = true;
-            return false;
-        }
+        if (build->scattered_location.size + part->count > SCATTERED_LIMIT) return false;
         for (uint32_t l = 0; l < part->count; l++)
-            if (!hd_vector_push(&build->scattered_location, part->first + l)) return false;
+            hd_vector_push(&build->scattered_location, part->first + l);
     }
     return true;
 }
 
 static bool cut_lives(struct sweep *sweep, struct partition *partition) {
     struct hd_build *build = sweep->build;
-    size_t lives = build->block.size + 1, *start;
-    uint32_t *block_start = build->memory->block_start = malloc(lives * sizeof *block_start);
-    bool done = block_start != NULL && group_by_life(sweep, lives, &start);
-    if (!done) start = NULL;
+    size_t lives = build->block.size + 1, *start = group_by_life(sweep, lives);
+    uint32_t *block_start = build->memory->block_start = hd_alloc(lives, sizeof *block_start);
+    bool done = true;
     for (size_t life = 0; done && life < lives; life++) {
         if (life > 0) block_start[life - 1] = (uint32_t)partition->location.size;
         done = cut_life(partition, sweep->piece.data + start[life], start[life + 1] - start[life]);
     }
     free(start);
     if (done) block_start[lives - 1] = (uint32_t)partition->location.size;
-    done = done && place_parts(partition);
-    if (partition->too_many)
-        return hd_fail(build->error, HD_ERR_LIMIT,
-                       "too many locations: more than %u, or accesses over several blocks that "
-                       "have more than %zu in all",
-                       HD_LOCATION_LIMIT - 1, SCATTERED_LIMIT);
-    return done || hd_model_no_memory(build);
+    if (done && place_parts(partition)) return true;
+    return hd_fail(build->error, HD_ERR_LIMIT,
+                   "too many locations: more than %u, or accesses over several blocks that "
+                   "have more than %zu in all",
+                   HD_LOCATION_LIMIT - 1, SCATTERED_LIMIT);
 }
 
 static void take_over(struct hd_build *build, struct partition *partition) {
     struct hd_model_memory *memory = build->memory;
-    struct hd_location *location =
-        realloc(partition->location.data, (partition->location.size + 1) * sizeof *location);
-    memory->location = location != NULL ? location : partition->location.data;
+    memory->location =
+        hd_realloc(partition->location.data, partition->location.size, sizeof *memory->location);
     build->model->location = memory->location;
     build->model->locations = (uint32_t)partition->location.size;
     build->model->block_start = memory->block_start;
-    struct hd_block *block = realloc(build->block.data, (build->block.size + 1) * sizeof *block);
-    memory->block = block != NULL ? block : build->block.data;
+    memory->block = hd_realloc(build->block.data, build->block.size, sizeof *memory->block);
     build->model->block = memory->block;
     build->model->blocks = (uint32_t)build->block.size;
     build->block.data = NULL;
@@ -334,10 +304,10 @@ static void take_over(struct hd_build *build, struct partition *partition) {
 bool hd_pass_locations(struct hd_build *build) {
     struct sweep sweep = {.build = build};
     struct partition partition = {.build = build};
-    build->cell_place = malloc((build->cell.size + 1) * sizeof *build->cell_place);
-    bool done = build->cell_place != NULL || hd_model_no_memory(build);
-    done = done && find_lives(&sweep) && cut_lives(&sweep, &partition) &&
-           hd_pass_objects(build, sweep.cell_life);
+    build->cell_place = hd_alloc(build->cell.size, sizeof *build->cell_place);
+    find_lives(&sweep);
+    bool done = cut_lives(&sweep, &partition);
+    if (done) hd_pass_objects(build, sweep.cell_life);
     hd_vector_free(&sweep.piece);
     free(sweep.cell_life);
     hd_vector_free(&partition.cut);

@@ -174,7 +174,7 @@ bool hd_model_is_atomic(const struct hd_model *model, uint32_t event);
  * counted for its own thread). Computed once on demand for all events that have an edge; others
  * take their thread predecessor's. */
 struct hd_clocks;
-struct hd_clocks *hd_clocks_build(const struct hd_model *model); /* NULL when memory is out */
+struct hd_clocks *hd_clocks_build(const struct hd_model *model);
 void hd_clocks_free(struct hd_clocks *clocks);
 bool hd_clocks_before(const struct hd_clocks *clocks, uint32_t a,
                       uint32_t b); /* a must precede b */

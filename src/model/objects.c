@@ -2,6 +2,8 @@
  * order of their first event. */
 #include "model/build.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 
 struct named {
@@ -17,29 +19,23 @@ static int compare_named(const void *left, const void *right) {
     return a->cell < b->cell ? -1 : a->cell > b->cell;
 }
 
-static bool collect(struct hd_build *build, const uint32_t *cell_life, struct named **named_out,
-                    size_t *count_out) {
+static struct named *collect(struct hd_build *build, const uint32_t *cell_life, size_t *count) {
     HD_VECTOR(struct named) named = {0};
     for (size_t c = 0; c < build->cell.size; c++) {
         const struct hd_cell *cell = &build->cell.data[c];
         if (cell->tag == HD_CELL_MEMORY) continue;
         struct named entry = {cell->address, cell->tag, cell_life[c], (uint32_t)c};
-        if (!hd_vector_push(&named, entry)) {
-            hd_vector_free(&named);
-            return false;
-        }
+        hd_vector_push(&named, entry);
     }
     if (named.size > 0) qsort(named.data, named.size, sizeof *named.data, compare_named);
-    *named_out = named.data;
-    *count_out = named.size;
-    return true;
+    *count = named.size;
+    return named.data;
 }
 
-bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
+void hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
     struct hd_model_memory *memory = build->memory;
-    struct named *named;
     size_t count;
-    if (!collect(build, cell_life, &named, &count)) return hd_model_no_memory(build);
+    struct named *named = collect(build, cell_life, &count);
     /* Cells of one object lead to its first one, whose number follows below. */
     uint32_t locks = 0, objects = 0;
     for (size_t i = 0, first = 0; i < count; i++) {
@@ -50,9 +46,8 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
         if (i == first) *(named[i].tag == HD_CELL_LOCK ? &locks : &objects) += 1;
     }
     free(named);
-    memory->lock = malloc((locks + (size_t)1) * sizeof *memory->lock);
-    memory->sync_object = malloc((objects + (size_t)1) * sizeof *memory->sync_object);
-    if (memory->lock == NULL || memory->sync_object == NULL) return hd_model_no_memory(build);
+    memory->lock = hd_alloc(locks, sizeof *memory->lock);
+    memory->sync_object = hd_alloc(objects, sizeof *memory->sync_object);
     bool text = build->trace->format != HD_FORMAT_BINARY;
     locks = objects = 0;
     for (uint32_t c = 0; c < build->cell.size; c++) {
@@ -78,5 +73,4 @@ bool hd_pass_objects(struct hd_build *build, const uint32_t *cell_life) {
     build->model->locks = locks;
     build->model->sync_object = memory->sync_object;
     build->model->objects = objects;
-    return true;
 }

@@ -1,5 +1,6 @@
 /* Sixth pass: must-order between threads (edges). Forks, joins, signals, barriers, semaphores and
  * once are followed here; those of atomics were found with reads-from. */
+#include "base/alloc.h"
 #include "base/map.h"
 #include "model/build.h"
 #include "model/sort.h"
@@ -59,7 +60,8 @@ static bool add_edge(struct order *order, uint32_t from, uint32_t to, enum hd_ed
         return hd_fail(order->build->error, HD_ERR_LIMIT, "more than %zu must-order edges",
                        EDGE_LIMIT);
     struct hd_edge edge = {from, to, (uint8_t)type};
-    return hd_vector_push(&order->edge, edge) || hd_model_no_memory(order->build);
+    hd_vector_push(&order->edge, edge);
+    return true;
 }
 
 /* ---- threads ------------------------------------------------------------------------------- */
@@ -97,7 +99,6 @@ static bool join_thread(struct order *order, uint32_t event) {
 static bool signal_sent(struct order *order, uint32_t event, uint64_t number) {
     if (number == 0) return true;
     uint32_t *slot = hd_map_slot(&order->signals, number, event);
-    if (slot == NULL) return hd_model_no_memory(order->build);
     return *slot == event || hd_rule_broken(order->build, HD_RULE_SIGNAL_TWICE, event);
 }
 
@@ -108,16 +109,15 @@ static bool wait_over(struct order *order, uint32_t event, uint64_t number) {
     return add_edge(order, from, event, HD_EDGE_SIGNAL);
 }
 
-static bool post(struct order *order, uint32_t event, struct object_state *state) {
+static void post(struct order *order, uint32_t event, struct object_state *state) {
     uint32_t added = (uint32_t)order->post.size;
     struct chained token = {event, HD_NONE};
-    if (!hd_vector_push(&order->post, token)) return hd_model_no_memory(order->build);
+    hd_vector_push(&order->post, token);
     if (state->head == HD_NONE)
         state->head = added;
     else
         order->post.data[state->tail].next = added;
     state->tail = added;
-    return true;
 }
 
 static bool take(struct order *order, uint32_t event, struct object_state *state) {
@@ -138,7 +138,7 @@ static bool take(struct order *order, uint32_t event, struct object_state *state
 
 static uint32_t new_round(struct order *order, uint32_t object) {
     struct round round = {object, HD_NONE, 0, HD_NONE, false};
-    if (!hd_vector_push(&order->round, round)) return HD_NONE;
+    hd_vector_push(&order->round, round);
     return (uint32_t)order->round.size - 1;
 }
 
@@ -147,8 +147,8 @@ static uint32_t new_round(struct order *order, uint32_t object) {
 static uint32_t round_of(struct order *order, uint32_t object, uint64_t number) {
     if (number != 0) {
         uint32_t *slot = hd_map_slot(&order->rounds, number, HD_NONE);
-        if (slot != NULL && *slot == HD_NONE) *slot = new_round(order, object);
-        return slot != NULL ? *slot : HD_NONE;
+        if (*slot == HD_NONE) *slot = new_round(order, object);
+        return *slot;
     }
     struct object_state *state = &order->object[object];
     if (state->event == HD_NONE || order->round.data[state->event].left)
@@ -159,7 +159,6 @@ static uint32_t round_of(struct order *order, uint32_t object, uint64_t number) 
 static bool arrive(struct order *order, uint32_t event, uint64_t number) {
     struct hd_build *build = order->build;
     uint32_t at = round_of(order, build->memory->object[event], number);
-    if (at == HD_NONE) return hd_model_no_memory(build);
     struct round *round = &order->round.data[at];
     if (round->left) {
         if (!hd_rule_broken(build, HD_RULE_BARRIER_LEFT_EARLY, event)) return false;
@@ -169,7 +168,8 @@ static bool arrive(struct order *order, uint32_t event, uint64_t number) {
     round->arrivals = (uint32_t)order->arrival.size;
     round->count++;
     order->thread[build->trace->thread[event]].round = at;
-    return hd_vector_push(&order->arrival, arrival) || hd_model_no_memory(build);
+    hd_vector_push(&order->arrival, arrival);
+    return true;
 }
 
 /* `event` is the first of its thread that a round lets go on. */
@@ -226,7 +226,8 @@ static bool follow_event(struct order *order, uint32_t event, uint64_t extra) {
         order->object[object] = (struct object_state){extra, HD_NONE, HD_NONE, HD_NONE, true};
         return true;
     case HD_EV_POST:
-        return post(order, event, &order->object[object]);
+        post(order, event, &order->object[object]);
+        return true;
     case HD_EV_SEM_WAIT:
         return take(order, event, &order->object[object]);
     case HD_EV_ONCE_DONE:
@@ -278,8 +279,7 @@ static bool merge_edges(struct order *order) {
     size_t here = order->edge.size, atomic = build->atomic_edge.size, count = here + atomic;
     if (count > EDGE_LIMIT)
         return hd_fail(build->error, HD_ERR_LIMIT, "more than %zu must-order edges", EDGE_LIMIT);
-    struct hd_edge *edge = memory->edge = malloc((count + 1) * sizeof *edge);
-    if (edge == NULL) return hd_model_no_memory(build);
+    struct hd_edge *edge = memory->edge = hd_alloc(count, sizeof *edge);
     size_t i = 0, j = 0;
     for (size_t at = 0; at < count; at++) {
         bool take_here =
@@ -291,47 +291,36 @@ static bool merge_edges(struct order *order) {
     return true;
 }
 
-static bool index_edges(struct hd_build *build) {
+static void index_edges(struct hd_build *build) {
     struct hd_model_memory *memory = build->memory;
     uint32_t count = build->model->edges, events = build->trace->events;
-    memory->has_in = calloc(hd_bit_words(events), sizeof(uint64_t));
-    memory->has_out = calloc(hd_bit_words(events), sizeof(uint64_t));
-    memory->edge_by_source = malloc((count + (size_t)1) * sizeof(uint32_t));
-    struct hd_pair *pair = malloc((count + (size_t)1) * sizeof *pair);
-    if (memory->has_in == NULL || memory->has_out == NULL || memory->edge_by_source == NULL ||
-        pair == NULL) {
-        free(pair);
-        return hd_model_no_memory(build);
-    }
+    memory->has_in = hd_zalloc(hd_bit_words(events), sizeof(uint64_t));
+    memory->has_out = hd_zalloc(hd_bit_words(events), sizeof(uint64_t));
+    memory->edge_by_source = hd_alloc(count, sizeof(uint32_t));
+    struct hd_keyed *entry = hd_alloc(count, sizeof *entry);
     for (uint32_t i = 0; i < count; i++) {
-        pair[i] = (struct hd_pair){memory->edge[i].from, i};
+        entry[i] = (struct hd_keyed){memory->edge[i].from, i};
         hd_bit_set(memory->has_in, memory->edge[i].to);
         hd_bit_set(memory->has_out, memory->edge[i].from);
     }
-    bool done = hd_sort_pairs(pair, count);
-    for (uint32_t i = 0; i < count; i++) memory->edge_by_source[i] = pair[i].value;
-    free(pair);
-    if (done && count > build->model->locations) {
-        uint32_t *number = realloc(memory->number, count * sizeof *number);
-        done = number != NULL;
-        if (done) memory->number = number;
-        for (uint32_t i = build->model->locations; done && i < count; i++) number[i] = i;
-    }
-    return done || hd_model_no_memory(build);
+    hd_sort_keyed(entry, count);
+    for (uint32_t i = 0; i < count; i++) memory->edge_by_source[i] = entry[i].value;
+    free(entry);
+    if (count <= build->model->locations) return;
+    memory->number = hd_realloc(memory->number, count, sizeof *memory->number);
+    for (uint32_t i = build->model->locations; i < count; i++) memory->number[i] = i;
 }
 
 bool hd_pass_order(struct hd_build *build) {
     struct order order = {.build = build};
     uint32_t threads = build->trace->threads, objects = build->model->objects;
-    order.thread = malloc((threads + (size_t)1) * sizeof *order.thread);
-    order.object = malloc((objects + (size_t)1) * sizeof *order.object);
-    bool done = (order.thread != NULL && order.object != NULL) || hd_model_no_memory(build);
-    if (done) {
-        memset(order.thread, 0xff, threads * sizeof *order.thread);
-        for (uint32_t o = 0; o < objects; o++)
-            order.object[o] = (struct object_state){0, HD_NONE, HD_NONE, HD_NONE, false};
-        done = follow_events(&order) && merge_edges(&order) && index_edges(build);
-    }
+    order.thread = hd_alloc(threads, sizeof *order.thread);
+    order.object = hd_alloc(objects, sizeof *order.object);
+    memset(order.thread, 0xff, threads * sizeof *order.thread);
+    for (uint32_t o = 0; o < objects; o++)
+        order.object[o] = (struct object_state){0, HD_NONE, HD_NONE, HD_NONE, false};
+    bool done = follow_events(&order) && merge_edges(&order);
+    if (done) index_edges(build);
     free(order.thread);
     free(order.object);
     hd_map_free(&order.signals);

@@ -1,18 +1,12 @@
 /* Questions to a finished model. */
+#include "base/search.h"
 #include "model/build.h"
 
 #include <stdlib.h>
 
 static const struct hd_list *find_list(const struct hd_list *list, uint32_t count, uint32_t owner) {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle].owner < owner)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && list[low].owner == owner ? &list[low] : NULL;
+    uint32_t at = hd_first_not(i, 0, count, list[i].owner < owner);
+    return at < count && list[at].owner == owner ? &list[at] : NULL;
 }
 
 /* How many consecutive locations from `first` on lie within `bytes` bytes. */
@@ -26,14 +20,7 @@ static uint32_t span_count(const struct hd_model *model, uint32_t first, uint64_
         step *= 2;
     }
     uint32_t above = below + step < limit ? below + step : limit;
-    while (above - below > 1) {
-        uint32_t middle = below + (above - below) / 2;
-        if (model->location[middle].address < end)
-            below = middle;
-        else
-            above = middle;
-    }
-    return above - first;
+    return hd_first_not(i, below + 1, above, model->location[i].address < end) - first;
 }
 
 uint32_t hd_model_locations(const struct hd_model *model, uint32_t event, const uint32_t **list) {
@@ -74,14 +61,7 @@ uint32_t hd_model_edges_into(const struct hd_model *model, uint32_t event, const
     const struct hd_model_memory *memory = model->memory;
     *list = memory->number;
     if (!hd_bit(memory->has_in, event)) return 0;
-    uint32_t low = 0, high = model->edges;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (model->edge[middle].to < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = hd_first_not(i, 0, model->edges, model->edge[i].to < event);
     *list = memory->number + low;
     uint32_t count = 0;
     while (low + count < model->edges && model->edge[low + count].to == event) count++;
@@ -92,14 +72,8 @@ uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const
     const struct hd_model_memory *memory = model->memory;
     *list = memory->edge_by_source;
     if (!hd_bit(memory->has_out, event)) return 0;
-    uint32_t low = 0, high = model->edges;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (model->edge[memory->edge_by_source[middle]].from < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low =
+        hd_first_not(i, 0, model->edges, model->edge[memory->edge_by_source[i]].from < event);
     *list = memory->edge_by_source + low;
     uint32_t count = 0;
     while (low + count < model->edges &&
@@ -111,15 +85,8 @@ uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const
 uint32_t hd_model_calls(const struct hd_model *model, uint32_t event) {
     if (model->calls[event] != UINT16_MAX) return model->calls[event];
     const struct hd_model_memory *memory = model->memory;
-    uint32_t low = 0, high = memory->many_calls;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (memory->many_calls_list[middle].event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return memory->many_calls_list[low].calls;
+    uint32_t at = hd_first_not(i, 0, memory->many_calls, memory->many_calls_list[i].event < event);
+    return memory->many_calls_list[at].calls;
 }
 
 uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *section,
@@ -152,14 +119,9 @@ uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event) {
     uint32_t lock = model->object[event];
     if (model->kind[event] != HD_EV_TRY_FAILED || lock == HD_NONE) return HD_NONE;
     const uint32_t *list = model->lock_section + model->lock_start[lock];
-    uint32_t low = 0, high = model->lock_start[lock + 1] - model->lock_start[lock];
-    while (low < high) { /* sections whose acquire comes before the event */
-        uint32_t middle = low + (high - low) / 2;
-        if (model->section[list[middle]].acquire < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t count = model->lock_start[lock + 1] - model->lock_start[lock];
+    /* sections whose acquire comes before the event */
+    uint32_t low = hd_first_not(i, 0, count, model->section[list[i]].acquire < event);
     /* A reader may have come long ago and still be there; at a writer the search ends, since nobody
      * else held the lock at its acquire. Its own thread may, in read mode. */
     while (low-- > 0) {
@@ -204,14 +166,8 @@ static uint32_t repeated(const struct hd_model *model, uint32_t event) {
     uint32_t location = model->object[event];
     if (location == HD_NONE) return HD_NONE;
     const uint32_t *first = model->location_event + model->location_start[location];
-    uint32_t low = 0, high = model->location_start[location + 1] - model->location_start[location];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (first[middle] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = hd_lower_bound(
+        first, model->location_start[location + 1] - model->location_start[location], event);
     while (low > 0 && model->thread[first[low - 1]] == model->thread[event]) {
         uint32_t earlier = first[--low];
         if (model->site[earlier] == model->site[event] && hd_model_calls(model, earlier) > 0)

@@ -2,6 +2,8 @@
  * locations are shared; and the accesses of each location. */
 #include "model/build.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,17 +48,16 @@ static int compare_events(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-static bool add_atomic_edge(struct hd_build *build, uint32_t from, uint32_t to) {
+static void add_atomic_edge(struct hd_build *build, uint32_t from, uint32_t to) {
     const struct hd_trace *trace = build->trace;
-    if (from == HD_NONE || trace->thread[from] == trace->thread[to]) return true;
-    if (trace->kind[from] != HD_EV_ATOMIC_WRITE && trace->kind[from] != HD_EV_ATOMIC_UPDATE)
-        return true;
+    if (from == HD_NONE || trace->thread[from] == trace->thread[to]) return;
+    if (trace->kind[from] != HD_EV_ATOMIC_WRITE && trace->kind[from] != HD_EV_ATOMIC_UPDATE) return;
     struct hd_edge edge = {from, to, HD_EDGE_ATOMIC};
-    return hd_vector_push(&build->atomic_edge, edge);
+    hd_vector_push(&build->atomic_edge, edge);
 }
 
 /* What a read over several locations saw: sorted, without repetition. */
-static bool note_writes(struct reads *reads, uint32_t event, bool atomic) {
+static void note_writes(struct reads *reads, uint32_t event, bool atomic) {
     uint32_t *seen = reads->seen.data;
     size_t count = 0;
     qsort(seen, reads->seen.size, sizeof *seen, compare_events);
@@ -67,16 +68,12 @@ static bool note_writes(struct reads *reads, uint32_t event, bool atomic) {
     if (count > 1) {
         if (seen[count - 1] == HD_NONE) from[event] = seen[count - 2];
         struct hd_list list = {event, (uint32_t)reads->several_write.size, (uint32_t)count};
-        if (reads->several_write.size + count > UINT32_MAX ||
-            !hd_vector_push(&reads->several, list) ||
-            !hd_vector_reserve(&reads->several_write, count))
-            return false;
+        hd_vector_push(&reads->several, list);
+        hd_vector_reserve(&reads->several_write, count);
         memcpy(reads->several_write.data + reads->several_write.size, seen, count * sizeof *seen);
         reads->several_write.size += count;
     }
-    for (size_t i = 0; atomic && i < count; i++)
-        if (!add_atomic_edge(reads->build, seen[i], event)) return false;
-    return true;
+    for (size_t i = 0; atomic && i < count; i++) add_atomic_edge(reads->build, seen[i], event);
 }
 
 struct touched {
@@ -94,10 +91,8 @@ static bool touch_several(struct reads *reads, uint32_t event, struct touched to
         uint32_t location = touched.list != NULL ? touched.list[i] : touched.first + i;
         struct state *state = &reads->state[location];
         if (does_read &&
-            (reads->seen.size == 0 ||
-             reads->seen.data[reads->seen.size - 1] != state->last_write) &&
-            !hd_vector_push(&reads->seen, state->last_write))
-            return hd_model_no_memory(build);
+            (reads->seen.size == 0 || reads->seen.data[reads->seen.size - 1] != state->last_write))
+            hd_vector_push(&reads->seen, state->last_write);
         touch(state, thread, writes, event);
     }
     if (reads->entries > reads->entry_limit)
@@ -105,25 +100,20 @@ static bool touch_several(struct reads *reads, uint32_t event, struct touched to
             build->error, HD_ERR_LIMIT,
             "event %u: accesses that overlap in parts have more than %llu locations in all", event,
             (unsigned long long)reads->entry_limit);
-    return !does_read || touched.count == 0 || note_writes(reads, event, atomic) ||
-           hd_model_no_memory(build);
+    if (does_read && touched.count > 0) note_writes(reads, event, atomic);
+    return true;
 }
 
 /* The locations of a cell that has not exactly one. */
-static bool spread_cell(struct reads *reads, uint32_t event, struct hd_spot place, uint32_t *object,
-                        struct touched *touched) {
+static struct touched spread_cell(struct reads *reads, uint32_t event, struct hd_spot place) {
     struct hd_build *build = reads->build;
     hd_bit_set(build->memory->span, event);
-    if (place.count != HD_SCATTERED) {
-        *touched = (struct touched){NULL, place.first, place.count};
-        *object = place.first;
-        return true;
-    }
+    if (place.count != HD_SCATTERED) return (struct touched){NULL, place.first, place.count};
     struct hd_list list = build->scattered.data[place.first];
-    *touched = (struct touched){build->scattered_location.data + list.start, 0, list.count};
-    *object = touched->list[0];
     list.owner = event;
-    return hd_vector_push(&reads->scattered, list) || hd_model_no_memory(build);
+    hd_vector_push(&reads->scattered, list);
+    const uint32_t *location = build->scattered_location.data + list.start;
+    return (struct touched){location, location[0], list.count};
 }
 
 static bool free_event(struct reads *reads, uint32_t event, size_t *range_at) {
@@ -137,15 +127,13 @@ static bool free_event(struct reads *reads, uint32_t event, size_t *range_at) {
     } else if (*range_at < build->range_free.size &&
                build->range_free.data[*range_at].owner == event) {
         struct hd_spot place = build->cell_place[build->range_free.data[(*range_at)++].start];
-        uint32_t first;
         /* Its list is kept with the event, since it has no object to find it by. */
-        if (!spread_cell(reads, event, place, &first, &touched)) return false;
+        touched = spread_cell(reads, event, place);
         if (place.count != HD_SCATTERED) {
             struct hd_list list = {event, (uint32_t)build->scattered_location.size, touched.count};
-            if (!hd_vector_push(&reads->scattered, list)) return hd_model_no_memory(build);
+            hd_vector_push(&reads->scattered, list);
             for (uint32_t i = 0; i < touched.count; i++)
-                if (!hd_vector_push(&build->scattered_location, touched.first + i))
-                    return hd_model_no_memory(build);
+                hd_vector_push(&build->scattered_location, touched.first + i);
         }
     }
     return touch_several(reads, event, touched, false, true, false);
@@ -220,18 +208,16 @@ static bool follow_events(struct reads *reads) {
         }
         struct hd_spot place = cell_place[objects[e]];
         if (place.count != 1) {
-            struct touched touched;
-            if (!spread_cell(reads, e, place, &objects[e], &touched) ||
-                !touch_several(reads, e, touched, does_read, writes, atomic))
-                return false;
+            struct touched touched = spread_cell(reads, e, place);
+            objects[e] = touched.first;
+            if (!touch_several(reads, e, touched, does_read, writes, atomic)) return false;
             continue;
         }
         objects[e] = place.first;
         struct state *state = &reads->state[place.first];
         if (does_read) {
             from[e] = state->last_write;
-            if (atomic && !add_atomic_edge(build, state->last_write, e))
-                return hd_model_no_memory(build);
+            if (atomic) add_atomic_edge(build, state->last_write, e);
         }
         touch(state, trace->thread[e], writes, e);
         reads->entries++;
@@ -240,14 +226,12 @@ static bool follow_events(struct reads *reads) {
 }
 
 /* The accesses of each location, in trace order. */
-static bool list_accesses(struct reads *reads) {
+static void list_accesses(struct reads *reads) {
     struct hd_build *build = reads->build;
     struct hd_model *model = build->model;
     uint32_t locations = model->locations, events = build->trace->events;
-    uint32_t *start = build->memory->location_start =
-        malloc((locations + (size_t)2) * sizeof *start);
-    uint32_t *list = build->memory->location_event = malloc((reads->entries + 1) * sizeof *list);
-    if (start == NULL || list == NULL) return hd_model_no_memory(build);
+    uint32_t *start = build->memory->location_start = hd_alloc(locations + 2ul, sizeof *start);
+    uint32_t *list = build->memory->location_event = hd_alloc(reads->entries, sizeof *list);
     start[0] = 0;
     uint32_t sum = 0;
     for (uint32_t l = 0; l < locations; l++) {
@@ -277,15 +261,12 @@ static bool list_accesses(struct reads *reads) {
     }
     model->location_start = start;
     model->location_event = list;
-    return true;
 }
 
-static bool build_numbers(struct hd_build *build) {
+static void build_numbers(struct hd_build *build) {
     uint32_t locations = build->model->locations;
-    uint32_t *number = build->memory->number = malloc((locations + (size_t)1) * sizeof *number);
-    if (number == NULL) return hd_model_no_memory(build);
+    uint32_t *number = build->memory->number = hd_alloc(locations, sizeof *number);
     for (uint32_t l = 0; l < locations; l++) number[l] = l;
-    return true;
 }
 
 static void take_over(struct reads *reads) {
@@ -308,12 +289,8 @@ bool hd_pass_reads(struct hd_build *build) {
     reads.entry_limit = (uint64_t)events * ENTRIES_PER_EVENT;
     if (reads.entry_limit < LEAST_ENTRY_LIMIT) reads.entry_limit = LEAST_ENTRY_LIMIT;
     if (reads.entry_limit > UINT32_MAX - 1) reads.entry_limit = UINT32_MAX - 1;
-    reads.state = calloc(locations + (size_t)1, sizeof *reads.state);
-    build->memory->span = calloc(hd_bit_words(events), sizeof *build->memory->span);
-    if (reads.state == NULL || build->memory->span == NULL) {
-        free(reads.state);
-        return hd_model_no_memory(build);
-    }
+    reads.state = hd_zalloc(locations, sizeof *reads.state);
+    build->memory->span = hd_zalloc(hd_bit_words(events), sizeof *build->memory->span);
     for (uint32_t l = 0; l < locations; l++) reads.state[l].last_write = HD_NONE;
     bool done = follow_events(&reads);
     take_over(&reads);
@@ -322,7 +299,10 @@ bool hd_pass_reads(struct hd_build *build) {
     hd_vector_free(&build->cell);
     free(build->cell_place);
     build->cell_place = NULL;
-    done = done && build_numbers(build) && list_accesses(&reads);
+    if (done) {
+        build_numbers(build);
+        list_accesses(&reads);
+    }
     free(reads.state);
     return done;
 }

@@ -1,11 +1,9 @@
 /* Reports of events that a well-formed trace does not have: an error, or a warning and a repair. */
-#define _GNU_SOURCE /* vasprintf */
-
 #include "model/rules.h"
 
+#include "base/alloc.h"
 #include "model/build.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,16 +15,8 @@ static const struct {
 #undef X
 };
 
-static void warn(struct hd_build *build, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-static void warn(struct hd_build *build, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    char *line = NULL;
-    if (vasprintf(&line, format, arguments) < 0) line = NULL;
-    va_end(arguments);
-    /* A warning that finds no memory is lost; the build itself will notice. */
-    if (line != NULL) build->memory->warning[build->model->warnings++] = line;
+static void warn(struct hd_build *build, char *line) {
+    build->memory->warning[build->model->warnings++] = line;
 }
 
 bool hd_rule_broken(struct hd_build *build, enum hd_rule rule, uint32_t event) {
@@ -44,14 +34,16 @@ bool hd_rule_broken(struct hd_build *build, enum hd_rule rule, uint32_t event) {
                        "event %u (%s by %s) %s (rule %s): the trace is not well-formed", event,
                        operation, name, rule_table[rule].wrong, rule_table[rule].name);
     if (build->broken[rule]++ < HD_RULE_LINES)
-        warn(build, "event %u (%s by %s) %s (rule %s): %s", event, operation, name,
-             rule_table[rule].wrong, rule_table[rule].name, rule_table[rule].repair);
+        warn(build,
+             hd_format("event %u (%s by %s) %s (rule %s): %s", event, operation, name,
+                       rule_table[rule].wrong, rule_table[rule].name, rule_table[rule].repair));
     return true;
 }
 
 void hd_rules_finish(struct hd_build *build) {
     for (int rule = 0; rule < HD_RULES; rule++)
         if (build->broken[rule] > HD_RULE_LINES)
-            warn(build, "%u more events break rule %s: %s", build->broken[rule] - HD_RULE_LINES,
-                 rule_table[rule].name, rule_table[rule].repair);
+            warn(build,
+                 hd_format("%u more events break rule %s: %s", build->broken[rule] - HD_RULE_LINES,
+                           rule_table[rule].name, rule_table[rule].repair));
 }

@@ -2,6 +2,8 @@
  * section; the release that undoes the outermost acquire closes it. */
 #include "model/build.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,8 +102,8 @@ static bool acquire(struct sections *sections, uint32_t event, bool read_mode) {
                                  .outer = state->innermost};
     struct open open = {1, HD_NONE};
     if (read_mode) open.next_reader = sections->lock[lock].readers;
-    if (!hd_vector_push(&sections->section, section) || !hd_vector_push(&sections->open, open))
-        return hd_model_no_memory(build);
+    hd_vector_push(&sections->section, section);
+    hd_vector_push(&sections->open, open);
     if (read_mode)
         sections->lock[lock].readers = number;
     else
@@ -154,34 +156,28 @@ static bool follow_events(struct sections *sections) {
     return true;
 }
 
-static bool list_by_lock(struct sections *sections) {
+static void list_by_lock(struct sections *sections) {
     struct hd_build *build = sections->build;
     uint32_t locks = build->model->locks, count = (uint32_t)sections->section.size;
-    uint32_t *start = build->memory->lock_start = calloc(locks + (size_t)2, sizeof *start);
-    uint32_t *list = build->memory->lock_section = malloc((count + (size_t)1) * sizeof *list);
-    if (start == NULL || list == NULL) return hd_model_no_memory(build);
+    uint32_t *start = build->memory->lock_start = hd_zalloc(locks + 2ul, sizeof *start);
+    uint32_t *list = build->memory->lock_section = hd_alloc(count, sizeof *list);
     for (uint32_t s = 0; s < count; s++) start[sections->section.data[s].lock + 2]++;
     for (uint32_t l = 0; l < locks; l++) start[l + 2] += start[l + 1];
     for (uint32_t s = 0; s < count; s++) list[start[sections->section.data[s].lock + 1]++] = s;
     build->model->lock_start = start;
     build->model->lock_section = list;
-    return true;
 }
 
 bool hd_pass_sections(struct hd_build *build) {
     struct sections sections = {.build = build};
     uint32_t locks = build->model->locks, threads = build->trace->threads;
-    sections.lock = malloc((locks + (size_t)1) * sizeof *sections.lock);
-    sections.thread = calloc(threads + (size_t)1, sizeof *sections.thread);
-    build->memory->event_section = malloc((size_t)build->trace->events * sizeof(uint32_t) + 1);
-    bool done = (sections.lock != NULL && sections.thread != NULL &&
-                 build->memory->event_section != NULL) ||
-                hd_model_no_memory(build);
-    if (done) {
-        memset(sections.lock, 0xff, locks * sizeof *sections.lock);
-        for (uint32_t t = 0; t < threads; t++) sections.thread[t].innermost = HD_NONE;
-        done = follow_events(&sections) && list_by_lock(&sections);
-    }
+    sections.lock = hd_alloc(locks, sizeof *sections.lock);
+    sections.thread = hd_zalloc(threads, sizeof *sections.thread);
+    build->memory->event_section = hd_alloc(build->trace->events, sizeof(uint32_t));
+    memset(sections.lock, 0xff, locks * sizeof *sections.lock);
+    for (uint32_t t = 0; t < threads; t++) sections.thread[t].innermost = HD_NONE;
+    bool done = follow_events(&sections);
+    if (done) list_by_lock(&sections);
     free(sections.lock);
     free(sections.thread);
     hd_vector_free(&sections.open);

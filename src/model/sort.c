@@ -1,6 +1,9 @@
 /* Radix sort and bit tree: see sort.h. */
 #include "model/sort.h"
 
+#include "base/alloc.h"
+
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,31 +11,26 @@
 #define DIGIT_VALUES (1u << DIGIT_BITS)
 #define SMALL 48 /* up to here insertion sort is faster */
 
-bool hd_sort_pairs(struct hd_pair *pair, size_t count) {
+void hd_sort_keyed(struct hd_keyed *entry, size_t count) {
     uint64_t all = 0, common = ~(uint64_t)0;
     bool sorted = true;
     for (size_t i = 0; i < count; i++) {
-        all |= pair[i].key;
-        common &= pair[i].key;
-        if (i > 0 && pair[i].key < pair[i - 1].key) sorted = false;
+        all |= entry[i].key;
+        common &= entry[i].key;
+        if (i > 0 && entry[i].key < entry[i - 1].key) sorted = false;
     }
-    if (sorted) return true;
+    if (sorted) return;
     if (count <= SMALL) {
         for (size_t i = 1; i < count; i++) {
-            struct hd_pair moved = pair[i];
+            struct hd_keyed moved = entry[i];
             size_t j = i;
-            for (; j > 0 && pair[j - 1].key > moved.key; j--) pair[j] = pair[j - 1];
-            pair[j] = moved;
+            for (; j > 0 && entry[j - 1].key > moved.key; j--) entry[j] = entry[j - 1];
+            entry[j] = moved;
         }
-        return true;
+        return;
     }
-    struct hd_pair *other = malloc(count * sizeof *other), *source = pair, *target = other;
-    size_t *start = malloc(DIGIT_VALUES * sizeof *start);
-    if (other == NULL || start == NULL) {
-        free(other);
-        free(start);
-        return false;
-    }
+    struct hd_keyed *other = hd_alloc(count, sizeof *other), *source = entry, *target = other;
+    size_t *start = hd_alloc(DIGIT_VALUES, sizeof *start);
     for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
         /* A digit that all keys share needs no pass: addresses differ in few of theirs. */
         if (((all ^ common) >> shift & (DIGIT_VALUES - 1)) == 0) continue;
@@ -46,20 +44,19 @@ bool hd_sort_pairs(struct hd_pair *pair, size_t count) {
         }
         for (size_t i = 0; i < count; i++)
             target[start[source[i].key >> shift & (DIGIT_VALUES - 1)]++] = source[i];
-        struct hd_pair *swap = source;
+        struct hd_keyed *swap = source;
         source = target;
         target = swap;
     }
-    if (source != pair) memcpy(pair, source, count * sizeof *pair);
+    if (source != entry) memcpy(entry, source, count * sizeof *entry);
     free(other);
     free(start);
-    return true;
 }
 
-bool hd_sort_numbers(uint64_t *number, size_t count) {
+void hd_sort_numbers(uint64_t *number, size_t count) {
     bool sorted = true;
     for (size_t i = 1; i < count && sorted; i++) sorted = number[i - 1] <= number[i];
-    if (sorted) return true;
+    if (sorted) return;
     if (count <= SMALL) {
         for (size_t i = 1; i < count; i++) {
             uint64_t moved = number[i];
@@ -67,30 +64,22 @@ bool hd_sort_numbers(uint64_t *number, size_t count) {
             for (; j > 0 && number[j - 1] > moved; j--) number[j] = number[j - 1];
             number[j] = moved;
         }
-        return true;
+        return;
     }
-    struct hd_pair *pair = malloc(count * sizeof *pair);
-    if (pair == NULL) return false;
-    for (size_t i = 0; i < count; i++) pair[i] = (struct hd_pair){number[i], 0};
-    bool done = hd_sort_pairs(pair, count);
-    for (size_t i = 0; done && i < count; i++) number[i] = pair[i].key;
-    free(pair);
-    return done;
+    struct hd_keyed *entry = hd_alloc(count, sizeof *entry);
+    for (size_t i = 0; i < count; i++) entry[i] = (struct hd_keyed){number[i], 0};
+    hd_sort_keyed(entry, count);
+    for (size_t i = 0; i < count; i++) number[i] = entry[i].key;
+    free(entry);
 }
 
-bool hd_ranked_init(struct hd_ranked *set, uint32_t limit) {
+void hd_ranked_init(struct hd_ranked *set, uint32_t limit) {
     *set = (struct hd_ranked){0};
     size_t words = limit;
     do {
         words = words / 64 + 1;
-        set->level[set->levels] = calloc(words, sizeof(uint64_t));
-        if (set->level[set->levels] == NULL) {
-            hd_ranked_free(set);
-            return false;
-        }
-        set->levels++;
+        set->level[set->levels++] = hd_zalloc(words, sizeof(uint64_t));
     } while (words > 1);
-    return true;
 }
 
 void hd_ranked_add(struct hd_ranked *set, uint32_t member) {

@@ -1,6 +1,7 @@
 /* A model in figures: see summary.h. */
 #include "model/summary.h"
 
+#include "base/alloc.h"
 #include "base/bitset.h"
 
 #include <stdlib.h>
@@ -29,11 +30,11 @@ struct ranking {
     uint32_t used, top;
 };
 
-static bool ranking_start(struct ranking *ranking, uint32_t top, uint32_t things) {
-    *ranking = (struct ranking){.top = top < things ? top : things};
-    ranking->thing = calloc(ranking->top + (size_t)1, sizeof *ranking->thing);
-    ranking->count = calloc(ranking->top + (size_t)1, sizeof *ranking->count);
-    return ranking->thing != NULL && ranking->count != NULL;
+static struct ranking ranking_start(uint32_t top, uint32_t things) {
+    struct ranking ranking = {.top = top < things ? top : things};
+    ranking.thing = hd_alloc(ranking.top, sizeof *ranking.thing);
+    ranking.count = hd_alloc(ranking.top, sizeof *ranking.count);
+    return ranking;
 }
 
 static void ranking_offer(struct ranking *ranking, uint32_t thing, uint32_t count) {
@@ -56,9 +57,8 @@ static void ranking_free(struct ranking *ranking) {
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-static bool describe_lock(const struct hd_model *model, struct hd_lock_use *use) {
+static void describe_lock(const struct hd_model *model, struct hd_lock_summary *use) {
     struct hd_bitset threads = {0};
-    bool done = true;
     for (uint32_t i = model->lock_start[use->lock]; i < model->lock_start[use->lock + 1]; i++) {
         const struct hd_section *section = &model->section[model->lock_section[i]];
         use->sections++;
@@ -73,77 +73,66 @@ static bool describe_lock(const struct hd_model *model, struct hd_lock_use *use)
         uint32_t length =
             hd_model_position(model, last) - hd_model_position(model, section->acquire) + 1;
         if (length > use->longest) use->longest = length;
-        done = done && hd_bitset_add(&threads, section->thread);
+        hd_bitset_add(&threads, section->thread);
     }
     use->threads = (uint32_t)hd_bitset_count(&threads);
     hd_bitset_free(&threads);
-    return done;
 }
 
-static bool rank_locks(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
-    struct ranking ranking;
-    bool done = ranking_start(&ranking, top, model->locks);
-    for (uint32_t l = 0; done && l < model->locks; l++)
+static void rank_locks(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
+    struct ranking ranking = ranking_start(top, model->locks);
+    for (uint32_t l = 0; l < model->locks; l++)
         ranking_offer(&ranking, l, model->lock_start[l + 1] - model->lock_start[l]);
-    summary->lock_use = calloc(ranking.used + (size_t)1, sizeof *summary->lock_use);
-    done = done && summary->lock_use != NULL;
-    for (uint32_t i = 0; done && i < ranking.used; i++) {
+    summary->lock_use = hd_zalloc(ranking.used, sizeof *summary->lock_use);
+    for (uint32_t i = 0; i < ranking.used; i++) {
         summary->lock_use[i].lock = ranking.thing[i];
-        done = describe_lock(model, &summary->lock_use[i]);
+        describe_lock(model, &summary->lock_use[i]);
         summary->lock_uses++;
     }
-    for (uint32_t e = 0; done && summary->kinds[HD_EV_TRY_FAILED] > 0 && e < model->events; e++)
+    for (uint32_t e = 0; summary->kinds[HD_EV_TRY_FAILED] > 0 && e < model->events; e++)
         for (uint32_t i = 0; model->kind[e] == HD_EV_TRY_FAILED && i < ranking.used; i++)
             summary->lock_use[i].failed += summary->lock_use[i].lock == model->object[e];
     ranking_free(&ranking);
-    return done;
 }
 
 /* ---- locations and threads ------------------------------------------------------------------- */
 
-static bool describe_location(const struct hd_model *model, struct hd_location_use *use) {
+static void describe_location(const struct hd_model *model, struct hd_location_use *use) {
     struct hd_bitset threads = {0};
-    bool done = true;
     for (uint32_t i = model->location_start[use->location];
          i < model->location_start[use->location + 1]; i++) {
         uint32_t event = model->location_event[i];
         use->accesses++;
         use->reads += hd_model_is_read(model, event);
         use->writes += hd_model_is_write(model, event);
-        done = done && hd_bitset_add(&threads, model->thread[event]);
+        hd_bitset_add(&threads, model->thread[event]);
     }
     use->threads = (uint32_t)hd_bitset_count(&threads);
     hd_bitset_free(&threads);
-    return done;
 }
 
-static bool rank_locations(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
-    struct ranking ranking;
-    bool done = ranking_start(&ranking, top, model->locations);
-    for (uint32_t l = 0; done && l < model->locations; l++) {
+static void rank_locations(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
+    struct ranking ranking = ranking_start(top, model->locations);
+    for (uint32_t l = 0; l < model->locations; l++) {
         if (!model->location[l].shared) continue;
         summary->shared_locations++;
         ranking_offer(&ranking, l, model->location_start[l + 1] - model->location_start[l]);
     }
-    summary->location_use = calloc(ranking.used + (size_t)1, sizeof *summary->location_use);
-    done = done && summary->location_use != NULL;
-    for (uint32_t i = 0; done && i < ranking.used; i++) {
+    summary->location_use = hd_zalloc(ranking.used, sizeof *summary->location_use);
+    for (uint32_t i = 0; i < ranking.used; i++) {
         summary->location_use[i].location = ranking.thing[i];
-        done = describe_location(model, &summary->location_use[i]);
+        describe_location(model, &summary->location_use[i]);
         summary->location_uses++;
     }
     ranking_free(&ranking);
-    return done;
 }
 
-static bool rank_threads(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
-    struct ranking ranking;
-    bool done = ranking_start(&ranking, top, model->threads);
-    for (uint32_t t = 0; done && t < model->threads; t++)
+static void rank_threads(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
+    struct ranking ranking = ranking_start(top, model->threads);
+    for (uint32_t t = 0; t < model->threads; t++)
         ranking_offer(&ranking, t, model->thread_start[t + 1] - model->thread_start[t]);
-    summary->thread_use = calloc(ranking.used + (size_t)1, sizeof *summary->thread_use);
-    done = done && summary->thread_use != NULL;
-    for (uint32_t i = 0; done && i < ranking.used; i++) {
+    summary->thread_use = hd_zalloc(ranking.used, sizeof *summary->thread_use);
+    for (uint32_t i = 0; i < ranking.used; i++) {
         uint32_t thread = ranking.thing[i];
         struct hd_thread_use *use = &summary->thread_use[summary->thread_uses++];
         *use = (struct hd_thread_use){.thread = thread, .events = ranking.count[i]};
@@ -151,22 +140,19 @@ static bool rank_threads(const struct hd_model *model, uint32_t top, struct hd_s
             use->calls += hd_model_calls(model, model->thread_event[at]);
     }
     ranking_free(&ranking);
-    return done;
 }
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-static bool count_events(const struct hd_model *model, struct hd_summary *summary) {
+static void count_events(const struct hd_model *model, struct hd_summary *summary) {
     struct hd_bitset sites = {0}, stacks = {0};
-    bool done = true;
-    uint64_t recorded =
-        0; /* hook calls that are events themselves; not all events are hook calls */
-    for (uint32_t e = 0; done && e < model->events; e++) {
+    /* hook calls that are events themselves; not all events are hook calls */
+    uint64_t recorded = 0;
+    for (uint32_t e = 0; e < model->events; e++) {
         summary->kinds[model->kind[e]]++;
         recorded += model->calls[e] > 0;
-        if (!hd_bitset_has(&sites, model->site[e])) done = hd_bitset_add(&sites, model->site[e]);
-        if (!hd_bitset_has(&stacks, model->stack[e]))
-            done = done && hd_bitset_add(&stacks, model->stack[e]);
+        hd_bitset_add(&sites, model->site[e]);
+        hd_bitset_add(&stacks, model->stack[e]);
     }
     /* Site 0 is "unknown", stack 0 the empty one. */
     hd_bitset_remove(&sites, 0);
@@ -179,7 +165,6 @@ static bool count_events(const struct hd_model *model, struct hd_summary *summar
     /* A last call that leads to no event, such as exit, is not elided. */
     bool elides = model->trace->options.full == 0;
     summary->elided = elides && calls > recorded ? calls - recorded : 0;
-    return done;
 }
 
 static void count_things(const struct hd_model *model, struct hd_summary *summary) {
@@ -196,14 +181,13 @@ static void count_things(const struct hd_model *model, struct hd_summary *summar
     }
 }
 
-bool hd_summary_build(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
+void hd_summary_build(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
     memset(summary, 0, sizeof *summary);
     count_things(model, summary);
-    if (count_events(model, summary) && rank_locks(model, top, summary) &&
-        rank_locations(model, top, summary) && rank_threads(model, top, summary))
-        return true;
-    hd_summary_free(summary);
-    return false;
+    count_events(model, summary);
+    rank_locks(model, top, summary);
+    rank_locations(model, top, summary);
+    rank_threads(model, top, summary);
 }
 
 void hd_summary_free(struct hd_summary *summary) {

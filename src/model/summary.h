@@ -7,7 +7,7 @@
 #define HD_EDGE_TYPES (HD_EDGE_ATOMIC + 1)
 #define HD_BLOCK_TYPES (HD_BLOCK_STACK + 1)
 
-struct hd_lock_use {
+struct hd_lock_summary {
     uint32_t lock;
     uint32_t sections, read_sections; /* all, and those in read mode */
     uint32_t threads;                 /* that had it */
@@ -40,13 +40,13 @@ struct hd_summary {
     uint32_t open_sections;   /* at the end */
     /* the most used, most used first */
     uint32_t lock_uses, location_uses, thread_uses;
-    struct hd_lock_use *lock_use;
+    struct hd_lock_summary *lock_use;
     struct hd_location_use *location_use; /* shared ones only */
     struct hd_thread_use *thread_use;
 };
 
-/* `top`: the length of the lists. False when memory is out. */
-bool hd_summary_build(const struct hd_model *model, uint32_t top, struct hd_summary *summary);
+/* `top`: the length of the lists. */
+void hd_summary_build(const struct hd_model *model, uint32_t top, struct hd_summary *summary);
 void hd_summary_free(struct hd_summary *summary);
 
 const char *hd_edge_type_name(enum hd_edge_type type);   /* "fork" */

@@ -3,27 +3,26 @@
  * event). */
 #include "model/build.h"
 
+#include "base/alloc.h"
+#include "base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define RANK_THREADS 64
 
-static bool build_rank(struct hd_build *build) {
+static void build_rank(struct hd_build *build) {
     const struct hd_trace *trace = build->trace;
     struct hd_model_memory *memory = build->memory;
     uint32_t events = trace->events, threads = trace->threads;
     /* With many threads each has few events, and a search among them is fast enough. */
-    if (threads > RANK_THREADS || events == 0) return true;
+    if (threads > RANK_THREADS || events == 0) return;
     unsigned shift = 7;
     while ((1u << shift) < 16 * threads) shift++;
     size_t rows = (events >> shift) + 1;
-    uint32_t *count = calloc(threads, sizeof *count);
-    memory->rank = malloc(rows * threads * sizeof *memory->rank);
+    uint32_t *count = hd_zalloc(threads, sizeof *count);
+    memory->rank = hd_alloc(rows * threads, sizeof *memory->rank);
     memory->rank_shift = shift;
-    if (count == NULL || memory->rank == NULL) {
-        free(count);
-        return hd_model_no_memory(build);
-    }
     uint32_t mask = (1u << shift) - 1;
     uint32_t *row = memory->rank;
     for (uint32_t e = 0; e < events; e++) {
@@ -32,17 +31,14 @@ static bool build_rank(struct hd_build *build) {
         count[trace->thread[e]]++;
     }
     free(count);
-    return true;
 }
 
 bool hd_pass_threads(struct hd_build *build) {
     const struct hd_trace *trace = build->trace;
     struct hd_model_memory *memory = build->memory;
     uint32_t events = trace->events, threads = trace->threads;
-    uint32_t *start = calloc((size_t)threads + 2, sizeof *start);
-    memory->thread_start = start;
-    memory->thread_event = malloc((size_t)events * sizeof(uint32_t) + 1);
-    if (start == NULL || memory->thread_event == NULL) return hd_model_no_memory(build);
+    uint32_t *start = memory->thread_start = hd_zalloc((size_t)threads + 2, sizeof *start);
+    memory->thread_event = hd_alloc(events, sizeof *memory->thread_event);
     for (uint32_t e = 0; e < events; e++) {
         if (trace->thread[e] >= threads)
             return hd_fail(build->error, HD_ERR_FORMAT,
@@ -58,7 +54,8 @@ bool hd_pass_threads(struct hd_build *build) {
     for (uint32_t e = 0; e < events; e++) memory->thread_event[start[trace->thread[e] + 1]++] = e;
     build->model->thread_start = start;
     build->model->thread_event = memory->thread_event;
-    return build_rank(build);
+    build_rank(build);
+    return true;
 }
 
 /* How many of `count` numbers are this one; eight at a time. */
@@ -85,14 +82,6 @@ uint32_t hd_model_position(const struct hd_model *model, uint32_t event) {
         return position + count_equal(model->thread + (block << memory->rank_shift),
                                       event - (block << memory->rank_shift), thread);
     }
-    const uint32_t *list = model->thread_event + model->thread_start[thread];
-    uint32_t low = 0, high = model->thread_start[thread + 1] - model->thread_start[thread];
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] <= event)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return hd_lower_bound(model->thread_event + model->thread_start[thread],
+                          model->thread_start[thread + 1] - model->thread_start[thread], event);
 }
