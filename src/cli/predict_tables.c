@@ -67,7 +67,7 @@ static void print_pairs(const struct hd_comparison *comparison, const struct hd_
     int width[3] = {8, 5, 6};
     char text[64];
     for (size_t i = 0; i < comparison->group.size; i++) {
-        const struct hd_pair *pair = &comparison->group.data[i].pair;
+        const struct hd_conflict *pair = &comparison->group.data[i].pair;
         int wide = (int)strlen(hd_describe_location(describe, pair->location, HD_SHORT));
         if (wide > width[0]) width[0] = wide < 30 ? wide : 30;
         for (unsigned k = 0; k < 2; k++) {

@@ -4,7 +4,7 @@
  * without a P. */
 #include "explore/strategy.h"
 
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,11 +39,11 @@ static bool look(struct hd_campaign *c, const struct hd_program_run *run) {
                        &ignored))
         return true;
     struct hd_describe *describe = hd_describe_open(&model);
-    struct hd_candidates candidates;
-    bool good = hd_candidates_build(&model, HD_CSR, NULL, &candidates, c->error);
+    struct hd_conflicts candidates;
+    bool good = hd_conflicts_build(&model, HD_CSR, NULL, &candidates, c->error);
     if (good) {
         for (size_t i = 0; good && i < candidates.group.size; i++) {
-            const struct hd_bundle *bundle =
+            const struct hd_conflict_bundle *bundle =
                 &candidates.bundle.data[candidates.group.data[i].start];
             good =
                 add_pair(c, bundle->event[0], bundle->event[1], bundle->location, &model,
@@ -51,7 +51,7 @@ static bool look(struct hd_campaign *c, const struct hd_program_run *run) {
                 add_pair(c, bundle->event[1], bundle->event[0], bundle->location, &model, describe);
         }
         if (!good) hd_fail(c->error, HD_ERR_MEMORY, "out of memory");
-        hd_candidates_free(&candidates);
+        hd_conflicts_free(&candidates);
     }
     if (!good) c->broken = true;
     c->profile.runs++;

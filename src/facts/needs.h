@@ -1,6 +1,6 @@
 /* Events that something of another thread cannot do without: sources of must-order, writes that
  * another thread reads, acquires of sections that made another thread's try fail. A thread that
- * stops before some of its own events that nobody needs hinders nobody (see stands.h). */
+ * stops before some of its own events that nobody needs hinders nobody (see segments.h). */
 #ifndef HEDDLE_FACTS_NEEDS_H
 #define HEDDLE_FACTS_NEEDS_H
 

@@ -2,7 +2,7 @@
  */
 #include "facts/triples.h"
 
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,14 +152,14 @@ static uint32_t find_remotes(struct generator *g, const struct hd_remote_list *l
  */
 
 static uint32_t lockset_at(const struct generator *g, uint32_t event) {
-    const struct hd_stands *stands = &g->result->stands;
-    return stands->stand.data[stands->of[event]].lockset;
+    const struct hd_segments *segments = &g->result->segments;
+    return segments->segment.data[segments->of[event]].lockset;
 }
 
 /* Locks that keep all accesses of the location apart: a pair inside one section of such a lock is
  * never parted. A cheap look that keeps well protected locations out of everything else. */
 static void find_guards(struct generator *g) {
-    const struct hd_locksets *sets = &g->result->stands.locksets;
+    const struct hd_locksets *sets = &g->result->segments.locksets;
     uint32_t previous = HD_NONE;
     g->guards = 0;
     for (uint32_t i = 0; i < g->events; i++) {
@@ -188,7 +188,7 @@ static void find_guards(struct generator *g) {
 /* Does a guard part every remote access from a pair with these locks around both? A section for
  * reading lets a remote read in. */
 static bool is_guarded(const struct generator *g, uint32_t set, bool both_write) {
-    const struct hd_locksets *sets = &g->result->stands.locksets;
+    const struct hd_locksets *sets = &g->result->segments.locksets;
     const struct hd_lockset *held = &sets->set.data[set];
     for (uint32_t k = 0; k < g->guards; k++)
         for (uint32_t j = 0; j < held->count; j++) {
@@ -205,9 +205,9 @@ static int compare_held(const void *left, const void *right) {
 
 /* The locks of the sections that both accesses are in. HD_NONE when memory is out. */
 static uint32_t common_locks(struct generator *g, uint32_t first, uint32_t second) {
-    const struct hd_stands *stands = &g->result->stands;
+    const struct hd_segments *segments = &g->result->segments;
     uint32_t set = lockset_at(g, first);
-    if (set == 0 || stands->of[first] == stands->of[second]) return set;
+    if (set == 0 || segments->of[first] == segments->of[second]) return set;
     if (lockset_at(g, second) == 0) return 0;
     uint32_t count = hd_model_held(g->model, first, g->section.data, (uint32_t)g->section.capacity);
     if (count > g->section.capacity) {
@@ -224,7 +224,7 @@ static uint32_t common_locks(struct generator *g, uint32_t first, uint32_t secon
     }
     if (g->common.size > 1)
         qsort(g->common.data, g->common.size, sizeof *g->common.data, compare_held);
-    return hd_locksets_number(&g->result->stands.locksets, g->common.data,
+    return hd_locksets_number(&g->result->segments.locksets, g->common.data,
                               (uint32_t)g->common.size);
 }
 
@@ -324,7 +324,7 @@ static bool make_filtered(struct generator *g, uint32_t remotes, uint32_t held, 
     if (!hd_vector_reserve(&result->remote, count)) return false;
     for (uint32_t n = 0; n < count; n++) {
         uint32_t event = result->remote.data[old + n];
-        if (!hd_locksets_exclude(&result->stands.locksets, held, lockset_at(g, event)))
+        if (!hd_locksets_exclude(&result->segments.locksets, held, lockset_at(g, event)))
             result->remote.data[fresh.start + fresh.count++] = event;
     }
     if (fresh.count == count) {
@@ -478,7 +478,7 @@ bool hd_triples_build(const struct hd_model *model, enum hd_reading reading, boo
                       struct hd_error *error) {
     memset(triples, 0, sizeof *triples);
     triples->model = model;
-    if (!hd_stands_build(model, reading, &triples->stands, error)) return false;
+    if (!hd_segments_build(model, reading, &triples->segments, error)) return false;
     struct generator g = {.result = triples, .model = model, .all_patterns = all_patterns};
     g.last = calloc(model->threads + (size_t)1, sizeof *g.last);
     triples->clocks = hd_clocks_build(model);
@@ -501,7 +501,7 @@ bool hd_triples_build(const struct hd_model *model, enum hd_reading reading, boo
 }
 
 void hd_triples_free(struct hd_triples *triples) {
-    hd_stands_free(&triples->stands);
+    hd_segments_free(&triples->segments);
     hd_clocks_free(triples->clocks);
     triples->clocks = NULL;
     hd_vector_free(&triples->pair);

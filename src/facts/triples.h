@@ -17,7 +17,7 @@
 
 #include "base/map.h"
 #include "base/vector.h"
-#include "facts/stands.h"
+#include "facts/segments.h"
 
 /* name, as reports write it, what is wrong with it */
 #define HD_PATTERNS(X)                                                                 \
@@ -57,7 +57,7 @@ struct hd_local_pair {
 struct hd_pair_list {
     uint32_t start, count; /* of hd_triples.pair */
     uint32_t site[2];
-    uint32_t held; /* locks of which one section has both: a set of stands.locksets */
+    uint32_t held; /* locks of which one section has both: a set of segments.locksets */
     uint16_t thread;
     uint8_t does[2];
 };
@@ -87,7 +87,7 @@ struct hd_triple_group {
 
 struct hd_triples {
     const struct hd_model *model;
-    struct hd_stands stands;
+    struct hd_segments segments;
     struct hd_clocks *clocks; /* of must-order */
     HD_VECTOR(struct hd_local_pair) pair;
     HD_VECTOR(uint32_t) remote;

@@ -16,7 +16,7 @@
 #endif
 #define NEAR_OF_BUNDLE 16
 
-/* Where the thread of j stands at the end: at j; anywhere; or, with the branch relaxation, at the
+/* Where the thread of j is at the end: at j; anywhere; or, with the branch relaxation, at the
  * release that lets the other thread get to k. */
 enum way { ENDS, PASSES, LEAVES };
 
@@ -140,10 +140,10 @@ static bool ends_section(const struct hd_model *model, uint32_t event) {
 
 /* Do the locks held at k and after j exclude each other? Then j's thread cannot end there. */
 static bool ends_held(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
-    const struct hd_stands *stands = &asker->triples->stands;
-    return hd_locksets_exclude(&stands->locksets,
-                               stands->stand.data[stands->of[triple->second]].lockset,
-                               stands->stand.data[stands->of[triple->remote]].lockset) &&
+    const struct hd_segments *segments = &asker->triples->segments;
+    return hd_locksets_exclude(&segments->locksets,
+                               segments->segment.data[segments->of[triple->second]].lockset,
+                               segments->segment.data[segments->of[triple->remote]].lockset) &&
            !ends_section(asker->model, triple->remote);
 }
 
@@ -240,9 +240,9 @@ static int compare_near(const void *left, const void *right) {
 /* Does an earlier pair speak for it? In UA, and where branches count, none does. */
 static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                     uint32_t pair) {
-    const uint32_t *stand = asker->triples->stands.of;
+    const uint32_t *segment = asker->triples->segments.of;
     return asker->reading != HD_UA && asker->relaxed == NULL && pair > 0 &&
-           stand[lists->pair[pair].second] == stand[lists->pair[pair - 1].second];
+           segment[lists->pair[pair].second] == segment[lists->pair[pair - 1].second];
 }
 
 static bool add_near(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
@@ -287,7 +287,8 @@ static bool was_near(const struct hd_triple_asker *asker, const struct hd_triple
 /* ---- a group ----------------------------------------------------------------------------------
  */
 
-/* The ways that are open for accesses of one stand: at its first, at its last and past its last. */
+/* The ways that are open for accesses of one segment: at its first, at its last and past its last.
+ */
 static bool ask_stand(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                       uint32_t pair, const uint32_t run[2], uint32_t from, uint32_t to,
                       struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
@@ -334,9 +335,9 @@ static void keep_guards(const struct hd_locksets *sets, uint32_t set, struct gua
 
 /* Is there a lock that keeps every j's thread from ending at j with any k next? */
 static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists) {
-    const struct hd_stands *stands = &asker->triples->stands;
-    const struct hd_locksets *sets = &stands->locksets;
-    uint32_t previous = stands->stand.data[stands->of[lists->pair[0].second]].lockset;
+    const struct hd_segments *segments = &asker->triples->segments;
+    const struct hd_locksets *sets = &segments->locksets;
+    uint32_t previous = segments->segment.data[segments->of[lists->pair[0].second]].lockset;
     const struct hd_lockset *first = &sets->set.data[previous];
     struct guards guards = {.count = 0};
     for (uint32_t h = 0; h < first->count && guards.count < GUARDS; h++) {
@@ -345,7 +346,7 @@ static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bund
     }
     keep_guards(sets, previous, &guards);
     for (uint32_t n = 1; n < lists->pairs && guards.count > 0; n++) {
-        uint32_t set = stands->stand.data[stands->of[lists->pair[n].second]].lockset;
+        uint32_t set = segments->segment.data[segments->of[lists->pair[n].second]].lockset;
         if (set != previous) keep_guards(sets, set, &guards);
         previous = set;
     }
@@ -353,7 +354,7 @@ static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bund
     for (uint32_t g = 0; g < remote.count; g++) remote.written[g] = true;
     previous = HD_NONE;
     for (uint32_t n = 0; n < lists->remotes && remote.count > 0; n++) {
-        uint32_t set = stands->stand.data[stands->of[lists->remote[n]]].lockset;
+        uint32_t set = segments->segment.data[segments->of[lists->remote[n]]].lockset;
         if (ends_section(asker->model, lists->remote[n])) return false;
         if (set != previous) keep_guards(sets, set, &remote);
         previous = set;
@@ -372,7 +373,7 @@ static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bund
 static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                        const struct hd_triple_limits *limits, struct hd_triple_decision *decision,
                        bool *settled, struct hd_error *error) {
-    const uint32_t *stand = asker->triples->stands.of;
+    const uint32_t *segment = asker->triples->segments.of;
     struct hd_triple_limits passing = passing_limits(asker);
     if (never_ends(asker, lists)) limits = &passing;
     for (uint32_t n = 0, from = 0, to = 0; n < lists->pairs; n++) {
@@ -385,10 +386,10 @@ static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lis
                 return true;
             }
             uint32_t run[2] = {at, at};
-            while (run[0] > 0 && stand[lists->remote[run[0] - 1]] == stand[lists->remote[at]])
+            while (run[0] > 0 && segment[lists->remote[run[0] - 1]] == segment[lists->remote[at]])
                 run[0]--;
             while (run[1] + 1 < lists->remotes &&
-                   stand[lists->remote[run[1] + 1]] == stand[lists->remote[at]])
+                   segment[lists->remote[run[1] + 1]] == segment[lists->remote[at]])
                 run[1]++;
             if (!ask_stand(asker, lists, n, run, from, to, decision, settled, error)) return false;
             if (*settled) return true;

@@ -5,14 +5,14 @@
  * at j, and then a read j may read anything ("ends"); or it goes on, say to release a lock that the
  * thread of k needs to get to k, and then j keeps what it reads like any other read ("passes").
  *
- * Few triples speak for all of a group. Let k' come before k, with their i' and i, in one stand
- * (stands.h) of their thread. If (i,j,k) is feasible, so is (i',j,k'): leave out what the thread
- * does from k' on; nobody needs it, and i' is before j because i is. So the first pair of a stand
- * speaks for its pairs. Let j' and j" be the first and the last access of j's list in j's stand. A
- * witness of (i,j,k) in which the thread of j does nothing after j that another thread needs (no
+ * Few triples speak for all of a group. Let k' come before k, with their i' and i, in one segment
+ * (segments.h) of their thread. If (i,j,k) is feasible, so is (i',j,k'): leave out what the thread
+ * does from k' on; nobody needs it, and i' is before j because i is. So the first pair of a segment
+ * speaks for its pairs. Let j' and j" be the first and the last access of j's list in j's segment.
+ * A witness of (i,j,k) in which the thread of j does nothing after j that another thread needs (no
  * event that somebody waits for or reads from, no release of a lock held at j) can be cut after j',
  * and j', which nobody needs, comes last: it ends at j'. Otherwise the thread goes on to the end of
- * the stand, and the witness shows (i,j",k) as well. So it is enough to ask whether it can end at
+ * the segment, and the witness shows (i,j",k) as well. So it is enough to ask whether it can end at
  * j', end at j", and pass j". */
 #ifndef HEDDLE_PREDICT_ATOMICITY_ASK_H
 #define HEDDLE_PREDICT_ATOMICITY_ASK_H

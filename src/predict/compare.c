@@ -10,7 +10,7 @@ static const struct {
                            {HD_METHOD_CP, HD_CSR},      {HD_METHOD_UCG, HD_CSR},
                            {HD_METHOD_POLY, HD_CSR},    {HD_METHOD_POLY, HD_CDSR}};
 
-static bool run_method(struct hd_predict *predict, const struct hd_candidates *candidates,
+static bool run_method(struct hd_predict *predict, const struct hd_conflicts *candidates,
                        unsigned index, struct hd_comparison *comparison, struct hd_error *error) {
     const struct hd_predict_options *options = &predict->options;
     struct hd_compared *result = &comparison->method[index];
@@ -43,11 +43,10 @@ static bool run_method(struct hd_predict *predict, const struct hd_candidates *c
 
 bool hd_compare_races(struct hd_predict *predict, struct hd_comparison *comparison,
                       struct hd_error *error) {
-    struct hd_candidates candidates;
+    struct hd_conflicts candidates;
     memset(comparison, 0, sizeof *comparison);
-    /* The stands of CDSR are the finer ones and serve every method. */
-    if (!hd_candidates_build(predict->model, HD_CDSR, predict->options.progress, &candidates,
-                             error))
+    /* The segments of CDSR are the finer ones and serve every method. */
+    if (!hd_conflicts_build(predict->model, HD_CDSR, predict->options.progress, &candidates, error))
         return false;
     size_t groups = candidates.group.size;
     bool done = hd_vector_reserve(&comparison->group, groups) ||
@@ -59,7 +58,7 @@ bool hd_compare_races(struct hd_predict *predict, struct hd_comparison *comparis
     for (unsigned i = 0; done && i < HD_COMPARED; i++)
         done = run_method(predict, &candidates, i, comparison, error);
     predict->stats.groups = groups;
-    hd_candidates_free(&candidates);
+    hd_conflicts_free(&candidates);
     if (!done) hd_comparison_free(comparison);
     return done;
 }

@@ -17,7 +17,7 @@ struct hd_compared {
 
 /* A candidate pair of sites and what each method makes of it. */
 struct hd_compared_group {
-    struct hd_pair pair;
+    struct hd_conflict pair;
     uint8_t verdict[HD_COMPARED]; /* enum hd_verdict */
 };
 

@@ -43,24 +43,25 @@ static bool fork_before(const void *context, uint32_t x, uint32_t y) {
 /* A group is what its best instance is; it is infeasible only if every instance is. */
 static bool decide_group(struct worker *worker, uint32_t group, struct hd_error *error) {
     const struct hd_court *court = worker->work->court;
-    const struct hd_candidates *candidates = court->candidates;
-    const struct hd_bundle *bundle = &candidates->bundle.data[candidates->group.data[group].start];
+    const struct hd_conflicts *candidates = court->candidates;
+    const struct hd_conflict_bundle *bundle =
+        &candidates->bundle.data[candidates->group.data[group].start];
     struct hd_decision decision = {.group = group,
                                    .pair = {{bundle->event[0], bundle->event[1]}, bundle->location},
                                    .verdict = HD_INFEASIBLE};
-    struct hd_pair pair;
+    struct hd_conflict pair;
     if (hd_court_is_order(court)) {
-        if (hd_pairs_find(candidates, group, hd_court_before, court, &pair)) {
+        if (hd_conflict_pairs_find(candidates, group, hd_court_before, court, &pair)) {
             decision.pair = pair;
             decision.verdict = HD_POSSIBLE;
         } else
             worker->ordered++;
         return add(worker, decision, error);
     }
-    struct hd_pairs pairs;
+    struct hd_conflict_pairs pairs;
     bool any = false;
-    hd_pairs_begin(&pairs, candidates, group, hd_court_before, court, false);
-    while (hd_pairs_next(&pairs, &pair)) {
+    hd_conflict_pairs_begin(&pairs, candidates, group, hd_court_before, court, false);
+    while (hd_conflict_pairs_next(&pairs, &pair)) {
         any = true;
         enum hd_verdict verdict;
         if (!hd_judge_pair(worker->judge, pair.event[0], pair.event[1], &verdict, error))
@@ -76,10 +77,10 @@ static bool decide_group(struct worker *worker, uint32_t group, struct hd_error 
 
 static bool decide_instances(struct worker *worker, uint32_t group, struct hd_error *error) {
     const struct hd_court *court = worker->work->court;
-    struct hd_pairs pairs;
-    struct hd_pair pair;
-    hd_pairs_begin(&pairs, court->candidates, group, fork_before, court, true);
-    while (hd_pairs_next(&pairs, &pair)) {
+    struct hd_conflict_pairs pairs;
+    struct hd_conflict pair;
+    hd_conflict_pairs_begin(&pairs, court->candidates, group, fork_before, court, true);
+    while (hd_conflict_pairs_next(&pairs, &pair)) {
         struct hd_decision decision = {.group = group, .pair = pair};
         if (!hd_judge_pair(worker->judge, pair.event[0], pair.event[1], &decision.verdict, error) ||
             !add(worker, decision, error))

@@ -7,7 +7,7 @@
 
 struct hd_decision {
     uint32_t group;
-    struct hd_pair pair; /* the one that settled it; for an infeasible group, any */
+    struct hd_conflict pair; /* the one that settled it; for an infeasible group, any */
     enum hd_verdict verdict;
     struct hd_kept_witness witness; /* owned by the decisions */
 };

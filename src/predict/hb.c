@@ -9,7 +9,7 @@
 #include "predict/hb.h"
 
 #include "base/map.h"
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,21 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of two stands. */
+/* What is known of two segments. */
 enum known { ONE_INFEASIBLE = 1, ALL_INFEASIBLE, MIXED };
 
 struct hd_judge {
     const struct hd_court *court;
     struct hd_asker *asker; /* POLY */
     struct hd_ucg *ucg;     /* UCG */
-    struct hd_map known;    /* two stands -> enum known */
+    struct hd_map known;    /* two segments -> enum known */
     uint64_t checks, dominated;
 };
 
 /* ---- what is shared ---------------------------------------------------------------------------
  */
 
-static bool mark_asked(const struct hd_candidates *candidates, struct hd_bitset *asked) {
+static bool mark_asked(const struct hd_conflicts *candidates, struct hd_bitset *asked) {
     if (!hd_bitset_reserve(asked, candidates->model->events)) return false;
     for (size_t i = 0; i < candidates->event.size; i++)
         if (!hd_bitset_add(asked, candidates->event.data[i])) return false;
@@ -42,7 +42,7 @@ static bool open_order(struct hd_court *court, enum hd_order_type type, struct h
     return court->order != NULL;
 }
 
-bool hd_court_open(struct hd_court *court, const struct hd_candidates *candidates,
+bool hd_court_open(struct hd_court *court, const struct hd_conflicts *candidates,
                    enum hd_method method, enum hd_reading reading, struct hd_budget budget,
                    struct hd_error *error) {
     *court = (struct hd_court){.candidates = candidates,
@@ -156,12 +156,13 @@ static bool ask(struct hd_judge *judge, uint32_t a, uint32_t b, enum hd_verdict 
     return true;
 }
 
-/* Stands say (stands.h): if the first events of two stands can't both be next, then no two events
- * of them can. So the second infeasible pair of two stands asks about their first events. */
+/* Segments say (segments.h): if the first events of two segments can't both be next, then no two
+ * events of them can. So the second infeasible pair of two segments asks about their first events.
+ */
 static bool look_up(struct hd_judge *judge, uint32_t a, uint32_t b, uint32_t **slot) {
-    const uint32_t *stand = judge->court->candidates->stands.of;
-    uint32_t low = stand[a] < stand[b] ? stand[a] : stand[b];
-    uint32_t high = stand[a] < stand[b] ? stand[b] : stand[a];
+    const uint32_t *segment = judge->court->candidates->segments.of;
+    uint32_t low = segment[a] < segment[b] ? segment[a] : segment[b];
+    uint32_t high = segment[a] < segment[b] ? segment[b] : segment[a];
     *slot = hd_map_slot(&judge->known, (uint64_t)low << 32 | high, 0);
     return *slot != NULL;
 }
@@ -169,11 +170,11 @@ static bool look_up(struct hd_judge *judge, uint32_t a, uint32_t b, uint32_t **s
 bool hd_judge_pair(struct hd_judge *judge, uint32_t a, uint32_t b, enum hd_verdict *verdict,
                    struct hd_error *error) {
     if (hd_court_is_order(judge->court)) return ask(judge, a, b, verdict, error);
-    const struct hd_stands *stands = &judge->court->candidates->stands;
+    const struct hd_segments *segments = &judge->court->candidates->segments;
     uint32_t *known;
     if (!look_up(judge, a, b, &known)) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    uint32_t first_a = stands->stand.data[stands->of[a]].first;
-    uint32_t first_b = stands->stand.data[stands->of[b]].first;
+    uint32_t first_a = segments->segment.data[segments->of[a]].first;
+    uint32_t first_b = segments->segment.data[segments->of[b]].first;
     bool firsts = first_a == a && first_b == b;
     if (*known == ONE_INFEASIBLE && !firsts) {
         if (!ask(judge, first_a, first_b, verdict, error)) return false;

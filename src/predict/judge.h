@@ -2,13 +2,13 @@
 #ifndef HEDDLE_PREDICT_JUDGE_H
 #define HEDDLE_PREDICT_JUDGE_H
 
-#include "facts/candidates.h"
-#include "facts/pairs.h"
+#include "facts/conflict_pairs.h"
+#include "facts/conflicts.h"
 #include "predict/predict.h"
 
 /* What a method needs to know before the first question; shared by all workers, read-only. */
 struct hd_court {
-    const struct hd_candidates *candidates;
+    const struct hd_conflicts *candidates;
     enum hd_method method;
     enum hd_reading reading;
     struct hd_budget budget;
@@ -16,7 +16,7 @@ struct hd_court {
     struct hd_ucg_base *ucg_base; /* UCG */
     struct hd_order *order;       /* HB, CP */
 };
-bool hd_court_open(struct hd_court *court, const struct hd_candidates *candidates,
+bool hd_court_open(struct hd_court *court, const struct hd_conflicts *candidates,
                    enum hd_method method, enum hd_reading reading, struct hd_budget budget,
                    struct hd_error *error);
 void hd_court_close(struct hd_court *court);

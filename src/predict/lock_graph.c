@@ -2,7 +2,7 @@
  * and dependencies inside them. Most traces have none, and end after the first. */
 #include "predict/lock_graph.h"
 
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 #include "facts/needs.h"
 #include "predict/lock_parts.h"
 

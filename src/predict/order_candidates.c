@@ -1,6 +1,6 @@
 /* Candidates of order violations: lists by group, and the clocks of what an event cannot do
  * without, which discard most of them at once. */
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 #include "predict/order_violations.h"
 
 #include <stdlib.h>

@@ -81,7 +81,7 @@ static bool add_finding(struct hd_predict *predict, const struct hd_decision *de
     return !findings->out_of_memory;
 }
 
-static bool report(struct hd_predict *predict, const struct hd_candidates *candidates,
+static bool report(struct hd_predict *predict, const struct hd_conflicts *candidates,
                    const struct hd_decisions *decisions, struct hd_findings *findings) {
     for (size_t i = 0; i < decisions->list.size; i++) {
         const struct hd_decision *decision = &decisions->list.data[i];
@@ -90,7 +90,7 @@ static bool report(struct hd_predict *predict, const struct hd_candidates *candi
         if (!predict->options.all && !hd_race_is_shown(predict->options.method, decision->verdict))
             continue;
         uint64_t instances =
-            predict->options.instances ? 1 : hd_candidates_instances(candidates, decision->group);
+            predict->options.instances ? 1 : hd_conflicts_instances(candidates, decision->group);
         if (!add_finding(predict, decision, instances, findings)) return false;
     }
     return true;
@@ -126,14 +126,14 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
                       struct hd_error *error) {
     const struct hd_predict_options *options = &predict->options;
     struct hd_predict_stats *stats = &predict->stats;
-    struct hd_candidates candidates;
+    struct hd_conflicts candidates;
     struct hd_court court = {0};
     struct hd_decisions decisions = {0};
     if (options->method == HD_METHOD_HB && !options->instances && !options->all)
         return stream(predict, findings, error);
     double start = hd_seconds_now();
-    if (!hd_candidates_build(predict->model, options->reading, options->progress, &candidates,
-                             error))
+    if (!hd_conflicts_build(predict->model, options->reading, options->progress, &candidates,
+                            error))
         return false;
     double listed = hd_seconds_now();
     stats->groups += candidates.group.size;
@@ -151,6 +151,6 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
     stats->report_seconds += hd_seconds_now() - decided;
     hd_decisions_free(&decisions);
     hd_court_close(&court);
-    hd_candidates_free(&candidates);
+    hd_conflicts_free(&candidates);
     return done;
 }

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_TRIPLES_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_TRIPLES_NAIVE_H
 
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 #include "facts/triples.h"
 #include "figure_trace.h"
 #include "reorder_search.h"

@@ -111,7 +111,7 @@ static void check_groups(const struct hd_decisions *instances, const struct hd_d
     assert_int_equal(at, instances->list.size);
 }
 
-static void check_streaming(const struct hd_candidates *candidates,
+static void check_streaming(const struct hd_conflicts *candidates,
                             const struct hd_decisions *groups, const char *name) {
     struct hd_hb_races races;
     struct hd_error error;
@@ -135,10 +135,10 @@ static void check_model(const struct hd_model *m, const char *name) {
     struct hd_error error;
     small_build(&small, m);
     for (unsigned method = 0; method < METHODS; method++) {
-        struct hd_candidates candidates;
+        struct hd_conflicts candidates;
         struct hd_court court;
         struct hd_budget unlimited = {0};
-        if (!hd_candidates_build(m, methods[method].reading, NULL, &candidates, &error) ||
+        if (!hd_conflicts_build(m, methods[method].reading, NULL, &candidates, &error) ||
             !hd_court_open(&court, &candidates, methods[method].method, methods[method].reading,
                            unlimited, &error))
             fail_msg("%s", error.message);
@@ -149,7 +149,7 @@ static void check_model(const struct hd_model *m, const char *name) {
         hd_decisions_free(&instances);
         hd_decisions_free(&groups);
         hd_court_close(&court);
-        hd_candidates_free(&candidates);
+        hd_conflicts_free(&candidates);
     }
 }
 

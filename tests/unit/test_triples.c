@@ -173,11 +173,11 @@ static void upgraded(void **state) {
     hd_model_free(&model);
 }
 
-/* Accesses of one stand: one question speaks for all of them. */
+/* Accesses of one segment: one question speaks for all of them. */
 static void one_stand(void **state) {
     (void)state;
     struct text text = {0};
-    /* whoever stands at its accesses to x has been through the other's lock, inside its own */
+    /* whoever is at its accesses to x has been through the other's lock, inside its own */
     add(&text, "T1|acq(a)|a\nT1|acq(b)|b\nT1|rel(b)|c\n");
     for (unsigned n = 0; n < 500; n++) add(&text, "T1|r(x)|i\nT1|r(x)|k\n");
     add(&text, "T1|rel(a)|d\nT2|acq(b)|e\nT2|acq(a)|f\nT2|rel(a)|g\n");

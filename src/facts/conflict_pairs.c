@@ -1,5 +1,5 @@
 /* Walks over the pairs of a group: see pairs.h. */
-#include "facts/pairs.h"
+#include "facts/conflict_pairs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +9,23 @@ struct lists {
     uint32_t lefts, rights, location;
 };
 
-static struct lists lists_of(const struct hd_candidates *candidates, uint32_t bundle) {
-    const struct hd_bundle *each = &candidates->bundle.data[bundle];
+static struct lists lists_of(const struct hd_conflicts *candidates, uint32_t bundle) {
+    const struct hd_conflict_bundle *each = &candidates->bundle.data[bundle];
     const struct hd_access_list *a = &candidates->list.data[each->list[0]];
     const struct hd_access_list *b = &candidates->list.data[each->list[1]];
     return (struct lists){candidates->event.data + a->start, candidates->event.data + b->start,
                           a->count, b->count, each->location};
 }
 
-/* Does an earlier event of the list stand where this one does? */
-static bool repeats(const struct hd_pairs *pairs, const uint32_t *list, uint32_t at) {
-    const uint32_t *stand = pairs->candidates->stands.of;
-    return !pairs->whole && at > 0 && stand[list[at]] == stand[list[at - 1]];
+/* Is an earlier event of the list in the same segment? */
+static bool repeats(const struct hd_conflict_pairs *pairs, const uint32_t *list, uint32_t at) {
+    const uint32_t *segment = pairs->candidates->segments.of;
+    return !pairs->whole && at > 0 && segment[list[at]] == segment[list[at - 1]];
 }
 
 /* The run of events of the right list that are not ordered with left[i]; `from` and `to` are those
  * of the event before it, and only move forward. */
-static void advance(const struct hd_pairs *pairs, const struct lists *lists, uint32_t i,
+static void advance(const struct hd_conflict_pairs *pairs, const struct lists *lists, uint32_t i,
                     uint32_t *from, uint32_t *to) {
     uint32_t event = lists->left[i];
     while (*from < lists->rights && pairs->before(pairs->context, lists->right[*from], event))
@@ -37,7 +37,7 @@ static void advance(const struct hd_pairs *pairs, const struct lists *lists, uin
 /* ---- near pairs -------------------------------------------------------------------------------
  */
 
-static uint32_t later_of(const struct hd_pair *pair) {
+static uint32_t later_of(const struct hd_conflict *pair) {
     return pair->event[0] > pair->event[1] ? pair->event[0] : pair->event[1];
 }
 
@@ -46,24 +46,24 @@ static int compare_pairs(const void *left, const void *right) {
     return a < b ? -1 : a > b;
 }
 
-static void add_near(struct hd_pairs *pairs, const struct lists *lists, uint32_t i, uint32_t k,
-                     uint32_t from) {
+static void add_near(struct hd_conflict_pairs *pairs, const struct lists *lists, uint32_t i,
+                     uint32_t k, uint32_t from) {
     while (repeats(pairs, lists->right, k)) k--;
-    if (k < from) return; /* the first of its stand is ordered: see hd_pairs_next */
+    if (k < from) return; /* the first of its segment is ordered: see hd_conflict_pairs_next */
     if (pairs->near_count > 0) {
-        const struct hd_pair *last = &pairs->near[pairs->near_count - 1];
+        const struct hd_conflict *last = &pairs->near[pairs->near_count - 1];
         if (last->event[0] == lists->left[i] && last->event[1] == lists->right[k]) return;
     }
-    if (pairs->near_count < HD_NEAR_PAIRS)
+    if (pairs->near_count < HD_NEAR_CONFLICTS)
         pairs->near[pairs->near_count++] =
-            (struct hd_pair){{lists->left[i], lists->right[k]}, lists->location};
+            (struct hd_conflict){{lists->left[i], lists->right[k]}, lists->location};
 }
 
-static void find_near(struct hd_pairs *pairs) {
-    for (uint32_t n = pairs->bundle; n < pairs->end && pairs->near_count < HD_NEAR_PAIRS; n++) {
+static void find_near(struct hd_conflict_pairs *pairs) {
+    for (uint32_t n = pairs->bundle; n < pairs->end && pairs->near_count < HD_NEAR_CONFLICTS; n++) {
         struct lists lists = lists_of(pairs->candidates, n);
         uint32_t from = 0, to = 0, after = 0;
-        for (uint32_t i = 0; i < lists.lefts && pairs->near_count < HD_NEAR_PAIRS; i++) {
+        for (uint32_t i = 0; i < lists.lefts && pairs->near_count < HD_NEAR_CONFLICTS; i++) {
             if (repeats(pairs, lists.left, i)) continue;
             advance(pairs, &lists, i, &from, &to);
             if (from == lists.rights) break;
@@ -80,9 +80,9 @@ static void find_near(struct hd_pairs *pairs) {
 /* ---- all pairs --------------------------------------------------------------------------------
  */
 
-void hd_pairs_begin(struct hd_pairs *pairs, const struct hd_candidates *candidates, uint32_t group,
-                    hd_before before, const void *context, bool whole) {
-    const struct hd_pair_group *each = &candidates->group.data[group];
+void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *candidates,
+                             uint32_t group, hd_before before, const void *context, bool whole) {
+    const struct hd_conflict_group *each = &candidates->group.data[group];
     pairs->candidates = candidates;
     pairs->before = before;
     pairs->context = context;
@@ -99,14 +99,14 @@ void hd_pairs_begin(struct hd_pairs *pairs, const struct hd_candidates *candidat
     }
 }
 
-static bool was_near(const struct hd_pairs *pairs, uint32_t a, uint32_t b) {
+static bool was_near(const struct hd_conflict_pairs *pairs, uint32_t a, uint32_t b) {
     for (uint32_t i = 0; i < pairs->near_count; i++)
         if (pairs->near[i].event[0] == a && pairs->near[i].event[1] == b) return true;
     return false;
 }
 
 /* On to the next event of the left list, or the next bundle; false at the end. */
-static bool next_row(struct hd_pairs *pairs, struct lists *lists) {
+static bool next_row(struct hd_conflict_pairs *pairs, struct lists *lists) {
     for (pairs->i++;; pairs->i++) {
         if (pairs->i >= lists->lefts || pairs->from == lists->rights) {
             if (++pairs->bundle >= pairs->end) return false;
@@ -120,7 +120,7 @@ static bool next_row(struct hd_pairs *pairs, struct lists *lists) {
     }
 }
 
-bool hd_pairs_next(struct hd_pairs *pairs, struct hd_pair *pair) {
+bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict *pair) {
     if (pairs->near_at < pairs->near_count) {
         *pair = pairs->near[pairs->near_at++];
         return true;
@@ -129,12 +129,12 @@ bool hd_pairs_next(struct hd_pairs *pairs, struct hd_pair *pair) {
     struct lists lists = lists_of(pairs->candidates, pairs->bundle);
     for (;;) {
         for (; pairs->k < pairs->to; pairs->k++) {
-            /* The first of its stand speaks for it, also if that one is before the run: then the
+            /* The first of its segment speaks for it, also if that one is before the run: then the
              * pair with it is ordered, hence infeasible, and so is this one. */
             if (repeats(pairs, lists.right, pairs->k)) continue;
             uint32_t a = lists.left[pairs->i], b = lists.right[pairs->k];
             if (was_near(pairs, a, b)) continue;
-            *pair = (struct hd_pair){{a, b}, lists.location};
+            *pair = (struct hd_conflict){{a, b}, lists.location};
             pairs->k++;
             return true;
         }
@@ -142,16 +142,17 @@ bool hd_pairs_next(struct hd_pairs *pairs, struct hd_pair *pair) {
     }
 }
 
-bool hd_pairs_find(const struct hd_candidates *candidates, uint32_t group, hd_before before,
-                   const void *context, struct hd_pair *pair) {
-    const struct hd_pair_group *each = &candidates->group.data[group];
-    struct hd_pairs pairs = {.candidates = candidates, .before = before, .context = context};
+bool hd_conflict_pairs_find(const struct hd_conflicts *candidates, uint32_t group, hd_before before,
+                            const void *context, struct hd_conflict *pair) {
+    const struct hd_conflict_group *each = &candidates->group.data[group];
+    struct hd_conflict_pairs pairs = {
+        .candidates = candidates, .before = before, .context = context};
     for (uint32_t n = each->start; n < each->start + each->count; n++) {
         struct lists lists = lists_of(candidates, n);
         for (uint32_t i = 0, from = 0, to = 0; i < lists.lefts && from < lists.rights; i++) {
             advance(&pairs, &lists, i, &from, &to);
             if (from == to) continue;
-            *pair = (struct hd_pair){{lists.left[i], lists.right[from]}, lists.location};
+            *pair = (struct hd_conflict){{lists.left[i], lists.right[from]}, lists.location};
             return true;
         }
     }

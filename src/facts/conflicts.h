@@ -4,17 +4,17 @@
  * Grouped by pair of sites. Pairs of events are never listed: accesses of one location by one
  * thread at one site under the same locks are one list, a group has pairs of lists ("bundles"), and
  * whoever needs event pairs walks over two lists. */
-#ifndef HEDDLE_FACTS_CANDIDATES_H
-#define HEDDLE_FACTS_CANDIDATES_H
+#ifndef HEDDLE_FACTS_CONFLICTS_H
+#define HEDDLE_FACTS_CONFLICTS_H
 
 #include "base/map.h"
 #include "base/vector.h"
-#include "facts/stands.h"
+#include "facts/segments.h"
 
 /* Events of one thread at one site under one lock set that touch one location, in trace order. */
 struct hd_access_list {
-    uint32_t start, count; /* of hd_candidates.event */
-    uint32_t site;         /* number of hd_candidates' own */
+    uint32_t start, count; /* of hd_conflicts.event */
+    uint32_t site;         /* number of hd_conflicts' own */
     uint16_t thread;
     uint8_t mode; /* enum hd_access_mode */
 };
@@ -39,21 +39,21 @@ static inline bool hd_modes_race(enum hd_access_mode a, enum hd_access_mode b) {
 }
 
 /* Two lists with at least one pair that forks and joins do not order. */
-struct hd_bundle {
+struct hd_conflict_bundle {
     uint32_t location;
     uint32_t list[2]; /* of the group's first and second site */
     uint32_t group;
     uint32_t event[2]; /* such a pair, the earliest */
 };
 
-struct hd_pair_group {
+struct hd_conflict_group {
     uint32_t site[2];
-    uint32_t start, count; /* of hd_candidates.bundle */
+    uint32_t start, count; /* of hd_conflicts.bundle */
 };
 
-struct hd_candidates {
+struct hd_conflicts {
     const struct hd_model *model;
-    struct hd_stands stands;
+    struct hd_segments segments;
     struct hd_clocks *clocks; /* of must-order */
     /* of forks and joins alone: the model with these edges only, and its clocks */
     struct hd_model forks;
@@ -61,8 +61,8 @@ struct hd_candidates {
     struct hd_clocks *fork_clocks;
     HD_VECTOR(uint32_t) event;
     HD_VECTOR(struct hd_access_list) list;
-    HD_VECTOR(struct hd_bundle) bundle; /* by group */
-    HD_VECTOR(struct hd_pair_group) group;
+    HD_VECTOR(struct hd_conflict_bundle) bundle; /* by group */
+    HD_VECTOR(struct hd_conflict_group) group;
     struct hd_map site_number; /* what tells sites apart -> number */
     uint32_t sites;
     struct hd_map group_number; /* two site numbers -> group */
@@ -74,12 +74,12 @@ struct hd_candidates {
 uint32_t hd_site_number(const struct hd_model *model, struct hd_map *number, uint32_t event,
                         uint32_t location);
 
-bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
-                         struct hd_progress *progress, struct hd_candidates *candidates,
-                         struct hd_error *error);
-void hd_candidates_free(struct hd_candidates *candidates);
+bool hd_conflicts_build(const struct hd_model *model, enum hd_reading reading,
+                        struct hd_progress *progress, struct hd_conflicts *candidates,
+                        struct hd_error *error);
+void hd_conflicts_free(struct hd_conflicts *candidates);
 
 /* Event pairs of a group that forks and joins do not order. */
-uint64_t hd_candidates_instances(const struct hd_candidates *candidates, uint32_t group);
+uint64_t hd_conflicts_instances(const struct hd_conflicts *candidates, uint32_t group);
 
 #endif

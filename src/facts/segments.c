@@ -1,5 +1,5 @@
-/* Stands of all events in one pass: see stands.h for what they are and why they help. */
-#include "facts/stands.h"
+/* Segments of all events in one pass: see segments.h for what they are and why they help. */
+#include "facts/segments.h"
 
 #include "base/bitset.h"
 #include "base/map.h"
@@ -10,18 +10,18 @@
 /* Threads hold few locks at once; more than this many grow the list. */
 struct holder {
     HD_VECTOR(uint32_t) section; /* open, oldest first */
-    uint32_t segment;            /* counts what other threads need, unique over all threads */
+    uint32_t interval;           /* counts what other threads need, unique over all threads */
     uint32_t next_end;           /* least release among the open sections */
-    uint32_t stand;              /* present one; HD_NONE: to be looked up */
+    uint32_t segment;            /* present one; HD_NONE: to be looked up */
 };
 
 struct pass {
     const struct hd_model *model;
-    struct hd_stands *stands;
+    struct hd_segments *segments;
     struct hd_bitset needed; /* events that another thread needs */
     struct holder *holder;   /* per thread */
-    struct hd_map known;     /* segment << 32 | innermost section -> stand */
-    uint32_t segments;
+    struct hd_map known;     /* interval << 32 | innermost section -> segment */
+    uint32_t intervals;
     HD_VECTOR(uint32_t) sorted;
 };
 
@@ -72,7 +72,7 @@ static uint32_t lockset_of(struct pass *pass, const struct holder *holder) {
     }
     if (pass->sorted.size > 1)
         qsort(pass->sorted.data, pass->sorted.size, sizeof *pass->sorted.data, compare_held);
-    return hd_locksets_number(&pass->stands->locksets, pass->sorted.data,
+    return hd_locksets_number(&pass->segments->locksets, pass->sorted.data,
                               (uint32_t)pass->sorted.size);
 }
 
@@ -80,11 +80,11 @@ static bool open_section(struct pass *pass, struct holder *holder, uint32_t sect
     uint32_t end = pass->model->section[section].release;
     if (!hd_vector_push(&holder->section, section)) return false;
     if (end < holder->next_end) holder->next_end = end;
-    holder->stand = HD_NONE;
+    holder->segment = HD_NONE;
     return true;
 }
 
-/* Sections that end at an event. One that is not the innermost (hand over hand) ends the segment
+/* Sections that end at an event. One that is not the innermost (hand over hand) ends the interval
  * too: the innermost section alone would not tell which others are open. */
 static void close_sections(struct pass *pass, struct holder *holder, uint32_t event) {
     const struct hd_section *all = pass->model->section;
@@ -93,28 +93,28 @@ static void close_sections(struct pass *pass, struct holder *holder, uint32_t ev
     for (size_t i = 0; i < count; i++) {
         uint32_t section = holder->section.data[i], end = all[section].release;
         if (end == event) {
-            if (i + 1 < count) holder->segment = ++pass->segments;
+            if (i + 1 < count) holder->interval = ++pass->intervals;
             continue;
         }
         holder->section.data[kept++] = section;
         if (end < holder->next_end) holder->next_end = end;
     }
     holder->section.size = kept;
-    holder->stand = HD_NONE;
+    holder->segment = HD_NONE;
 }
 
 /* ---- the pass ---------------------------------------------------------------------------------
  */
 
-static uint32_t find_stand(struct pass *pass, struct holder *holder, uint32_t event) {
+static uint32_t find_segment(struct pass *pass, struct holder *holder, uint32_t event) {
     uint32_t innermost =
         holder->section.size > 0 ? holder->section.data[holder->section.size - 1] : HD_NONE;
-    uint32_t fresh = (uint32_t)pass->stands->stand.size;
-    uint32_t *slot = hd_map_slot(&pass->known, (uint64_t)holder->segment << 32 | innermost, fresh);
+    uint32_t fresh = (uint32_t)pass->segments->segment.size;
+    uint32_t *slot = hd_map_slot(&pass->known, (uint64_t)holder->interval << 32 | innermost, fresh);
     if (slot == NULL) return HD_NONE;
     if (*slot == fresh) {
-        struct hd_stand stand = {.first = event, .lockset = lockset_of(pass, holder)};
-        if (stand.lockset == HD_NONE || !hd_vector_push(&pass->stands->stand, stand))
+        struct hd_segment segment = {.first = event, .lockset = lockset_of(pass, holder)};
+        if (segment.lockset == HD_NONE || !hd_vector_push(&pass->segments->segment, segment))
             return HD_NONE;
     }
     return *slot;
@@ -127,28 +127,30 @@ static bool walk(struct pass *pass) {
         struct holder *holder = &pass->holder[model->thread[e]];
         while (next_section < model->sections && model->section[next_section].acquire == e)
             if (!open_section(pass, holder, next_section++)) return false;
-        if (holder->stand == HD_NONE && (holder->stand = find_stand(pass, holder, e)) == HD_NONE)
+        if (holder->segment == HD_NONE &&
+            (holder->segment = find_segment(pass, holder, e)) == HD_NONE)
             return false;
-        pass->stands->of[e] = holder->stand;
+        pass->segments->of[e] = holder->segment;
         if (e == holder->next_end) close_sections(pass, holder, e);
         if (hd_bitset_has(&pass->needed, e)) {
-            holder->segment = ++pass->segments;
-            holder->stand = HD_NONE;
+            holder->interval = ++pass->intervals;
+            holder->segment = HD_NONE;
         }
     }
     return true;
 }
 
-bool hd_stands_build(const struct hd_model *model, enum hd_reading reading,
-                     struct hd_stands *stands, struct hd_error *error) {
-    memset(stands, 0, sizeof *stands);
-    struct pass pass = {.model = model, .stands = stands};
-    stands->of = malloc((model->events + (size_t)1) * sizeof *stands->of);
+bool hd_segments_build(const struct hd_model *model, enum hd_reading reading,
+                       struct hd_segments *segments, struct hd_error *error) {
+    memset(segments, 0, sizeof *segments);
+    struct pass pass = {.model = model, .segments = segments};
+    segments->of = malloc((model->events + (size_t)1) * sizeof *segments->of);
     pass.holder = calloc(model->threads + (size_t)1, sizeof *pass.holder);
-    bool done = stands->of != NULL && pass.holder != NULL && hd_locksets_init(&stands->locksets);
+    bool done =
+        segments->of != NULL && pass.holder != NULL && hd_locksets_init(&segments->locksets);
     for (uint32_t t = 0; done && t < model->threads; t++) {
-        pass.holder[t].segment = ++pass.segments;
-        pass.holder[t].next_end = pass.holder[t].stand = HD_NONE;
+        pass.holder[t].interval = ++pass.intervals;
+        pass.holder[t].next_end = pass.holder[t].segment = HD_NONE;
     }
     done = done && mark_needed(&pass, reading) && walk(&pass);
     for (uint32_t t = 0; pass.holder != NULL && t < model->threads; t++)
@@ -158,13 +160,13 @@ bool hd_stands_build(const struct hd_model *model, enum hd_reading reading,
     hd_map_free(&pass.known);
     hd_vector_free(&pass.sorted);
     if (done) return true;
-    hd_stands_free(stands);
+    hd_segments_free(segments);
     return hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }
 
-void hd_stands_free(struct hd_stands *stands) {
-    hd_vector_free(&stands->stand);
-    hd_locksets_free(&stands->locksets);
-    free(stands->of);
-    stands->of = NULL;
+void hd_segments_free(struct hd_segments *segments) {
+    hd_vector_free(&segments->segment);
+    hd_locksets_free(&segments->locksets);
+    free(segments->of);
+    segments->of = NULL;
 }

@@ -1,6 +1,6 @@
 /* The candidate generator: location by location, coarse classes before fine ones, so that a hot
  * location whose accesses are protected costs one look at each. */
-#include "facts/candidates.h"
+#include "facts/conflicts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ struct lock_class {
 };
 
 struct generator {
-    struct hd_candidates *result;
+    struct hd_conflicts *result;
     const struct hd_model *model;
     uint32_t location;
     HD_VECTOR(struct lock_class) class;
@@ -153,11 +153,11 @@ static bool first_common(const struct generator *g, uint32_t a, uint32_t b) {
  * look that keeps well protected locations out of everything else. */
 #define COMMON_LOCKS 8
 static bool has_guard(const struct generator *g, const uint32_t *event, uint32_t count) {
-    const struct hd_stands *stands = &g->result->stands;
-    const struct hd_locksets *sets = &stands->locksets;
+    const struct hd_segments *segments = &g->result->segments;
+    const struct hd_locksets *sets = &segments->locksets;
     uint32_t common[COMMON_LOCKS], left = 0, previous = HD_NONE;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t set = stands->stand.data[stands->of[event[i]]].lockset;
+        uint32_t set = segments->segment.data[segments->of[event[i]]].lockset;
         bool write = hd_model_is_write(g->model, event[i]);
         if (i > 0 && set * 2 + write == previous) continue;
         previous = set * 2 + write;
@@ -180,12 +180,12 @@ static bool has_guard(const struct generator *g, const uint32_t *event, uint32_t
 }
 
 static bool classify(struct generator *g, const uint32_t *event, uint32_t count) {
-    const struct hd_stands *stands = &g->result->stands;
+    const struct hd_segments *segments = &g->result->segments;
     if (!clear_table(g, count)) return false;
     g->class.size = g->class_of.size = 0;
     if (!hd_vector_reserve(&g->class_of, count)) return false;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t e = event[i], set = stands->stand.data[stands->of[e]].lockset;
+        uint32_t e = event[i], set = segments->segment.data[segments->of[e]].lockset;
         uint16_t thread = g->model->thread[e];
         enum hd_access_mode mode = hd_access_mode(g->model, e);
         uint64_t key = (uint64_t)set << 32 | (uint32_t)thread << 2 | mode;
@@ -206,14 +206,14 @@ static bool classify(struct generator *g, const uint32_t *event, uint32_t count)
 
 /* Classes whose accesses might race with each other. */
 static bool pair_classes(struct generator *g) {
-    const struct hd_candidates *result = g->result;
+    const struct hd_conflicts *result = g->result;
     g->partners.size = 0;
     for (uint32_t i = 0; i < g->class.size; i++) {
         struct lock_class *a = &g->class.data[i];
         for (uint32_t k = i + 1; k < g->class.size; k++) {
             struct lock_class *b = &g->class.data[k];
             if (a->thread == b->thread || !hd_modes_race(a->mode, b->mode) ||
-                hd_locksets_exclude(&result->stands.locksets, a->lockset, b->lockset) ||
+                hd_locksets_exclude(&result->segments.locksets, a->lockset, b->lockset) ||
                 hd_clocks_before(result->fork_clocks, a->last, b->first) ||
                 hd_clocks_before(result->fork_clocks, b->last, a->first))
                 continue;
@@ -240,7 +240,7 @@ static bool add_list(struct generator *g, uint32_t class, uint32_t place) {
 
 /* The accesses of live classes, sorted into lists. */
 static bool make_lists(struct generator *g, const uint32_t *event, uint32_t count) {
-    struct hd_candidates *result = g->result;
+    struct hd_conflicts *result = g->result;
     g->first_list = (uint32_t)result->list.size;
     g->next.size = g->list_of.size = g->place.size = 0;
     uint32_t live = 0;
@@ -279,7 +279,7 @@ static bool make_lists(struct generator *g, const uint32_t *event, uint32_t coun
 
 /* For each event of one list, the events of the other that are not ordered with it are a run,
  * and the runs only move forward. */
-static bool find_unordered(const struct hd_candidates *result, const struct hd_access_list *a,
+static bool find_unordered(const struct hd_conflicts *result, const struct hd_access_list *a,
                            const struct hd_access_list *b, uint32_t found[2]) {
     const uint32_t *left = result->event.data + a->start, *right = result->event.data + b->start;
     for (uint32_t i = 0, from = 0; i < a->count; i++) {
@@ -295,7 +295,7 @@ static bool find_unordered(const struct hd_candidates *result, const struct hd_a
 }
 
 static bool add_bundle(struct generator *g, uint32_t a, uint32_t b) {
-    struct hd_candidates *result = g->result;
+    struct hd_conflicts *result = g->result;
     if (!first_common(g, g->place.data[a], g->place.data[b])) return true;
     a += g->first_list;
     b += g->first_list;
@@ -304,7 +304,7 @@ static bool add_bundle(struct generator *g, uint32_t a, uint32_t b) {
         a = b;
         b = swapped;
     }
-    struct hd_bundle bundle = {.location = g->location, .list = {a, b}};
+    struct hd_conflict_bundle bundle = {.location = g->location, .list = {a, b}};
     const struct hd_access_list *left = &result->list.data[a], *right = &result->list.data[b];
     if (!find_unordered(result, left, right, bundle.event)) return true;
     uint32_t fresh = (uint32_t)result->group.size;
@@ -313,7 +313,7 @@ static bool add_bundle(struct generator *g, uint32_t a, uint32_t b) {
     if (slot == NULL) return false;
     bundle.group = *slot;
     if (*slot == fresh) {
-        struct hd_pair_group group = {.site = {left->site, right->site}};
+        struct hd_conflict_group group = {.site = {left->site, right->site}};
         if (!hd_vector_push(&result->group, group)) return false;
     }
     result->group.data[bundle.group].count++;
@@ -331,14 +331,14 @@ static bool make_bundles(struct generator *g) {
 }
 
 static int compare_bundles(const void *left, const void *right) {
-    const struct hd_bundle *a = left, *b = right;
+    const struct hd_conflict_bundle *a = left, *b = right;
     if (a->group != b->group) return a->group < b->group ? -1 : 1;
     uint32_t last_a = a->event[0] > a->event[1] ? a->event[0] : a->event[1];
     uint32_t last_b = b->event[0] > b->event[1] ? b->event[0] : b->event[1];
     return last_a < last_b ? -1 : last_a > last_b;
 }
 
-static void sort_bundles(struct hd_candidates *result) {
+static void sort_bundles(struct hd_conflicts *result) {
     if (result->bundle.size > 1)
         qsort(result->bundle.data, result->bundle.size, sizeof *result->bundle.data,
               compare_bundles);
@@ -352,7 +352,7 @@ static void sort_bundles(struct hd_candidates *result) {
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
-static bool build_fork_clocks(struct hd_candidates *candidates) {
+static bool build_fork_clocks(struct hd_conflicts *candidates) {
     const struct hd_model *model = candidates->model;
     candidates->fork_edge = malloc((model->edges + (size_t)1) * sizeof *candidates->fork_edge);
     if (candidates->fork_edge == NULL) return false;
@@ -385,12 +385,12 @@ static bool generate(struct generator *g, struct hd_progress *progress) {
     return true;
 }
 
-bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
-                         struct hd_progress *progress, struct hd_candidates *candidates,
-                         struct hd_error *error) {
+bool hd_conflicts_build(const struct hd_model *model, enum hd_reading reading,
+                        struct hd_progress *progress, struct hd_conflicts *candidates,
+                        struct hd_error *error) {
     memset(candidates, 0, sizeof *candidates);
     candidates->model = model;
-    if (!hd_stands_build(model, reading, &candidates->stands, error)) return false;
+    if (!hd_segments_build(model, reading, &candidates->segments, error)) return false;
     struct generator g = {.result = candidates, .model = model};
     candidates->clocks = hd_clocks_build(model);
     bool done =
@@ -407,12 +407,12 @@ bool hd_candidates_build(const struct hd_model *model, enum hd_reading reading,
     free(g.slot);
     free(g.place_info);
     if (done) return true;
-    hd_candidates_free(candidates);
+    hd_conflicts_free(candidates);
     return hd_fail(error, HD_ERR_MEMORY, "out of memory: too many candidates");
 }
 
-void hd_candidates_free(struct hd_candidates *candidates) {
-    hd_stands_free(&candidates->stands);
+void hd_conflicts_free(struct hd_conflicts *candidates) {
+    hd_segments_free(&candidates->segments);
     hd_clocks_free(candidates->clocks);
     hd_clocks_free(candidates->fork_clocks);
     free(candidates->fork_edge);
@@ -426,11 +426,11 @@ void hd_candidates_free(struct hd_candidates *candidates) {
     candidates->fork_edge = NULL;
 }
 
-uint64_t hd_candidates_instances(const struct hd_candidates *candidates, uint32_t group) {
-    const struct hd_pair_group *each = &candidates->group.data[group];
+uint64_t hd_conflicts_instances(const struct hd_conflicts *candidates, uint32_t group) {
+    const struct hd_conflict_group *each = &candidates->group.data[group];
     uint64_t count = 0;
     for (uint32_t n = each->start; n < each->start + each->count; n++) {
-        const struct hd_bundle *bundle = &candidates->bundle.data[n];
+        const struct hd_conflict_bundle *bundle = &candidates->bundle.data[n];
         const struct hd_access_list *a = &candidates->list.data[bundle->list[0]];
         const struct hd_access_list *b = &candidates->list.data[bundle->list[1]];
         const uint32_t *left = candidates->event.data + a->start;
