@@ -4,6 +4,8 @@
  * Levels keep their arrays for the next time they are used. */
 #include "mine/closed.h"
 
+#include "base/alloc.h"
+#include "mine/numbers.h"
 #include "mine/prefix_tree.h"
 
 #include <assert.h>
@@ -28,23 +30,14 @@ struct miner {
 
 static struct level *level_at(struct miner *miner, uint32_t depth) {
     while (miner->level.size <= depth) {
-        struct level *level = calloc(1, sizeof *level);
-        (void)hd_vector_push(&miner->level, level);
+        struct level *level = hd_zalloc(1, sizeof *level);
+        hd_vector_push(&miner->level, level);
     }
     return miner->level.data[depth];
 }
 
 /* ---- the first tree ---------------------------------------------------------------------------
  */
-
-static int compare_numbers(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-static void sort_numbers(uint32_t *list, size_t size) {
-    if (size > 1) qsort(list, size, sizeof *list, compare_numbers);
-}
 
 static int compare_by_count(const void *left, const void *right) {
     const uint32_t *a = left, *b = right; /* count, item */
@@ -54,15 +47,15 @@ static int compare_by_count(const void *left, const void *right) {
 
 /* Fills item_of; returns the rank of each item, HD_PREFIX_NONE for those that are not frequent. */
 static uint32_t *rank_items(struct miner *miner, const struct hd_transactions *from) {
-    uint32_t(*order)[2] = calloc((size_t)from->items + 1, sizeof *order);
-    uint32_t *rank = calloc((size_t)from->items + 1, sizeof *rank);
+    uint32_t(*order)[2] = hd_zalloc((size_t)from->items + 1, sizeof *order);
+    uint32_t *rank = hd_zalloc((size_t)from->items + 1, sizeof *rank);
     for (uint32_t i = 0; i < from->items; i++) order[i][1] = i;
     for (uint32_t i = 0; i < from->start[from->count]; i++) order[from->item[i]][0]++;
     qsort(order, from->items, sizeof *order, compare_by_count);
     for (uint32_t i = 0; i < from->items; i++) {
         bool frequent = order[i][0] >= miner->min_support;
         rank[order[i][1]] = frequent ? (uint32_t)miner->item_of.size : HD_PREFIX_NONE;
-        if (frequent) (void)hd_vector_push(&miner->item_of, order[i][1]);
+        if (frequent) hd_vector_push(&miner->item_of, order[i][1]);
     }
     free(order);
     return rank;
@@ -77,8 +70,8 @@ static void plant(struct miner *miner, const struct hd_transactions *from) {
         miner->list.size = 0;
         for (uint32_t i = from->start[t]; i < from->start[t + 1]; i++)
             if (rank[from->item[i]] != HD_PREFIX_NONE)
-                (void)hd_vector_push(&miner->list, rank[from->item[i]]);
-        sort_numbers(miner->list.data, miner->list.size);
+                hd_vector_push(&miner->list, rank[from->item[i]]);
+        hd_sort_numbers(miner->list.data, miner->list.size);
         hd_prefix_insert(&level->transactions, miner->list.data, (uint32_t)miner->list.size, 1);
     }
     free(rank);
@@ -91,7 +84,7 @@ static void plant(struct miner *miner, const struct hd_transactions *from) {
 static void count_above(struct level *level, uint32_t rank) {
     const struct hd_prefix_node *node = level->transactions.node.data;
     level->count.size = 0;
-    (void)hd_vector_reserve(&level->count, rank);
+    hd_vector_reserve(&level->count, rank);
     level->count.size = rank;
     for (uint32_t i = 0; i < rank; i++) level->count.data[i] = 0;
     for (uint32_t n = level->transactions.first.data[rank]; n != HD_PREFIX_NONE; n = node[n].next)
@@ -107,14 +100,14 @@ static void divide(const struct miner *miner, struct level *level, struct level 
     for (uint32_t i = 0; i < rank; i++) {
         uint32_t count = level->count.data[i], down = HD_PREFIX_NONE;
         if (count == support) {
-            (void)hd_vector_push(&level->head, i);
+            hd_vector_push(&level->head, i);
         } else if (count >= miner->min_support) {
             down = (uint32_t)below->up.size;
-            (void)hd_vector_push(&below->up, i);
+            hd_vector_push(&below->up, i);
         }
-        (void)hd_vector_push(&level->down, down);
+        hd_vector_push(&level->down, down);
     }
-    (void)hd_vector_push(&level->head, rank);
+    hd_vector_push(&level->head, rank);
 }
 
 /* The lists of a tree that contain `rank`, without it and what is not in the level below. */
@@ -125,7 +118,7 @@ static void project(struct miner *miner, const struct level *level,
         miner->list.size = 0;
         for (uint32_t up = node[n].parent; up != HD_PREFIX_NONE; up = node[up].parent)
             if (level->down.data[node[up].item] != HD_PREFIX_NONE)
-                (void)hd_vector_push(&miner->list, level->down.data[node[up].item]);
+                hd_vector_push(&miner->list, level->down.data[node[up].item]);
         uint32_t length = (uint32_t)miner->list.size;
         for (uint32_t i = 0; i < length / 2; i++) {
             uint32_t other = miner->list.data[i];
@@ -148,16 +141,16 @@ static void store(struct miner *miner, uint32_t depth, uint32_t support) {
             for (size_t i = 0; i < miner->set.size; i++)
                 miner->set.data[i] = miner->level.data[d + 1]->up.data[miner->set.data[i]];
         for (size_t i = 0; i < level->head.size; i++)
-            (void)hd_vector_push(&miner->set, level->head.data[i]);
-        sort_numbers(miner->set.data, miner->set.size);
+            hd_vector_push(&miner->set, level->head.data[i]);
+        hd_sort_numbers(miner->set.data, miner->set.size);
         hd_prefix_insert(&level->found, miner->set.data, (uint32_t)miner->set.size, support);
     }
     struct hd_closed_sets *out = miner->out;
     for (size_t i = 0; i < miner->set.size; i++)
-        (void)hd_vector_push(&out->item, miner->item_of.data[miner->set.data[i]]);
-    sort_numbers(out->item.data + out->start.data[out->start.size - 1], miner->set.size);
-    (void)hd_vector_push(&out->start, (uint32_t)out->item.size);
-    (void)hd_vector_push(&out->support, support);
+        hd_vector_push(&out->item, miner->item_of.data[miner->set.data[i]]);
+    hd_sort_numbers(out->item.data + out->start.data[out->start.size - 1], miner->set.size);
+    hd_vector_push(&out->start, (uint32_t)out->item.size);
+    hd_vector_push(&out->support, support);
 }
 
 /* The search below a level. Items are taken from the least frequent one up, so that a set which
@@ -190,7 +183,7 @@ void hd_closed_mine(const struct hd_transactions *transactions, uint32_t min_sup
     struct miner miner = {
         .min_support = min_support > 0 ? min_support : 1, .most_sets = most_sets, .out = sets};
     *sets = (struct hd_closed_sets){.cut_short = false};
-    (void)hd_vector_push(&sets->start, 0);
+    hd_vector_push(&sets->start, 0);
     plant(&miner, transactions);
     mine(&miner, 0);
     for (size_t i = 0; i < miner.level.size; i++) {

@@ -8,9 +8,9 @@ static void fill_none(uint32_t *column, uint32_t size) {
 
 void hd_prefix_clear(struct hd_prefix_tree *tree, uint32_t items, bool maximum) {
     tree->node.size = tree->first.size = tree->beginning.size = tree->count.size = 0;
-    (void)hd_vector_reserve(&tree->first, items);
-    (void)hd_vector_reserve(&tree->beginning, items);
-    (void)hd_vector_reserve(&tree->count, items);
+    hd_vector_reserve(&tree->first, items);
+    hd_vector_reserve(&tree->beginning, items);
+    hd_vector_reserve(&tree->count, items);
     tree->first.size = tree->beginning.size = tree->count.size = items;
     fill_none(tree->first.data, items);
     fill_none(tree->beginning.data, items);
@@ -37,7 +37,7 @@ static uint32_t add_child(struct hd_prefix_tree *tree, uint32_t parent, uint32_t
         node.sibling = tree->node.data[parent].child;
         tree->node.data[parent].child = index;
     }
-    (void)hd_vector_push(&tree->node, node);
+    hd_vector_push(&tree->node, node);
     return index;
 }
 

@@ -10,10 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../oracle/random_trace.h"
+#include "base/random.h"
 #include "mine/closed.h"
 
 enum { MOST = 200, ANY_NUMBER = 1 << 30 };
+
+static uint32_t roll(uint64_t *dice, uint32_t limit) {
+    return (uint32_t)hd_random_below(dice, limit);
+}
 
 /* Transaction t as the set of bits row[t]. */
 struct database {
@@ -28,7 +32,7 @@ static uint32_t support_of(const struct database *data, uint64_t set) {
 }
 
 /* Some items come in groups, so that there are sets with equal support to tell apart. */
-static void make(struct dice *dice, struct database *data, uint32_t rows, uint32_t items) {
+static void make(uint64_t *dice, struct database *data, uint32_t rows, uint32_t items) {
     uint64_t group[4];
     data->rows = rows;
     data->items = items;
@@ -47,7 +51,7 @@ static void make(struct dice *dice, struct database *data, uint32_t rows, uint32
 }
 
 /* Items of a transaction in random order. */
-static void mine(struct dice *dice, const struct database *data, uint32_t min_support,
+static void mine(uint64_t *dice, const struct database *data, uint32_t min_support,
                  uint32_t most, struct hd_closed_sets *sets) {
     static uint32_t start[MOST + 1], item[MOST * 64];
     uint32_t used = 0;
@@ -117,7 +121,7 @@ static void every_subset_counted(void **state) {
     uint64_t total = 0, large = 0, not_closed = 0, nothing = 0;
     printf("seeds 1 to %d\n", DATABASES);
     for (uint64_t seed = 1; seed <= DATABASES; seed++) {
-        struct dice dice = {seed};
+        uint64_t dice = seed;
         struct database data;
         make(&dice, &data, roll(&dice, 24), 1 + roll(&dice, ITEMS));
         uint32_t min_support = 1 + roll(&dice, 5), count = 0;
@@ -182,7 +186,7 @@ static void larger_databases(void **state) {
     uint64_t total = 0, widest = 0;
     printf("seeds 100001 to %d\n", 100000 + DATABASES);
     for (uint64_t seed = 100001; seed <= 100000 + DATABASES; seed++) {
-        struct dice dice = {seed};
+        uint64_t dice = seed;
         struct database data;
         make(&dice, &data, 30 + roll(&dice, 120), 64);
         /* thin it out: the family of intersections must stay small */
@@ -213,7 +217,7 @@ static void larger_databases(void **state) {
 static void the_papers_example(void **state) {
     (void)state;
     enum { V, W, X, Y, Z };
-    struct dice dice = {1};
+    uint64_t dice = 1;
     struct database data = {
         3,
         5,
@@ -235,7 +239,7 @@ static void the_papers_example(void **state) {
 /* 2^30 sets are there; a limit ends the search, and what was found is still closed. */
 static void a_limit_on_sets(void **state) {
     (void)state;
-    struct dice dice = {1};
+    uint64_t dice = 1;
     struct database data = {60, 30, {0}};
     for (uint32_t t = 0; t < data.rows; t++) data.row[t] = ((1ull << 30) - 1) & ~(1ull << t % 30);
     struct hd_closed_sets sets;
@@ -254,7 +258,7 @@ static void a_limit_on_sets(void **state) {
 /* Nothing in, nothing out. */
 static void empty_databases(void **state) {
     (void)state;
-    struct dice dice = {1};
+    uint64_t dice = 1;
     struct database data = {0, 0, {0}};
     struct hd_closed_sets sets;
     mine(&dice, &data, 1, ANY_NUMBER, &sets);
