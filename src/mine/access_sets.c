@@ -85,9 +85,9 @@ void hd_access_sets_finish(struct hd_access_sets *sets) {
 struct builder {
     const struct hd_source *source;
     struct hd_access_sets *sets;
-    uint32_t *number_of;     /* by source function: its number here, HD_SOURCE_NONE */
-    uint32_t *item_of;       /* by source variable, the same */
-    uint32_t *direct_start;  /* by function: [f], [f + 1] of `direct` */
+    uint32_t *number_of;    /* by source function: its number here, HD_SOURCE_NONE */
+    uint32_t *item_of;      /* by source variable, the same */
+    uint32_t *direct_start; /* by function: [f], [f + 1] of `direct` */
     HD_VECTOR(struct hd_access) direct;
 };
 

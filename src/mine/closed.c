@@ -162,7 +162,7 @@ static void mine(struct miner *miner, uint32_t depth) {
         uint32_t support = level->transactions.count.data[rank];
         assert(support >= level->found.count.data[rank]);
         if (support == level->found.count.data[rank]) continue;
-        if (hd_closed_count(miner->out) >= miner->most_sets) {
+        if (hd_closed_sets_count(miner->out) >= miner->most_sets) {
             miner->out->cut_short = true;
             return;
         }
@@ -202,7 +202,7 @@ void hd_closed_mine(const struct hd_transactions *transactions, uint32_t min_sup
     hd_vector_free(&miner.set);
 }
 
-void hd_closed_free(struct hd_closed_sets *sets) {
+void hd_closed_sets_free(struct hd_closed_sets *sets) {
     hd_vector_free(&sets->item);
     hd_vector_free(&sets->start);
     hd_vector_free(&sets->support);

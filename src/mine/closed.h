@@ -25,7 +25,7 @@ struct hd_closed_sets {
     bool cut_short; /* there are more than `most_sets` */
 };
 
-static inline uint32_t hd_closed_count(const struct hd_closed_sets *sets) {
+static inline uint32_t hd_closed_sets_count(const struct hd_closed_sets *sets) {
     return (uint32_t)sets->support.size;
 }
 
@@ -33,6 +33,6 @@ static inline uint32_t hd_closed_count(const struct hd_closed_sets *sets) {
  * `min_support` 0 counts as 1. */
 void hd_closed_mine(const struct hd_transactions *transactions, uint32_t min_support,
                     uint32_t most_sets, struct hd_closed_sets *sets);
-void hd_closed_free(struct hd_closed_sets *sets);
+void hd_closed_sets_free(struct hd_closed_sets *sets);
 
 #endif

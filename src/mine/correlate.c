@@ -96,7 +96,7 @@ static void end(struct hd_correlate_work *work) {
     free(work->functions);
     free(work->popular);
     hd_map_free(&work->pair_seen);
-    hd_closed_free(&work->patterns);
+    hd_closed_sets_free(&work->patterns);
 }
 
 /* ---- patterns ---------------------------------------------------------------------------------
@@ -172,11 +172,9 @@ static void consider_pair(struct hd_correlate_work *work, uint32_t x, uint32_t y
     for (uint8_t a1 = 1; a1 <= 3; a1++)
         for (uint8_t a2 = 1; a2 <= 3; a2++) {
             consider(work, &(struct hd_correlation){x, y, a1, a2, counts.support[a1][a2],
-                                                    counts.direct[a1][a2],
-                                                    work->functions[x][a1]});
+                                                    counts.direct[a1][a2], work->functions[x][a1]});
             consider(work, &(struct hd_correlation){y, x, a1, a2, counts.support[a2][a1],
-                                                    counts.direct[a2][a1],
-                                                    work->functions[y][a1]});
+                                                    counts.direct[a2][a1], work->functions[y][a1]});
         }
 }
 
@@ -188,7 +186,7 @@ static void consider_pairs_of(struct hd_correlate_work *work, const uint32_t *li
 
 /* Every frequent pair is part of a closed frequent set, its closure. */
 static void pairs_of_patterns(struct hd_correlate_work *work) {
-    for (uint32_t s = 0; s < hd_closed_count(&work->patterns); s++) {
+    for (uint32_t s = 0; s < hd_closed_sets_count(&work->patterns); s++) {
         uint32_t first = work->patterns.start.data[s];
         uint32_t count = work->patterns.start.data[s + 1] - first;
         work->out->patterns += count >= 2;
@@ -244,8 +242,8 @@ static int weight(uint8_t mode) { return mode == HD_MINE_WRITE ? 0 : mode == HD_
 static int compare_correlations(const void *left, const void *right, void *context) {
     const struct hd_correlation *a = left, *b = right;
     const struct hd_mine_options *options = context;
-    int order = compare_figures(options->high_support, a->support, a->functions, b->support,
-                                b->functions);
+    int order =
+        compare_figures(options->high_support, a->support, a->functions, b->support, b->functions);
     if (order != 0) return order;
     if (a->direct != b->direct) return a->direct > b->direct ? -1 : 1;
     if (a->a1 != b->a1) return weight(a->a1) - weight(b->a1);
@@ -257,8 +255,8 @@ static int compare_correlations(const void *left, const void *right, void *conte
 static int compare_sets(const void *left, const void *right, void *context) {
     const struct hd_correlated_set *a = left, *b = right;
     const struct hd_mine_options *options = context;
-    int order = compare_figures(options->high_support, a->support, a->functions, b->support,
-                                b->functions);
+    int order =
+        compare_figures(options->high_support, a->support, a->functions, b->support, b->functions);
     if (order != 0) return order;
     if (a->count != b->count) return a->count > b->count ? -1 : 1;
     if (a->mode != b->mode) return weight(a->mode) - weight(b->mode);

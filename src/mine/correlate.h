@@ -46,13 +46,13 @@ static inline double hd_correlation_confidence(const struct hd_correlation *corr
 /* Three variables or more, each two of which are together in `support` functions, and of which no
  * one is accessed (written, in a set of writes) in more than `functions`. */
 struct hd_correlated_set {
-    uint8_t mode; /* HD_MINE_WRITE or HD_MINE_ANY */
+    uint8_t mode;          /* HD_MINE_WRITE or HD_MINE_ANY */
     uint32_t first, count; /* of `member` */
     uint32_t support, functions;
 };
 
 struct hd_correlations {
-    HD_VECTOR(struct hd_correlation) list; /* best first */
+    HD_VECTOR(struct hd_correlation) list;   /* best first */
     HD_VECTOR(struct hd_correlated_set) set; /* best first */
     HD_VECTOR(uint32_t) member;
     uint32_t patterns;   /* closed frequent itemsets of two variables and more */

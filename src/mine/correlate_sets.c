@@ -61,15 +61,17 @@ static unsigned all_together(const struct finder *finder, uint32_t function) {
     unsigned bits = 255;
     for (size_t i = 0; i < finder->in.size; i++)
         for (size_t k = i + 1; k < finder->in.size && bits != 0; k++) {
-            unsigned pair = hd_mine_together(finder->work->sets, function, finder->in.data[i],
-                                             finder->in.data[k], finder->work->options->max_distance);
+            unsigned pair =
+                hd_mine_together(finder->work->sets, function, finder->in.data[i],
+                                 finder->in.data[k], finder->work->options->max_distance);
             unsigned mask = hd_mine_mask(finder->mode, finder->mode);
             bits &= (pair & mask ? 15u : 0) | (pair >> 4 & mask ? 240u : 0);
         }
     return bits;
 }
 
-/* Do the members hold as a set? `*most` becomes the index of the one that is accessed most often. */
+/* Do the members hold as a set? `*most` becomes the index of the one that is accessed most often.
+ */
 static bool holds(struct finder *finder, struct hd_correlated_set *set, size_t *most) {
     const struct hd_correlate_work *work = finder->work;
     uint32_t direct = 0;
@@ -145,9 +147,10 @@ static void find_sets(struct hd_correlate_work *work, uint8_t mode) {
     size_t before = work->out->set.size;
     finder.has_peer = hd_zalloc((size_t)work->sets->variables + 1, sizeof *finder.has_peer);
     learn_pairs(&finder);
-    for (uint32_t s = 0; s < hd_closed_count(&work->patterns); s++) {
+    for (uint32_t s = 0; s < hd_closed_sets_count(&work->patterns); s++) {
         uint32_t first = work->patterns.start.data[s];
-        look_at(&finder, work->patterns.item.data + first, work->patterns.start.data[s + 1] - first);
+        look_at(&finder, work->patterns.item.data + first,
+                work->patterns.start.data[s + 1] - first);
     }
     keep_largest(work->out, before);
     free(finder.has_peer);

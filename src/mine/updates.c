@@ -13,7 +13,11 @@ struct finder {
     const struct hd_correlations *correlations;
     struct hd_updates *out;
     struct hd_map written; /* pair x, y: 1 + index of write(x) => write(y) */
-    HD_VECTOR(struct found { uint32_t function; struct hd_update_pair pair; }) found;
+    HD_VECTOR(struct found {
+        uint32_t function;
+        struct hd_update_pair pair;
+    })
+    found;
     HD_VECTOR(uint32_t) writers; /* of variable v: writers[writer_start[v] ..) */
     uint32_t *writer_start;
 };
@@ -169,7 +173,8 @@ static void gather(struct finder *finder, size_t from, size_t to, const bool *sp
         taken[i - from] = true;
         struct hd_update update = {.function = finder->found.data[i].function,
                                    .first = (uint32_t)out->pair.size,
-                                   .both_written = both_written(finder, &finder->found.data[i].pair),
+                                   .both_written =
+                                       both_written(finder, &finder->found.data[i].pair),
                                    .special = special[finder->found.data[i].function]};
         hd_vector_push(&out->pair, finder->found.data[i].pair);
         for (size_t done = update.first; done < out->pair.size; done++)
@@ -245,8 +250,7 @@ static bool is_structor(const char *name) {
     if (last == NULL || last - name < 2 || last[-1] != ':') return false;
     if (last[1] == '~') return true;
     size_t length = strlen(last + 1);
-    return (size_t)(last - 1 - name) >= length &&
-           strncmp(last - 1 - length, last + 1, length) == 0;
+    return (size_t)(last - 1 - name) >= length && strncmp(last - 1 - length, last + 1, length) == 0;
 }
 
 /* Words are split at what is no letter and where small letters meet a capital. */

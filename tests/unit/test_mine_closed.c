@@ -51,8 +51,8 @@ static void make(uint64_t *dice, struct database *data, uint32_t rows, uint32_t 
 }
 
 /* Items of a transaction in random order. */
-static void mine(uint64_t *dice, const struct database *data, uint32_t min_support,
-                 uint32_t most, struct hd_closed_sets *sets) {
+static void mine(uint64_t *dice, const struct database *data, uint32_t min_support, uint32_t most,
+                 struct hd_closed_sets *sets) {
     static uint32_t start[MOST + 1], item[MOST * 64];
     uint32_t used = 0;
     for (uint32_t t = 0; t < data->rows; t++) {
@@ -82,7 +82,7 @@ static int compare(const void *left, const void *right) {
 
 /* As masks, sorted; the caller frees. */
 static struct found *as_masks(const struct hd_closed_sets *sets) {
-    uint32_t count = hd_closed_count(sets);
+    uint32_t count = hd_closed_sets_count(sets);
     struct found *list = calloc(count + 1, sizeof *list);
     assert_non_null(list);
     for (uint32_t s = 0; s < count; s++) {
@@ -137,12 +137,12 @@ static void every_subset_counted(void **state) {
         mine(&dice, &data, min_support, ANY_NUMBER, &sets);
         assert_false(sets.cut_short);
         struct found *got = as_masks(&sets);
-        same(seed, got, hd_closed_count(&sets), wanted, count);
+        same(seed, got, hd_closed_sets_count(&sets), wanted, count);
         for (uint32_t i = 0; i < count; i++) large += __builtin_popcountll(wanted[i].set) >= 3;
         total += count;
         nothing += count == 0;
         free(got);
-        hd_closed_free(&sets);
+        hd_closed_sets_free(&sets);
     }
     printf(
         "%llu closed sets, %llu of three items and more, %llu frequent ones that are not closed, "
@@ -200,13 +200,13 @@ static void larger_databases(void **state) {
         struct hd_closed_sets sets;
         mine(&dice, &data, min_support, ANY_NUMBER, &sets);
         struct found *got = as_masks(&sets);
-        same(seed, got, hd_closed_count(&sets), family, wanted);
+        same(seed, got, hd_closed_sets_count(&sets), family, wanted);
         total += wanted;
         for (uint32_t i = 0; i < wanted; i++)
             if ((unsigned)__builtin_popcountll(family[i].set) > widest)
                 widest = (unsigned)__builtin_popcountll(family[i].set);
         free(got);
-        hd_closed_free(&sets);
+        hd_closed_sets_free(&sets);
     }
     printf("%llu closed sets, the widest of %llu items\n", (unsigned long long)total,
            (unsigned long long)widest);
@@ -225,15 +225,15 @@ static void the_papers_example(void **state) {
     struct hd_closed_sets sets;
     mine(&dice, &data, 3, ANY_NUMBER, &sets);
     struct found *got = as_masks(&sets);
-    same(0, got, hd_closed_count(&sets), (struct found[]){{1 << W | 1 << Y, 3}}, 1);
+    same(0, got, hd_closed_sets_count(&sets), (struct found[]){{1 << W | 1 << Y, 3}}, 1);
     free(got);
-    hd_closed_free(&sets);
+    hd_closed_sets_free(&sets);
     mine(&dice, &data, 2, ANY_NUMBER, &sets);
     got = as_masks(&sets);
-    same(0, got, hd_closed_count(&sets),
+    same(0, got, hd_closed_sets_count(&sets),
          (struct found[]){{1 << W | 1 << Y, 3}, {1 << W | 1 << Y | 1 << Z, 2}}, 2);
     free(got);
-    hd_closed_free(&sets);
+    hd_closed_sets_free(&sets);
 }
 
 /* 2^30 sets are there; a limit ends the search, and what was found is still closed. */
@@ -245,14 +245,14 @@ static void a_limit_on_sets(void **state) {
     struct hd_closed_sets sets;
     mine(&dice, &data, 1, 500, &sets);
     assert_true(sets.cut_short);
-    assert_int_equal(hd_closed_count(&sets), 500);
+    assert_int_equal(hd_closed_sets_count(&sets), 500);
     struct found *got = as_masks(&sets);
     for (uint32_t i = 0; i < 500; i++) {
         assert_int_equal(got[i].support, support_of(&data, got[i].set));
         assert_true(is_closed(&data, got[i].set, got[i].support));
     }
     free(got);
-    hd_closed_free(&sets);
+    hd_closed_sets_free(&sets);
 }
 
 /* Nothing in, nothing out. */
@@ -262,13 +262,13 @@ static void empty_databases(void **state) {
     struct database data = {0, 0, {0}};
     struct hd_closed_sets sets;
     mine(&dice, &data, 1, ANY_NUMBER, &sets);
-    assert_int_equal(hd_closed_count(&sets), 0);
-    hd_closed_free(&sets);
+    assert_int_equal(hd_closed_sets_count(&sets), 0);
+    hd_closed_sets_free(&sets);
     data.rows = 3;
     data.items = 4;
     mine(&dice, &data, 0, ANY_NUMBER, &sets);
-    assert_int_equal(hd_closed_count(&sets), 0);
-    hd_closed_free(&sets);
+    assert_int_equal(hd_closed_sets_count(&sets), 0);
+    hd_closed_sets_free(&sets);
 }
 
 int main(void) {

@@ -63,8 +63,8 @@ static void make(uint64_t *dice, struct program *program) {
 }
 
 static void hand_over(const struct program *program, struct hd_access_sets *sets) {
-    *sets = (struct hd_access_sets){.functions = program->functions,
-                                    .variables = program->variables};
+    *sets =
+        (struct hd_access_sets){.functions = program->functions, .variables = program->variables};
     for (uint32_t f = 0; f < program->functions; f++) {
         hd_vector_push(&sets->start, (uint32_t)sets->access.size);
         hd_vector_push(&sets->callee_start, (uint32_t)sets->callee.size);
@@ -99,7 +99,8 @@ static bool together(const struct program *program, uint32_t f, uint8_t a1, uint
     for (uint32_t i = 0; i < program->count[f]; i++)
         for (uint32_t k = 0; k < program->count[f]; k++) {
             const struct hd_access *a = &program->access[f][i], *b = &program->access[f][k];
-            if (a->variable != x || b->variable != y || !(a->mode & a1) || !(b->mode & a2)) continue;
+            if (a->variable != x || b->variable != y || !(a->mode & a1) || !(b->mode & a2))
+                continue;
             if (labs((long)a->line - (long)b->line) >= (long)distance) continue;
             if (!directly || (a->by == HD_BY_TEXT && b->by == HD_BY_TEXT)) return true;
         }
@@ -111,8 +112,7 @@ static bool correlated(const struct program *program, const struct hd_mine_optio
     c->support = c->direct = 0;
     c->functions = number_of(program, c->a1, c->x);
     for (uint32_t f = 0; f < program->functions; f++) {
-        c->support +=
-            together(program, f, c->a1, c->x, c->a2, c->y, options->max_distance, false);
+        c->support += together(program, f, c->a1, c->x, c->a2, c->y, options->max_distance, false);
         c->direct += together(program, f, c->a1, c->x, c->a2, c->y, options->max_distance, true);
     }
     return c->support >= options->min_support && c->direct >= options->min_direct &&
@@ -143,9 +143,9 @@ static uint32_t check_pairs(uint64_t seed, const struct program *program,
                     bool holds = correlated(program, options, &c);
                     const struct hd_correlation *found = find(got, &c);
                     if (holds != (found != NULL))
-                        fail_msg("seed %llu: %u(%u) => %u(%u), %u of %u, %s", (unsigned long long)seed,
-                                 c.a1, c.x, c.a2, c.y, c.support, c.functions,
-                                 holds ? "is missing" : "does not hold");
+                        fail_msg("seed %llu: %u(%u) => %u(%u), %u of %u, %s",
+                                 (unsigned long long)seed, c.a1, c.x, c.a2, c.y, c.support,
+                                 c.functions, holds ? "is missing" : "does not hold");
                     count += holds;
                     if (!holds) continue;
                     assert_int_equal(found->support, c.support);
@@ -189,8 +189,7 @@ static void check_sets(const struct program *program, const struct hd_mine_optio
         }
         assert_int_equal(set->support, support);
         assert_int_equal(set->functions, most);
-        assert_true(support >= options->min_support &&
-                    support >= options->min_confidence * most);
+        assert_true(support >= options->min_support && support >= options->min_confidence * most);
     }
 }
 
@@ -345,11 +344,12 @@ static void random_programs(void **state) {
 
 static void names(void **state) {
     (void)state;
-    static const char *const special[] = {"cache_init", "initServer", "list_free", "freeClient",
-                                          "createString", "buf::buf", "ns::buf::~buf", "dup_node",
-                                          "reset", "xDestroyAll", "string_new", "AllocPage"};
-    static const char *const plain[] = {"freeze", "newline", "duplex_set", "update", "copyright",
-                                        "renewal", "buf::bufs", "a::b", "", "_", "rx", "flush"};
+    static const char *const special[] = {
+        "cache_init",    "initServer", "list_free", "freeClient",  "createString", "buf::buf",
+        "ns::buf::~buf", "dup_node",   "reset",     "xDestroyAll", "string_new",   "AllocPage"};
+    static const char *const plain[] = {"freeze",    "newline", "duplex_set", "update",
+                                        "copyright", "renewal", "buf::bufs",  "a::b",
+                                        "",          "_",       "rx",         "flush"};
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)
         if (!hd_mine_special_name(special[i])) fail_msg("%s is special", special[i]);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
