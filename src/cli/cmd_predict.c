@@ -353,11 +353,7 @@ static int predict_all(const struct request *request, struct hd_predict *predict
         return hd_complain_error(COMMAND, &error);
     }
     hd_findings_sort(&findings);
-    hd_findings_fingerprint(&findings, predict->model);
-    if (findings.out_of_memory) {
-        hd_findings_free(&findings);
-        return hd_complain(COMMAND, "out of memory");
-    }
+    hd_findings_fingerprint(&findings);
     bool found = false;
     for (size_t i = 0; i < findings.list.size; i++)
         found |= hd_finding_matters(&findings.list.data[i]);

@@ -224,7 +224,6 @@ bool hd_hunt(const struct hd_hunt_options *options, struct hd_hunt *hunt, struct
     begin_phase(work, 1);
     if (good && hunt->failures == 0) good = hunt_force(work, UINT32_MAX, error); /* what is left */
     if (good) good = conclude_targets(work, error);
-    if (good && work->own.out_of_memory) good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     sort(&hunt->findings);
     keep_one_of_each(&hunt->findings);
     hunt->seconds = hd_seconds_now() - work->start;

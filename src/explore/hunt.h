@@ -4,7 +4,7 @@
 #ifndef HEDDLE_EXPLORE_HUNT_H
 #define HEDDLE_EXPLORE_HUNT_H
 
-#include "finding/finding.h"
+#include "finding/from_model.h"
 #include "run/run.h"
 
 /* Where a hunt is, for whoever draws it. */

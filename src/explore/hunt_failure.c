@@ -78,24 +78,15 @@ static const char *found_words(struct hunt_work *work, const struct hd_finding *
 }
 
 static struct hd_finding *new_finding(struct hunt_work *work) {
-    struct hd_findings list = {0};
-    struct hd_finding *made = hd_finding_add(&list);
-    struct hd_finding *finding = hd_arena_alloc(&work->own.arena, sizeof *finding);
-    if (made != NULL && finding != NULL) {
-        *finding = *made;
-        finding->kind = HD_FINDING_FAILURE;
-        finding->verdict = HD_VERDICT_CONFIRMED;
-        finding->engine = "run";
-        finding->harm = HD_HARM_ITSELF;
-    }
-    hd_findings_free(&list);
-    return made != NULL ? finding : NULL;
+    return hd_finding_keep(&work->own, &(struct hd_finding){.kind = HD_FINDING_FAILURE,
+                                                            .verdict = HD_VERDICT_CONFIRMED,
+                                                            .engine = "run",
+                                                            .harm = HD_HARM_ITSELF});
 }
 
 static struct hd_finding *make_finding(struct hunt_work *work, const struct hunt_failing *failing,
                                        struct hd_finding_forced *forced, struct hunt_order *order) {
     struct hd_finding *finding = new_finding(work);
-    if (finding == NULL) return NULL;
     struct hd_critical critical = {0};
     if (failing->there && !hd_critical_find(&work->seen, &failing->model, &critical)) return NULL;
     if (critical.events > 0) {
@@ -114,8 +105,7 @@ static struct hd_finding *make_finding(struct hunt_work *work, const struct hunt
         finding->repair = "lock strategy: one critical section around the "
                           "accesses that belong together";
     if (critical.events == 2) finding->repair = "make the later operation wait for the earlier one";
-    struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
-    hd_findings_fingerprint(&alone, &failing->model);
+    hd_finding_fingerprint(finding);
     return finding;
 }
 
@@ -127,10 +117,8 @@ static bool is_taken(const struct hunt_work *work, const char *fingerprint) {
 
 /* Failures that are told by the same accesses, but end in different ways, are not the same. */
 static void number_fingerprint(const struct hunt_work *work, struct hd_finding *finding) {
-    char *print = finding->fingerprint;
-    size_t alone = strcspn(print, "-");
-    for (unsigned number = 2; is_taken(work, print); number++)
-        snprintf(print + alone, sizeof finding->fingerprint - alone, "-%u", number);
+    for (unsigned number = 2; is_taken(work, finding->fingerprint); number++)
+        hd_finding_number(finding, number);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -310,9 +298,7 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     bool again = !replay.run.interrupted && hd_outcome_same(&replay.run.outcome, &run->outcome);
     struct hunt_failing failing;
     hunt_failing_load(&failing, again ? replay.run.trace_path : run->trace_path);
-    if (again && failing.there &&
-        !hd_schedule_name_turns(schedule, &failing.model, failing.describe))
-        work->own.out_of_memory = true;
+    if (again && failing.there) hd_schedule_name_turns(schedule, &failing.model, failing.describe);
     struct hd_finding *finding = NULL;
     struct hunt_order order = {0};
     const struct hunt_failure *known = NULL;
@@ -387,7 +373,7 @@ bool hunt_control_failure(struct hunt_work *work, const struct hd_outcome *outco
                           uint32_t reproduced, struct hd_finding **made) {
     struct hd_finding *finding = new_finding(work);
     struct hd_finding_forced *forced = new_forced(work, outcome);
-    if (finding == NULL || forced == NULL) return false;
+    if (forced == NULL) return false;
     if (work->hunt->failure_seconds == 0)
         work->hunt->failure_seconds = hd_seconds_now() - work->start;
     finding->engine = engine;

@@ -46,17 +46,16 @@ static uint64_t key_of(const struct hd_finding *finding, bool innermost) {
 /* Fingerprints are made for the findings of one run; in a hunt, which has those of many, other
  * sites have another one too. */
 static bool number_fingerprint(struct hunt_work *work, struct hd_finding *finding) {
-    char *print = finding->fingerprint;
+    const char *print = finding->fingerprint;
     uint64_t sites = key_of(finding, false);
     uint32_t mark = (uint32_t)(sites ^ sites >> 32) | 1;
-    size_t alone = strcspn(print, "-");
     for (unsigned n = 1;; n++) {
         uint64_t key = XXH3_64bits(print, strlen(print));
         uint32_t *slot = hd_map_slot(&work->print, key, 0);
         if (slot == NULL) return false;
         if (*slot == 0) *slot = mark;
         if (*slot == mark) return true;
-        snprintf(print + alone, sizeof finding->fingerprint - alone, "-%u", n + 1);
+        hd_finding_number(finding, n + 1);
     }
 }
 
@@ -149,8 +148,7 @@ bool hunt_predict(struct hunt_work *work, struct hunt_run *run, enum hunt_depth 
     }
     if (good) {
         hd_findings_sort(findings);
-        hd_findings_fingerprint(findings, &run->model);
-        good = !findings->out_of_memory;
+        hd_findings_fingerprint(findings);
         if (depth == HUNT_EXACT) count(work->hunt, findings);
         for (size_t i = 0; good && i < findings->list.size; i++) {
             struct hd_finding *finding = &findings->list.data[i];
@@ -189,7 +187,7 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
         if (!hunt_switch_schedule(target, (variant == 1) != target->early, schedule, error))
             return false;
     } else if (!hd_schedule_from_witness(schedule, &target->run->model, target->run->describe,
-                                         finding->witness, finding->witness_runs,
+                                         finding->witness, finding->witness_spans,
                                          finding->witness_next, error))
         return false;
     schedule->kind = hd_finding_kind_name(finding->kind);
@@ -199,7 +197,7 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
     if (finding->kind != HD_FINDING_RACE || schedule->then.size < 2) return true;
     /* The witness has them in the order of the run as a rule. */
     size_t last = schedule->then.size - 1;
-    bool as_recorded = finding->witness_runs > 0 && finding->events == 2 &&
+    bool as_recorded = finding->witness_spans > 0 && finding->events == 2 &&
                        finding->event[0].event < finding->event[1].event &&
                        schedule->then.data[last].thread == finding->event[1].thread_number;
     if ((variant < 2) == as_recorded) hd_schedule_swap(schedule);

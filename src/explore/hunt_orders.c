@@ -187,15 +187,12 @@ static uint32_t places_of(const struct hunt_target *target, struct place *place)
     return places;
 }
 
-static bool room_for(struct hunt_work *work, uint32_t lines, struct hd_finding_forced *forced,
-                     struct hunt_order *order) {
+static void make_room(struct hunt_work *work, uint32_t lines, struct hd_finding_forced *forced,
+                      struct hunt_order *order) {
     forced->goods = forced->bads = order->accesses = 0;
     forced->good = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *forced->good);
     forced->bad = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *forced->bad);
     order->access = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *order->access);
-    bool good = forced->good != NULL && forced->bad != NULL && order->access != NULL;
-    if (!good) work->own.out_of_memory = true;
-    return good;
 }
 
 /* The accesses of a triple and of an order are listed as they go wrong. What the failing run did
@@ -233,11 +230,7 @@ void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
     const struct hunt_run *run = target->run;
     uint32_t places = places_of(target, place), found = 0;
     uint64_t *count = hd_schedule_call_counts(&run->model);
-    if (count == NULL || (failing->there && failing->count == NULL)) work->own.out_of_memory = true;
-    if (!room_for(work, places, forced, order) || work->own.out_of_memory) {
-        free(count);
-        return;
-    }
+    make_room(work, places, forced, order);
     for (uint32_t i = 0; i < places; i++) {
         place[i].access = access_of(work, &run->model, run->describe, count, place[i].event);
         if (failing->there)
@@ -289,11 +282,7 @@ static bool set_passing_order(struct hunt_work *work, struct hunt_run *run,
 void hunt_set_found_orders(struct hunt_work *work, const struct hd_critical *critical,
                            const struct hunt_failing *failing, struct hd_finding_forced *forced,
                            struct hunt_order *order) {
-    if (!room_for(work, critical->events, forced, order)) return;
-    if (failing->count == NULL) {
-        work->own.out_of_memory = true;
-        return;
-    }
+    make_room(work, critical->events, forced, order);
     for (uint32_t i = 0; i < critical->events; i++) {
         uint32_t event = critical->event[i];
         forced->bad[forced->bads++] = line_of(work, failing->describe, &failing->model, event, "");

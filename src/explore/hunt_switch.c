@@ -166,38 +166,22 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     const char *pattern = before != HD_NONE ? pattern_of(model, before, other, event) : NULL;
     struct hd_findings *findings = &s->run->findings[HUNT_SWITCHED];
     uint32_t triple[3] = {before, other, event};
-    struct hd_finding *made = hd_finding_add(findings);
-    if (made == NULL) {
-        s->failed = true;
-        return;
-    }
-    struct hd_finding *finding = hd_arena_alloc(&findings->arena, sizeof *finding);
-    if (finding != NULL) *finding = *made;
-    findings->list.size--;
-    if (finding == NULL) {
-        s->failed = true;
-        return;
-    }
     bool three = pattern != NULL;
-    finding->kind = three ? HD_FINDING_ATOMICITY : HD_FINDING_ORDER;
-    finding->verdict = HD_VERDICT_POSSIBLE;
-    finding->engine = "switch";
-    finding->pattern = pattern;
-    finding->harm = HD_HARM_UNLIKELY;
-    finding->threads_involved = 2;
-    finding->variables_involved = 1;
-    finding->accesses_involved = three ? 3 : 2;
-    hd_finding_set_events(findings, finding, s->run->describe, model, three ? triple : triple + 1,
+    struct hd_finding draft = {.kind = three ? HD_FINDING_ATOMICITY : HD_FINDING_ORDER,
+                               .verdict = HD_VERDICT_POSSIBLE,
+                               .engine = "switch",
+                               .pattern = pattern,
+                               .harm = HD_HARM_UNLIKELY,
+                               .threads_involved = 2,
+                               .variables_involved = 1,
+                               .accesses_involved = three ? 3 : 2};
+    hd_finding_set_events(findings, &draft, s->run->describe, model, three ? triple : triple + 1,
                           three ? 3 : 2);
-    if (finding->events == 0) {
-        s->failed = true;
-        return;
-    }
-    if (wait != HD_NONE) wait_in_words(findings, &finding->event[finding->events - 1], s, wait);
-    if (is_signal(model, other)) finding->event[finding->events - 2].verb = "signals";
-    add_words(findings, finding, sign);
-    struct hd_findings alone = {.list = {.data = finding, .size = 1, .capacity = 1}};
-    hd_findings_fingerprint(&alone, model);
+    if (wait != HD_NONE) wait_in_words(findings, &draft.event[draft.events - 1], s, wait);
+    if (is_signal(model, other)) draft.event[draft.events - 2].verb = "signals";
+    add_words(findings, &draft, sign);
+    struct hd_finding *finding = hd_finding_keep(findings, &draft);
+    hd_finding_fingerprint(finding);
     struct hunt_target target = {.run = s->run,
                                  .finding = finding,
                                  .switched = true,
@@ -373,7 +357,7 @@ static uint64_t calls_beyond(const struct hd_model *model, const uint64_t *count
 bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
                           struct hd_schedule *schedule, struct hd_error *error) {
     const struct hd_model *model = &target->run->model;
-    struct hd_run before = {0, target->stop};
+    struct hd_span before = {0, target->stop};
     if (!hd_schedule_from_witness(schedule, model, target->run->describe, &before, 1, 0, error))
         return false;
     uint64_t *count = hd_schedule_call_counts(model), made = 0;

@@ -5,22 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *hd_finding_kind_name(enum hd_finding_kind kind) {
-    static const char *const name[] = {
-#define X(name, word, repair) word,
-        HD_FINDING_KINDS(X)
+static const struct {
+    const char *word, *title, *candidate, *repair;
+} kinds[] = {
+#define X(name, word, title, candidate, repair) {word, title, candidate, repair},
+    HD_FINDING_KINDS(X)
 #undef X
-    };
-    return name[kind];
-}
+};
 
-const char *hd_finding_candidate_name(enum hd_finding_kind kind) {
-    static const char *const name[HD_FINDING_KIND_COUNT] = {[HD_FINDING_RACE] = "pair",
-                                                            [HD_FINDING_ATOMICITY] = "triple",
-                                                            [HD_FINDING_ORDER] = "order",
-                                                            [HD_FINDING_DEADLOCK] = "cycle",
-                                                            [HD_FINDING_NONDETERMINISM] = "pair"};
-    return name[kind] != NULL ? name[kind] : "set";
+const char *hd_finding_kind_name(enum hd_finding_kind kind) { return kinds[kind].word; }
+
+const char *hd_finding_title(enum hd_finding_kind kind) { return kinds[kind].title; }
+
+const char *hd_finding_candidate_name(enum hd_finding_kind kind) { return kinds[kind].candidate; }
+
+const char *hd_finding_repair(const struct hd_finding *finding) {
+    return *finding->repair != '\0' ? finding->repair : kinds[finding->kind].repair;
 }
 
 void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind kind,
@@ -32,15 +32,6 @@ void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind k
     of_kind->hidden += now->hidden - before->hidden;
     for (unsigned verdict = 0; verdict < HD_VERDICT_COUNT; verdict++)
         of_kind->verdict[verdict] += now->verdict[verdict] - before->verdict[verdict];
-}
-
-const char *hd_finding_repair(const struct hd_finding *finding) {
-    static const char *const text[] = {
-#define X(name, word, repair) repair,
-        HD_FINDING_KINDS(X)
-#undef X
-    };
-    return *finding->repair != '\0' ? finding->repair : text[finding->kind];
 }
 
 const char *hd_finding_verdict_name(enum hd_finding_verdict verdict) {
@@ -67,21 +58,43 @@ bool hd_finding_matters(const struct hd_finding *finding) {
            (finding->harm == HD_HARM_ITSELF || finding->harm == HD_HARM_LIKELY);
 }
 
-struct hd_finding *hd_finding_add(struct hd_findings *findings) {
-    struct hd_finding empty = {.engine = "",
-                               .variable = "",
-                               .conclusion = "",
-                               .how = "",
-                               .ranking = "",
-                               .seen = "",
-                               .possible = "",
-                               .repair = "",
-                               .instances = 1};
-    if (!hd_vector_push(&findings->list, empty)) {
-        findings->out_of_memory = true;
-        return NULL;
-    }
-    return &findings->list.data[findings->list.size - 1];
+/* ---- making one ----------------------------------------------------------------------------- */
+
+static void fill(const char **text) {
+    if (*text == NULL) *text = "";
+}
+
+static void complete_event(struct hd_finding_event *event) {
+    if (event->about == NULL) event->about = event->variable;
+    const char **text[] = {&event->thread,   &event->op,    &event->verb, &event->variable,
+                           &event->function, &event->about, &event->site};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) fill(text[i]);
+}
+
+static void complete(struct hd_finding *finding) {
+    for (uint32_t i = 0; i < finding->events; i++) complete_event(&finding->event[i]);
+    if (finding->variable == NULL && finding->events > 0)
+        finding->variable = finding->event[0].variable;
+    if (finding->instances == 0) finding->instances = 1;
+    const char **text[] = {&finding->engine,  &finding->variable, &finding->place,
+                           &finding->how,     &finding->support,  &finding->conclusion,
+                           &finding->ranking, &finding->seen,     &finding->possible,
+                           &finding->repair};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) fill(text[i]);
+}
+
+struct hd_finding *hd_finding_add(struct hd_findings *findings, const struct hd_finding *draft) {
+    hd_vector_push(&findings->list, *draft);
+    struct hd_finding *finding = &findings->list.data[findings->list.size - 1];
+    complete(finding);
+    return finding;
+}
+
+struct hd_finding *hd_finding_keep(struct hd_findings *findings, const struct hd_finding *draft) {
+    struct hd_finding *finding = hd_arena_alloc(&findings->arena, sizeof *finding);
+    *finding = *draft;
+    complete(finding);
+    return finding;
 }
 
 void hd_findings_free(struct hd_findings *findings) {
@@ -97,9 +110,7 @@ const char *hd_finding_text(struct hd_findings *findings, const char *format, ..
     va_end(arguments);
     size_t used = length < 0 ? 0 : (size_t)length;
     if (used >= sizeof buffer) used = sizeof buffer - 1;
-    char *text = hd_arena_copy(&findings->arena, buffer, used);
-    if (text == NULL) findings->out_of_memory = true;
-    return text != NULL ? text : "";
+    return hd_arena_copy(&findings->arena, buffer, used);
 }
 
 const char *hd_finding_short_site(const char *site) {

@@ -1,36 +1,44 @@
 /* What every analysis hands to every report: a finding, whole in itself (words, not indices), and
- * the list of them with its summary. Made by any analysis, drawn by report/; neither this struct
- * nor its fingerprint knows which analysis it was. */
+ * the list of them with its summary. Made by any analysis from plain structs (a finding from source
+ * code has no model; finding/from_model.h fills one from a trace), drawn by report/. Neither this
+ * struct nor its fingerprint knows which analysis made it. */
 #ifndef HEDDLE_FINDING_FINDING_H
 #define HEDDLE_FINDING_FINDING_H
 
 #include "base/arena.h"
 #include "base/vector.h"
-#include "model/describe.h"
+#include "trace/symbols.h"
 
-/* name, word in reports and JSON, what such bugs usually get as a repair */
-#define HD_FINDING_KINDS(X)                                                                      \
-    X(RACE, "race",                                                                              \
-      "hold one lock around both accesses, make both atomic, or order them (join, signal)")      \
-    X(ATOMICITY, "atomicity", "put the accesses that belong together into one critical section") \
-    X(ORDER, "order", "make the later operation wait for the earlier one")                       \
-    X(DEADLOCK, "deadlock", "take the locks in one order everywhere, or one lock around both")   \
-    X(NONDETERMINISM, "nondeterminism",                                                          \
-      "order the writes, or give each thread a place of its own")                                \
-    X(INVARIANT, "invariant", "put the accesses that belong together into one critical section") \
-    X(FAILURE, "failure", "")                                                                    \
-    X(INCONSISTENT_UPDATE, "inconsistent-update",                                                \
-      "update variables that belong together together")                                          \
-    X(VIEW, "view", "read and write the variables that belong together in one critical section") \
-    X(STALE_VALUE, "stale-value", "use the value in the critical section that read it")
+/* name, word in JSON and on the command line, title of a report, what a candidate is called, what
+ * such bugs usually get as a repair */
+#define HD_FINDING_KINDS(X)                                                                 \
+    X(RACE, "race", "Race", "pair",                                                         \
+      "hold one lock around both accesses, make both atomic, or order them (join, signal)") \
+    X(ATOMICITY, "atomicity", "Atomicity violation", "triple",                              \
+      "put the accesses that belong together into one critical section")                    \
+    X(ORDER, "order", "Order violation", "order",                                           \
+      "make the later operation wait for the earlier one")                                  \
+    X(DEADLOCK, "deadlock", "Deadlock", "cycle",                                            \
+      "take the locks in one order everywhere, or one lock around both")                    \
+    X(NONDETERMINISM, "nondeterminism", "Nondeterminism", "pair",                           \
+      "order the writes, or give each thread a place of its own")                           \
+    X(INVARIANT, "invariant", "Broken invariant", "invariant",                              \
+      "put the accesses that belong together into one critical section")                    \
+    X(FAILURE, "failure", "Failure", "run", "")                                             \
+    X(INCONSISTENT_UPDATE, "inconsistent-update", "Inconsistent update", "update",          \
+      "update the variables that belong together in one place")                             \
+    X(VIEW, "view", "Inconsistent view", "view",                                            \
+      "read and write the variables that belong together in one critical section")          \
+    X(STALE_VALUE, "stale-value", "Stale value", "use",                                     \
+      "use the value in the critical section that read it")
 enum hd_finding_kind {
-#define X(name, word, repair) HD_FINDING_##name,
+#define X(name, word, title, candidate, repair) HD_FINDING_##name,
     HD_FINDING_KINDS(X)
 #undef X
         HD_FINDING_KIND_COUNT
 };
 
-/* The first four are those of engine/engine.h, in its order. */
+/* The first four are those of engine/engine.h, in its order; predict/predict.c checks it. */
 #define HD_FINDING_VERDICTS(X)  \
     X(INFEASIBLE, "infeasible") \
     X(FEASIBLE, "feasible")     \
@@ -64,19 +72,23 @@ struct hd_finding_lock {
     bool reading;      /* held in read mode */
 };
 
-/* One event of a finding. Strings are never NULL unless told. */
+/* One event of a finding: something that a thread did in a trace, or an access in source code. In a
+ * finding that was added, strings are never NULL unless it says so here. */
 struct hd_finding_event {
-    uint32_t event, thread_number;
-    const char *thread, *op;
-    const char *verb;             /* "writes", "acquires" */
-    const char *variable;         /* short */
-    const char *about;            /* what the event is about, in full */
-    const char *site;             /* "file.c:12"; a text trace's own word; "" */
-    const char *file;             /* NULL if unknown */
-    uint32_t line, column;        /* 0 if unknown */
+    uint32_t event;         /* its number in the trace; not used for source code */
+    uint32_t thread_number; /* of a trace */
+    const char *thread;     /* "T1"; "" for source code, which has no threads and no event number */
+    const char *op;         /* "r", "w", "acq" */
+    const char *verb;       /* "writes", "acquires" */
+    const char *variable;   /* short */
+    const char *about;      /* what the event is about, in full; NULL in a draft: the variable */
+    const char *site;       /* "file.c:12"; a text trace's own word; "" */
+    bool site_is_name;     /* the site is a word of its own: all there is to know the place again */
+    const char *file;      /* NULL if unknown */
+    uint32_t line, column; /* 0 if unknown */
     uint32_t function_line;       /* where the function begins; 0 if unknown */
     const char *function;         /* "" if unknown */
-    struct hd_finding_lock *lock; /* held when it runs, outermost first */
+    struct hd_finding_lock *lock; /* held when it runs, outermost first; NULL if that is unknown */
     uint32_t locks;
     struct hd_frame *frame; /* innermost first */
     uint32_t frames;
@@ -93,14 +105,11 @@ struct hd_finding_step {
     const char *site; /* "" if there is none */
 };
 
-/* A run of consecutive events: a witness is mostly the trace's own order with gaps, and thousands
- * of them may have to be kept. */
-struct hd_run {
+/* Consecutive events: a witness is mostly the trace's own order with gaps, and thousands of them
+ * may have to be kept. */
+struct hd_span {
     uint32_t first, count;
 };
-/* All of a run but what threads were blocked in when it ended; room for one more than those.
- * Returns how many there are. */
-uint32_t hd_runs_before_blocked(const struct hd_model *model, struct hd_run *run);
 
 /* A line of an order of accesses that a person reads: "T1", "r(len)", "log.c:57". */
 struct hd_finding_line {
@@ -122,18 +131,23 @@ struct hd_finding_forced {
     uint32_t goods, bads;
 };
 
+/* An analysis fills what it knows of a draft and leaves the rest zero. Strings and arrays must live
+ * as long as the list: literals, or from its arena (hd_finding_text). */
 struct hd_finding {
     enum hd_finding_kind kind;
     enum hd_finding_verdict verdict;
     const char *engine; /* "poly/cdsr" */
     char fingerprint[32];
-    uint64_t instances;
-    const char *variable; /* what it is about, short */
-    const char *pattern;  /* NULL if the kind has none */
+    uint64_t instances;     /* 0 in a draft: one */
+    const char *variable;   /* what it is about, short; NULL in a draft: that of the first event */
+    const char **variables; /* all of them, where several belong together; NULL */
+    uint32_t variable_count;
+    const char *pattern; /* NULL if the kind has none */
     struct hd_finding_event *event;
     uint32_t events;
-    struct hd_run *witness; /* events in the order of the reordering; NULL if there is none */
-    uint32_t witness_runs;
+    const char *place;       /* of a finding without events: what tells it from others; "" */
+    struct hd_span *witness; /* events in the order of the reordering; NULL if there is none */
+    uint32_t witness_spans;
     uint32_t witness_count; /* events in all */
     uint32_t witness_next;  /* how many at its end are not executed */
     struct hd_finding_step *step;
@@ -142,8 +156,9 @@ struct hd_finding {
     uint32_t lanes;
     const char *conclusion; /* what comes next and why that is wrong; "" */
     const char *how;        /* how its verdict was reached, in words; "" */
+    const char *support;    /* of a statistical one: what it rests on, in words; "" */
     enum hd_finding_harm harm;
-    uint32_t score;       /* of those that may be intended: the higher, the more like a bug */
+    uint32_t score;       /* of those that may be intended, 0 to 100: finding/intent.h */
     const char *ranking;  /* what speaks for and against a bug, in words; "" */
     bool observed;        /* the run itself did it */
     const char *seen;     /* the order that was seen; "" */
@@ -164,10 +179,10 @@ struct hd_findings {
     struct hd_finding_summary summary;
     struct hd_finding_summary of_kind[HD_FINDING_KIND_COUNT]; /* the same by kind */
     bool looked_for[HD_FINDING_KIND_COUNT];                   /* the kinds that were asked for */
-    bool out_of_memory;                                       /* something is missing in the list */
 };
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind);
+const char *hd_finding_title(enum hd_finding_kind kind); /* "Atomicity violation" */
 /* What a candidate of the kind is: "pair", "triple" (of sites or of events). */
 const char *hd_finding_candidate_name(enum hd_finding_kind kind);
 const char *hd_finding_repair(const struct hd_finding *finding);
@@ -180,43 +195,36 @@ bool hd_finding_matters(const struct hd_finding *finding);
 void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind kind,
                             const struct hd_finding_summary *before);
 
-/* A new finding at the end of the list, zeroed, with empty strings; NULL when memory is out. Valid
- * until the next one. */
-struct hd_finding *hd_finding_add(struct hd_findings *findings);
+/* Adds a finding to the list. Valid until the next one is added; more can be filled in. */
+struct hd_finding *hd_finding_add(struct hd_findings *findings, const struct hd_finding *draft);
+/* The same beside the list, in its arena: it never moves and is not reported. */
+struct hd_finding *hd_finding_keep(struct hd_findings *findings, const struct hd_finding *draft);
 void hd_findings_free(struct hd_findings *findings);
-
-/* Fills a finding's events from those of a model. */
-void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *finding,
-                           struct hd_describe *describe, const struct hd_model *model,
-                           const uint32_t *event, uint32_t events);
-
-/* Fills witness, lanes and steps: the reordering, of whose end `next` events are not executed, and
- * the few steps of it that matter for the events set before. */
-void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *finding,
-                            struct hd_describe *describe, const struct hd_model *model,
-                            const struct hd_run *run, uint32_t runs, uint32_t next);
 
 /* The same root cause has the same fingerprint in every run and after edits outside the functions
  * concerned: it is made of the kind and the events' functions, their places in them (lines counted
- * from where the function begins), files, variables and operations, of a text trace's site words.
- * What differs from run to run (addresses, threads, numbers of blocks) is no part of it. Findings
- * of one list that agree in all that are told apart by their order in the source. To be called
- * once, after the events are set. */
-void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model *model);
+ * from where the function begins), files, variables and operations; of the words for sites of a
+ * text trace; without events, of `place` and the variables. What differs from run to run
+ * (addresses, threads, numbers of blocks) is no part of it. */
+void hd_finding_fingerprint(struct hd_finding *finding);
+/* Of all findings of a list; those that agree in all that are numbered by their order in the source
+ * ("-2"). To be called once, after the events are set. */
+void hd_findings_fingerprint(struct hd_findings *findings);
+/* Gives a fingerprint the number 2, 3, ... in place of the one that it has. */
+void hd_finding_number(struct hd_finding *finding, unsigned number);
 
 /* In the order of a report: by verdict (confirmed and feasible first), harm, score, kind, place. */
 void hd_findings_sort(struct hd_findings *findings);
 
 /* "dir/file.c:12" without its directories, for where there is little room. */
 const char *hd_finding_short_site(const char *site);
-/* A circle of a hundred threads is told by the first few of them, and the last: does the i-th of
- * `count` get words? */
+/* Of a cycle of a hundred threads the first few and the last are shown: is the i-th of `count`? */
 #define HD_FINDING_WORDS 3u
 static inline bool hd_finding_in_words(uint32_t i, uint32_t count) {
     return count <= HD_FINDING_WORDS + 2 || i < HD_FINDING_WORDS || i + 1 == count;
 }
 
-/* Text from the list's arena; "" when memory is out. */
+/* Text in the list's arena. */
 const char *hd_finding_text(struct hd_findings *findings, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

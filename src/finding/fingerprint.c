@@ -1,6 +1,8 @@
 /* Fingerprints: the same root cause, the same number, whatever else was edited. */
 #include "finding/finding.h"
 
+#include "base/alloc.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +31,12 @@ static uint64_t hash_word(uint64_t seed, const char *word) {
     return XXH3_64bits_withSeed(word, strlen(word) + 1, seed);
 }
 
-static uint64_t hash_event(const struct hd_finding_event *event, bool named) {
+static uint64_t hash_event(const struct hd_finding_event *event) {
     char name[512];
     stable_name(event->variable, name, sizeof name);
     uint64_t hash = hash_word(0, event->op);
     hash = hash_word(hash, name);
-    /* A text trace has no functions: its own words for the sites are all there is. */
-    if (named) return hash_word(hash, event->site);
+    if (event->site_is_name) return hash_word(hash, event->site);
     hash = hash_word(hash, event->function);
     if (event->file == NULL) return hash_word(hash, event->site);
     hash = hash_word(hash, event->file);
@@ -49,17 +50,20 @@ static uint64_t hash_event(const struct hd_finding_event *event, bool named) {
     return XXH3_64bits_withSeed(place, sizeof place, hash);
 }
 
-static uint64_t hash_finding(const struct hd_finding *finding, bool named) {
+static uint64_t hash_finding(const struct hd_finding *finding) {
     uint64_t hash = hash_word(0, hd_finding_kind_name(finding->kind));
     if (finding->pattern != NULL) hash = hash_word(hash, finding->pattern);
     if (finding->kind == HD_FINDING_RACE && finding->events == 2) { /* neither comes first */
-        uint64_t a = hash_event(&finding->event[0], named);
-        uint64_t b = hash_event(&finding->event[1], named);
+        uint64_t a = hash_event(&finding->event[0]);
+        uint64_t b = hash_event(&finding->event[1]);
         uint64_t both[2] = {a < b ? a : b, a < b ? b : a};
         return XXH3_64bits_withSeed(both, sizeof both, hash);
     }
+    for (uint32_t i = 0; i < finding->variable_count; i++)
+        hash = hash_word(hash, finding->variables[i]);
+    if (finding->events == 0) return hash_word(hash_word(hash, finding->variable), finding->place);
     for (uint32_t i = 0; i < finding->events; i++) {
-        uint64_t each = hash_event(&finding->event[i], named);
+        uint64_t each = hash_event(&finding->event[i]);
         hash = XXH3_64bits_withSeed(&each, sizeof each, hash);
     }
     return hash;
@@ -86,29 +90,33 @@ static int compare_places(const void *left, const void *right) {
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-void hd_findings_fingerprint(struct hd_findings *findings, const struct hd_model *model) {
+static void write_print(struct hd_finding *finding, uint64_t hash, unsigned number) {
+    snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx",
+             (unsigned long long)hash);
+    if (number > 1) hd_finding_number(finding, number);
+}
+
+void hd_finding_number(struct hd_finding *finding, unsigned number) {
+    size_t alone = strcspn(finding->fingerprint, "-");
+    snprintf(finding->fingerprint + alone, sizeof finding->fingerprint - alone, "-%u", number);
+}
+
+void hd_finding_fingerprint(struct hd_finding *finding) {
+    write_print(finding, hash_finding(finding), 1);
+}
+
+void hd_findings_fingerprint(struct hd_findings *findings) {
     size_t count = findings->list.size;
-    struct numbered *order = malloc((count + 1) * sizeof *order);
-    if (order == NULL) {
-        findings->out_of_memory = true;
-        return;
-    }
-    bool named = model->trace->format != HD_FORMAT_BINARY || model->trace->site_names != NULL;
+    struct numbered *order = hd_alloc(count, sizeof *order);
     for (size_t i = 0; i < count; i++) {
-        struct hd_finding *finding = &findings->list.data[i];
-        order[i] = (struct numbered){hash_finding(finding, named), finding, i};
+        const struct hd_finding *finding = &findings->list.data[i];
+        order[i] = (struct numbered){hash_finding(finding), finding, i};
     }
     if (count > 1) qsort(order, count, sizeof *order, compare_places);
-    unsigned repeat = 0;
+    unsigned number = 1;
     for (size_t i = 0; i < count; i++) {
-        repeat = i > 0 && order[i].hash == order[i - 1].hash ? repeat + 1 : 0;
-        struct hd_finding *finding = &findings->list.data[order[i].index];
-        if (repeat == 0)
-            snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx",
-                     (unsigned long long)order[i].hash);
-        else
-            snprintf(finding->fingerprint, sizeof finding->fingerprint, "%016llx-%u",
-                     (unsigned long long)order[i].hash, repeat + 1);
+        number = i > 0 && order[i].hash == order[i - 1].hash ? number + 1 : 1;
+        write_print(&findings->list.data[order[i].index], order[i].hash, number);
     }
     free(order);
 }

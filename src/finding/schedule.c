@@ -1,7 +1,8 @@
 /* A witness as a schedule that a person can read: of thousands of steps the few that matter, the
  * others folded into a count. */
-#include "finding/finding.h"
+#include "finding/from_model.h"
 
+#include "base/alloc.h"
 #include "base/map.h"
 
 #include <stdio.h>
@@ -56,7 +57,6 @@ static void weigh_sections(struct schedule *s) {
                     hd_map_get(&s->place, section->release, HD_NONE) >= s->done;
         if (open && mine) raise_weight(s, i, ESSENTIAL);
         uint32_t *other = hd_map_slot(&latest, section->lock, index);
-        if (other == NULL) break;
         if (model->section[*other].acquire > event) { /* turned round */
             raise_weight(s, i, USEFUL);
             raise_event(s, model->section[*other].acquire, USEFUL);
@@ -150,13 +150,8 @@ static void choose(struct schedule *s) {
 
 /* ---- lines ---------------------------------------------------------------------------------- */
 
-static struct hd_finding_step *new_step(struct schedule *s, uint32_t *room) {
-    struct hd_finding *finding = s->finding;
-    if (finding->steps == *room) {
-        s->findings->out_of_memory = true;
-        return NULL;
-    }
-    return &finding->step[finding->steps++];
+static struct hd_finding_step *new_step(struct schedule *s) {
+    return &s->finding->step[s->finding->steps++];
 }
 
 static uint32_t lane(struct schedule *s, uint32_t thread) {
@@ -164,9 +159,8 @@ static uint32_t lane(struct schedule *s, uint32_t thread) {
     return thread;
 }
 
-static void add_step(struct schedule *s, uint32_t index, uint32_t *room) {
-    struct hd_finding_step *step = new_step(s, room);
-    if (step == NULL) return;
+static void add_step(struct schedule *s, uint32_t index) {
+    struct hd_finding_step *step = new_step(s);
     uint32_t event = s->witness[index];
     const char *object = hd_describe_event(s->describe, event, HD_SHORT);
     const char *op = hd_kind_text(s->model->kind[event]);
@@ -180,14 +174,13 @@ static void add_step(struct schedule *s, uint32_t index, uint32_t *room) {
                                  hd_finding_short_site(hd_describe_site(s->describe, event)));
 }
 
-static void add_fold(struct schedule *s, uint32_t from, uint32_t to, uint32_t *room) {
+static void add_fold(struct schedule *s, uint32_t from, uint32_t to) {
     if (from == to) return;
     if (to - from == 1) {
-        add_step(s, from, room);
+        add_step(s, from);
         return;
     }
-    struct hd_finding_step *step = new_step(s, room);
-    if (step == NULL) return;
+    struct hd_finding_step *step = new_step(s);
     uint32_t threads = 0, seen[4] = {0};
     for (uint32_t i = from; i < to && threads <= 3; i++) {
         uint32_t thread = s->model->thread[s->witness[i]], known = 0;
@@ -214,9 +207,9 @@ static void add_fold(struct schedule *s, uint32_t from, uint32_t to, uint32_t *r
         step->text = hd_finding_text(s->findings, "... %u steps of several threads ...", to - from);
 }
 
-static void add_earlier(struct schedule *s, uint32_t *room) {
-    struct hd_finding_step *step = s->earlier > 0 ? new_step(s, room) : NULL;
-    if (step == NULL) return;
+static void add_earlier(struct schedule *s) {
+    if (s->earlier == 0) return;
+    struct hd_finding_step *step = new_step(s);
     step->event = HD_NONE;
     step->folded = s->earlier;
     step->lane = HD_NONE;
@@ -230,11 +223,6 @@ static void name_lanes(struct schedule *s) {
     for (uint32_t t = 0; t < s->model->threads; t++)
         if (s->lane_of[t] != HD_NONE) s->lane_of[t] = lanes++;
     finding->lane = hd_arena_zalloc(&s->findings->arena, lanes + (size_t)1, sizeof *finding->lane);
-    if (finding->lane == NULL) {
-        s->findings->out_of_memory = true;
-        finding->steps = 0;
-        return;
-    }
     finding->lanes = lanes;
     for (uint32_t t = 0; t < s->model->threads; t++)
         if (s->lane_of[t] != HD_NONE)
@@ -245,18 +233,15 @@ static void name_lanes(struct schedule *s) {
             finding->step[i].lane = s->lane_of[finding->step[i].lane];
 }
 
-static bool prepare(struct schedule *s) {
+static void prepare(struct schedule *s) {
     uint32_t threads = s->model->threads;
-    s->weight = calloc(s->count + (size_t)1, 1);
-    s->involved = calloc(threads + (size_t)1, sizeof *s->involved);
-    s->lane_of = malloc((threads + (size_t)1) * sizeof *s->lane_of);
-    if (s->weight == NULL || s->involved == NULL || s->lane_of == NULL) return false;
+    s->weight = hd_zalloc(s->count, 1);
+    s->involved = hd_zalloc(threads, sizeof *s->involved);
+    s->lane_of = hd_alloc(threads, sizeof *s->lane_of);
     memset(s->lane_of, 0xff, threads * sizeof *s->lane_of);
-    for (uint32_t i = 0; i < s->count; i++)
-        if (hd_map_slot(&s->place, s->witness[i], i) == NULL) return false;
+    for (uint32_t i = 0; i < s->count; i++) hd_map_slot(&s->place, s->witness[i], i);
     for (uint32_t i = 0; i < s->finding->events; i++)
         s->involved[s->finding->event[i].thread_number] = true;
-    return true;
 }
 
 static int compare_lanes(const void *left, const void *right) {
@@ -266,23 +251,20 @@ static int compare_lanes(const void *left, const void *right) {
 }
 
 static void make_steps(struct schedule *s) {
+    /* each step that is shown may have a fold before it */
     uint32_t room = 2 * (SHOWN_STEPS + SHORT_WITNESS) + (s->count - s->done) + 2;
     s->finding->step = hd_arena_zalloc(&s->findings->arena, room, sizeof *s->finding->step);
-    if (s->finding->step == NULL) {
-        s->findings->out_of_memory = true;
-        return;
-    }
-    add_earlier(s, &room);
+    add_earlier(s);
     uint32_t folded_from = 0;
     for (uint32_t i = 0; i < s->done; i++) {
         if (s->weight[i] == ROUTINE) continue;
-        add_fold(s, folded_from, i, &room);
-        add_step(s, i, &room);
+        add_fold(s, folded_from, i);
+        add_step(s, i);
         folded_from = i + 1;
     }
-    add_fold(s, folded_from, s->done, &room);
+    add_fold(s, folded_from, s->done);
     uint32_t next = s->finding->steps;
-    for (uint32_t i = s->done; i < s->count; i++) add_step(s, i, &room);
+    for (uint32_t i = s->done; i < s->count; i++) add_step(s, i);
     /* they are next at the same time: from left to right */
     if (s->finding->steps > next + 1)
         qsort(s->finding->step + next, s->finding->steps - next, sizeof *s->finding->step,
@@ -293,7 +275,7 @@ static void make_steps(struct schedule *s) {
 /* The end of the witness; what comes long before it is only counted. */
 static uint32_t take_end(const struct hd_finding *finding, uint32_t *event, uint32_t room) {
     uint32_t at = room;
-    for (uint32_t r = finding->witness_runs; r-- > 0 && at > 0;)
+    for (uint32_t r = finding->witness_spans; r-- > 0 && at > 0;)
         for (uint32_t i = finding->witness[r].count; i-- > 0 && at > 0;)
             event[--at] = finding->witness[r].first + i;
     memmove(event, event + at, (room - at) * sizeof *event);
@@ -302,19 +284,14 @@ static uint32_t take_end(const struct hd_finding *finding, uint32_t *event, uint
 
 void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *finding,
                             struct hd_describe *describe, const struct hd_model *model,
-                            const struct hd_run *run, uint32_t runs, uint32_t next) {
-    finding->witness = hd_arena_alloc(&findings->arena, (runs + (size_t)1) * sizeof *run);
-    uint32_t *end = malloc((LONGEST_LOOK + (size_t)1) * sizeof *end);
-    if (finding->witness == NULL || end == NULL) {
-        findings->out_of_memory = true;
-        free(end);
-        return;
-    }
-    if (runs > 0) memcpy(finding->witness, run, runs * sizeof *run);
-    finding->witness_runs = runs;
+                            const struct hd_span *span, uint32_t spans, uint32_t next) {
+    finding->witness = hd_arena_alloc(&findings->arena, spans * sizeof *span);
+    if (spans > 0) memcpy(finding->witness, span, spans * sizeof *span);
+    finding->witness_spans = spans;
     finding->witness_next = next;
     finding->witness_count = 0;
-    for (uint32_t i = 0; i < runs; i++) finding->witness_count += run[i].count;
+    for (uint32_t i = 0; i < spans; i++) finding->witness_count += span[i].count;
+    uint32_t *end = hd_alloc(LONGEST_LOOK, sizeof *end);
     struct schedule s = {.findings = findings,
                          .finding = finding,
                          .describe = describe,
@@ -323,14 +300,12 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
                          .count = take_end(finding, end, LONGEST_LOOK)};
     s.done = s.count - next;
     s.earlier = finding->witness_count - s.count;
-    if (prepare(&s)) {
-        weigh_sections(&s);
-        weigh_order(&s);
-        weigh_accesses(&s);
-        choose(&s);
-        make_steps(&s);
-    } else
-        findings->out_of_memory = true;
+    prepare(&s);
+    weigh_sections(&s);
+    weigh_order(&s);
+    weigh_accesses(&s);
+    choose(&s);
+    make_steps(&s);
     hd_map_free(&s.place);
     free(s.weight);
     free(s.involved);

@@ -69,7 +69,7 @@ bool hd_witness_keep(const struct hd_witness *witness, struct hd_kept_witness *k
         if (i > 0 && witness->event[i] == witness->event[i - 1] + 1)
             kept->run[kept->runs - 1].count++;
         else
-            kept->run[kept->runs++] = (struct hd_run){witness->event[i], 1};
+            kept->run[kept->runs++] = (struct hd_span){witness->event[i], 1};
     }
     return true;
 }

@@ -22,7 +22,7 @@ void hd_asker_stats(const struct hd_asker *asker, struct hd_predict_stats *stats
 
 /* A witness as runs of consecutive events, to be kept. Zeroed: none. */
 struct hd_kept_witness {
-    struct hd_run *run;
+    struct hd_span *run;
     uint32_t runs;
     uint32_t next; /* how many at its end are not executed */
 };

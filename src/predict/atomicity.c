@@ -65,7 +65,7 @@ static const char *conclusion(struct hd_findings *findings, const struct hd_find
                                i->verb, at(findings, i), k->verb, at(findings, k),
                                hd_pattern_wrong(pattern), why_not_apart(findings, finding));
     case HD_VERDICT_POSSIBLE:
-        if (finding->witness_runs > 0)
+        if (finding->witness_spans > 0)
             return hd_finding_text(
                 findings,
                 "%s %s %s%s between two accesses of %s, which %s it%s and then %s it%s: %s. This "
@@ -101,41 +101,40 @@ struct reporter {
     struct hd_findings *findings;
 };
 
-static bool add_finding(struct reporter *reporter, const struct hd_triple_decision *decision,
+static void add_finding(struct reporter *reporter, const struct hd_triple_decision *decision,
                         const struct hd_intent_verdict *verdict) {
     struct hd_predict *predict = reporter->predict;
     struct hd_findings *findings = reporter->findings;
-    struct hd_finding *finding = hd_finding_add(findings);
-    if (finding == NULL) return false;
     const struct hd_predict_options *options = &predict->options;
     const struct hd_triple_group *group = &reporter->triples->group.data[decision->group];
     const struct hd_triple *triple = &decision->triple;
     uint32_t event[3] = {triple->first, triple->remote, triple->second};
-    finding->kind = HD_FINDING_ATOMICITY;
-    finding->verdict = (enum hd_finding_verdict)decision->verdict;
-    finding->engine = hd_engine_name(options->method, options->reading);
-    finding->instances =
-        options->instances ? 1 : hd_triples_instances(reporter->triples, decision->group);
-    finding->pattern = hd_pattern_name(group->pattern);
-    finding->threads_involved = 2;
-    finding->accesses_involved = 3;
-    finding->variables_involved = 1;
-    finding->observed = decision->observed;
-    hd_finding_set_events(findings, finding, predict->describe, predict->model, event, 3);
-    finding->variable = hd_finding_text(
+    struct hd_finding draft = {
+        .kind = HD_FINDING_ATOMICITY,
+        .verdict = (enum hd_finding_verdict)decision->verdict,
+        .engine = hd_engine_name(options->method, options->reading),
+        .instances =
+            options->instances ? 1 : hd_triples_instances(reporter->triples, decision->group),
+        .pattern = hd_pattern_name(group->pattern),
+        .threads_involved = 2,
+        .accesses_involved = 3,
+        .variables_involved = 1,
+        .observed = decision->observed,
+        .harm = verdict->harm,
+        .score = verdict->score,
+        .ranking = hd_finding_text(findings, "%s", verdict->words),
+        .repair = "lock strategy: one critical section around the accesses that belong together; "
+                  "or design change: one atomic operation, or a value of its own; or condition "
+                  "check: look again before the second access"};
+    hd_finding_set_events(findings, &draft, predict->describe, predict->model, event, 3);
+    draft.variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, triple->location, HD_SHORT));
-    finding->harm = verdict->harm;
-    finding->score = verdict->score;
-    finding->ranking = hd_finding_text(findings, "%s", verdict->words);
-    finding->repair = "lock strategy: one critical section around the accesses that belong "
-                      "together; or design change: one atomic operation, or a value of its own; "
-                      "or condition check: look again before the second access";
     if (decision->witness.runs > 0)
-        hd_finding_set_witness(findings, finding, predict->describe, predict->model,
+        hd_finding_set_witness(findings, &draft, predict->describe, predict->model,
                                decision->witness.run, decision->witness.runs,
                                decision->witness.next);
-    if (finding->events == 3) finding->conclusion = conclusion(findings, finding, group->pattern);
-    return !findings->out_of_memory;
+    draft.conclusion = conclusion(findings, &draft, group->pattern);
+    hd_finding_add(findings, &draft);
 }
 
 static bool report_one(struct reporter *reporter, const struct hd_triple_decision *decision) {
@@ -151,7 +150,8 @@ static bool report_one(struct reporter *reporter, const struct hd_triple_decisio
         summary->hidden++;
         return true;
     }
-    return add_finding(reporter, decision, &verdict);
+    add_finding(reporter, decision, &verdict);
+    return true;
 }
 
 static bool report(struct hd_predict *predict, const struct hd_triples *triples,

@@ -54,7 +54,7 @@ static bool keep_trace_order(uint32_t second, struct hd_kept_witness *kept) {
     *kept = (struct hd_kept_witness){.next = 1, .runs = 1};
     kept->run = malloc(sizeof *kept->run);
     if (kept->run == NULL) return false;
-    kept->run[0] = (struct hd_run){0, second + 1};
+    kept->run[0] = (struct hd_span){0, second + 1};
     return true;
 }
 

@@ -3,6 +3,7 @@
  * first, grouped by the code that takes the locks; the exact engine decides each group. */
 #include "predict/deadlock.h"
 
+#include "base/alloc.h"
 #include "predict/lock_cycles.h"
 #include "predict/lock_tuples.h"
 #include "predict/questions.h"
@@ -361,12 +362,8 @@ static const char *variables(const struct search *s, const struct group *group, 
 /* The schedule ends with what every thread cannot do, in the order of the circle. */
 static void set_witness(struct search *s, const struct group *group, struct hd_finding *finding,
                         const struct hd_kept_witness *witness) {
-    struct hd_run *run = hd_arena_alloc(&s->findings->arena,
-                                        (witness->runs + (size_t)group->length + 1) * sizeof *run);
-    if (run == NULL) {
-        s->findings->out_of_memory = true;
-        return;
-    }
+    struct hd_span *run = hd_arena_alloc(&s->findings->arena,
+                                         (witness->runs + (size_t)group->length + 1) * sizeof *run);
     uint32_t runs = 0, executed = 0;
     for (uint32_t i = 0; i < witness->runs; i++) executed += witness->run[i].count;
     executed -= witness->next;
@@ -376,7 +373,7 @@ static void set_witness(struct search *s, const struct group *group, struct hd_f
         executed -= run[runs++].count;
     }
     for (uint32_t i = 0; i < group->length; i++)
-        run[runs++] = (struct hd_run){finding->event[i].event, 1};
+        run[runs++] = (struct hd_span){finding->event[i].event, 1};
     hd_finding_set_witness(s->findings, finding, s->predict->describe, s->predict->model, run, runs,
                            group->length);
 }
@@ -391,15 +388,10 @@ static void set_verbs(const struct search *s, const struct group *group,
     }
 }
 
-static bool add_finding(struct search *s, struct group *group, const struct hd_answer *answer,
+static void add_finding(struct search *s, struct group *group, const struct hd_answer *answer,
                         enum hd_finding_verdict verdict) {
     struct hd_predict *predict = s->predict;
-    struct hd_finding *finding = hd_finding_add(s->findings);
-    uint32_t *event = malloc(group->length * sizeof *event);
-    if (finding == NULL || event == NULL) {
-        free(event);
-        return false;
-    }
+    uint32_t *event = hd_alloc(group->length, sizeof *event);
     if (verdict != HD_VERDICT_FEASIBLE && answer->asked > 0) return_to(s, group, answer->number);
     bool observed = true;
     for (uint32_t i = 0; i < group->length; i++) {
@@ -407,25 +399,25 @@ static bool add_finding(struct search *s, struct group *group, const struct hd_a
         event[i] = hd_tuple_standing(&s->graph, circle(group)[i], group->index[i])->event;
         observed &= predict->model->kind[event[i]] == HD_EV_BLOCKED;
     }
-    finding->kind = HD_FINDING_DEADLOCK;
-    finding->verdict = verdict;
-    finding->engine = hd_engine_name(predict->options.method, predict->options.reading);
-    finding->instances = group->instances;
-    finding->harm = HD_HARM_ITSELF;
-    finding->observed = observed && verdict == HD_VERDICT_FEASIBLE;
-    finding->pattern = pattern(s, group);
-    finding->repair = repair(s, group);
-    finding->threads_involved = group->length;
-    finding->accesses_involved = 2 * group->length;
-    hd_finding_set_events(s->findings, finding, predict->describe, predict->model, event,
+    struct hd_finding draft = {
+        .kind = HD_FINDING_DEADLOCK,
+        .verdict = verdict,
+        .engine = hd_engine_name(predict->options.method, predict->options.reading),
+        .instances = group->instances,
+        .harm = HD_HARM_ITSELF,
+        .observed = observed && verdict == HD_VERDICT_FEASIBLE,
+        .pattern = pattern(s, group),
+        .repair = repair(s, group),
+        .threads_involved = group->length,
+        .accesses_involved = 2 * group->length};
+    hd_finding_set_events(s->findings, &draft, predict->describe, predict->model, event,
                           group->length);
     free(event);
-    if (finding->events != group->length) return false;
-    set_verbs(s, group, finding);
-    finding->variable = variables(s, group, &finding->variables_involved);
-    finding->conclusion = conclusion(s, group, finding);
-    if (verdict == HD_VERDICT_FEASIBLE) set_witness(s, group, finding, &answer->witness);
-    return !s->findings->out_of_memory;
+    set_verbs(s, group, &draft);
+    draft.variable = variables(s, group, &draft.variables_involved);
+    draft.conclusion = conclusion(s, group, &draft);
+    if (verdict == HD_VERDICT_FEASIBLE) set_witness(s, group, &draft, &answer->witness);
+    hd_finding_add(s->findings, &draft);
 }
 
 /* The types of a group that deadlocks. */
@@ -452,7 +444,7 @@ static bool report(struct search *s, const struct hd_answer *answers) {
             group->cycle = 0;
         }
         if (!s->predict->options.all && verdict != HD_VERDICT_FEASIBLE) continue;
-        if (!add_finding(s, group, &answers[i], verdict)) return false;
+        add_finding(s, group, &answers[i], verdict);
     }
     return true;
 }
@@ -506,22 +498,21 @@ static bool add_self_deadlocks(struct search *s) {
 }
 
 /* Circles that were not looked at are one more candidate, and undecided. */
-static bool say_cut(struct search *s, uint32_t length) {
+static void say_cut(struct search *s, uint32_t length) {
     s->findings->summary.candidates++;
     s->findings->summary.verdict[HD_VERDICT_UNDECIDED]++;
-    if (!s->predict->options.all) return true;
-    struct hd_finding *finding = hd_finding_add(s->findings);
-    if (finding == NULL) return false;
-    finding->kind = HD_FINDING_DEADLOCK;
-    finding->verdict = HD_VERDICT_UNDECIDED;
-    finding->engine = hd_engine_name(s->predict->options.method, s->predict->options.reading);
-    finding->variable = "circles of locks";
-    finding->conclusion = hd_finding_text(
-        s->findings,
-        "The locks have too many circles to look at each: all shorter than %u were, and some of "
-        "this length.",
-        length);
-    return true;
+    if (!s->predict->options.all) return;
+    struct hd_finding draft = {
+        .kind = HD_FINDING_DEADLOCK,
+        .verdict = HD_VERDICT_UNDECIDED,
+        .engine = hd_engine_name(s->predict->options.method, s->predict->options.reading),
+        .variable = "cycles of locks",
+        .conclusion = hd_finding_text(s->findings,
+                                      "There are too many cycles of locks to look at each. All "
+                                      "cycles shorter than %u were looked at, and some of this "
+                                      "length.",
+                                      length)};
+    hd_finding_add(s->findings, &draft);
 }
 
 static bool search_all(struct search *s, struct hd_error *error) {
@@ -539,8 +530,7 @@ static bool search_all(struct search *s, struct hd_error *error) {
         s->predict->stats.candidate_seconds += hd_seconds_now() - start;
         if (s->group.size > 0 && !decide_groups(s, error)) return false;
         forget_groups(s);
-        if (cycles->steps_left == 0 && !say_cut(s, length))
-            return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+        if (cycles->steps_left == 0) say_cut(s, length);
     }
     return true;
 }

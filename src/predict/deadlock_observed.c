@@ -3,6 +3,7 @@
  * left to give. The trace is the witness. */
 #include "predict/deadlock.h"
 
+#include "base/alloc.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -59,13 +60,9 @@ static const char *wait_words(const struct ending *ending, uint32_t event) {
 static void set_witness(struct ending *ending, struct hd_finding *finding, const uint32_t *event,
                         uint32_t count) {
     const struct hd_model *model = ending->model;
-    struct hd_run *run = malloc((model->threads + (size_t)count + 2) * sizeof *run);
-    if (run == NULL) {
-        ending->findings->out_of_memory = true;
-        return;
-    }
-    uint32_t runs = hd_runs_before_blocked(model, run);
-    for (uint32_t i = 0; i < count; i++) run[runs++] = (struct hd_run){event[i], 1};
+    struct hd_span *run = hd_alloc(model->threads + (size_t)count + 2, sizeof *run);
+    uint32_t runs = hd_spans_before_blocked(model, run);
+    for (uint32_t i = 0; i < count; i++) run[runs++] = (struct hd_span){event[i], 1};
     hd_finding_set_witness(ending->findings, finding, ending->predict->describe, model, run, runs,
                            count);
     free(run);
@@ -73,27 +70,24 @@ static void set_witness(struct ending *ending, struct hd_finding *finding, const
 
 static struct hd_finding *add_finding(struct ending *ending, const uint32_t *event,
                                       uint32_t count) {
-    struct hd_finding *finding = hd_finding_add(ending->findings);
-    if (finding == NULL) return NULL;
     ending->findings->summary.candidates++;
     ending->findings->summary.verdict[HD_VERDICT_FEASIBLE]++;
-    finding->kind = HD_FINDING_DEADLOCK;
-    finding->verdict = HD_VERDICT_FEASIBLE;
-    finding->engine =
-        hd_engine_name(ending->predict->options.method, ending->predict->options.reading);
-    finding->instances = 1;
-    finding->harm = HD_HARM_ITSELF;
-    finding->observed = true;
-    finding->threads_involved = count;
-    finding->variables_involved = count;
-    finding->accesses_involved = count;
-    hd_finding_set_events(ending->findings, finding, ending->predict->describe, ending->model,
-                          event, count);
-    for (uint32_t i = 0; i < finding->events; i++)
-        finding->event[i].verb =
+    struct hd_finding draft = {
+        .kind = HD_FINDING_DEADLOCK,
+        .verdict = HD_VERDICT_FEASIBLE,
+        .engine = hd_engine_name(ending->predict->options.method, ending->predict->options.reading),
+        .harm = HD_HARM_ITSELF,
+        .observed = true,
+        .threads_involved = count,
+        .variables_involved = count,
+        .accesses_involved = count};
+    hd_finding_set_events(ending->findings, &draft, ending->predict->describe, ending->model, event,
+                          count);
+    for (uint32_t i = 0; i < count; i++)
+        draft.event[i].verb =
             ending->model->flags[event[i]] == HD_WAIT_LOCK ? "wants" : "waits for";
-    set_witness(ending, finding, event, count);
-    return finding;
+    set_witness(ending, &draft, event, count);
+    return hd_finding_add(ending->findings, &draft);
 }
 
 /* ---- circles through joins ---------------------------------------------------------------------
@@ -119,7 +113,6 @@ static bool add_circle(struct ending *ending, const uint32_t *thread, uint32_t c
     }
     struct hd_finding *finding = add_finding(ending, event, count);
     free(event);
-    if (finding == NULL) return false;
     finding->pattern = "join";
     finding->variable = names;
     finding->conclusion = hd_finding_text(
@@ -161,7 +154,6 @@ static bool add_endless(struct ending *ending, uint32_t thread) {
         return true;
     }
     struct hd_finding *finding = add_finding(ending, &event, 1);
-    if (finding == NULL) return false;
     finding->pattern = "endless wait";
     finding->conclusion = hd_finding_text(
         ending->findings, "The run ended so: %s %s, and no thread is left that could end the wait.",
@@ -205,5 +197,5 @@ bool hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findin
     free(ending.blocked);
     free(ending.done);
     hd_map_free(&ending.grouped);
-    return done && !findings->out_of_memory;
+    return done;
 }

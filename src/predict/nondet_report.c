@@ -308,22 +308,15 @@ static void put_in_words(struct desk *desk, struct hd_finding *finding, const st
 /* ---- findings ----------------------------------------------------------------------------------
  */
 
-static bool describe_group(struct desk *desk, const struct group *group,
+static void describe_group(struct desk *desk, const struct group *group,
                            const struct hd_answer *answer) {
     struct hd_predict *predict = desk->predict;
     const struct hd_triplet *triplet = &group->best;
     const struct hd_read *read = &desk->nondet->couples.read.data[triplet->read];
     struct hd_findings *findings = desk->findings;
-    struct hd_finding *finding = hd_finding_add(findings);
-    if (finding == NULL) return false;
     uint32_t event[3], events = 0, threads = 0;
     bool paper = predict->options.paper;
     enum hd_verdict verdict = answer != NULL ? answer->verdict : triplet->verdict;
-    finding->kind = HD_FINDING_NONDETERMINISM;
-    finding->verdict =
-        paper && verdict == HD_FEASIBLE ? HD_VERDICT_POSSIBLE : (enum hd_finding_verdict)verdict;
-    finding->engine = paper ? "paper" : hd_engine_name(HD_METHOD_POLY, HD_CDSR);
-    finding->instances = group->instances;
     if (triplet->seen != HD_NONE) event[events++] = triplet->seen;
     if (read->event != HD_NONE) event[events++] = read->event;
     if (triplet->other != HD_NONE) event[events++] = triplet->other;
@@ -333,21 +326,27 @@ static bool describe_group(struct desk *desk, const struct group *group,
             fresh &= desk->model->thread[event[i]] != desk->model->thread[event[k]];
         threads += fresh;
     }
-    finding->threads_involved = threads;
-    finding->accesses_involved = events;
-    finding->variables_involved = 1;
-    hd_finding_set_events(findings, finding, predict->describe, desk->model, event, events);
-    finding->variable = hd_finding_text(
+    struct hd_finding draft = {.kind = HD_FINDING_NONDETERMINISM,
+                               .verdict = paper && verdict == HD_FEASIBLE
+                                              ? HD_VERDICT_POSSIBLE
+                                              : (enum hd_finding_verdict)verdict,
+                               .engine = paper ? "paper" : hd_engine_name(HD_METHOD_POLY, HD_CDSR),
+                               .instances = group->instances,
+                               .threads_involved = threads,
+                               .accesses_involved = events,
+                               .variables_involved = 1};
+    hd_finding_set_events(findings, &draft, predict->describe, desk->model, event, events);
+    draft.variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, read->location, HD_SHORT));
     if (verdict != HD_INFEASIBLE)
-        rank(desk, finding, read, triplet->other);
+        rank(desk, &draft, read, triplet->other);
     else
-        finding->harm = HD_HARM_UNLIKELY;
-    put_in_words(desk, finding, read, triplet);
+        draft.harm = HD_HARM_UNLIKELY;
+    put_in_words(desk, &draft, read, triplet);
     if (answer != NULL && answer->witness.run != NULL)
-        hd_finding_set_witness(findings, finding, predict->describe, desk->model,
+        hd_finding_set_witness(findings, &draft, predict->describe, desk->model,
                                answer->witness.run, answer->witness.runs, answer->witness.next);
-    return !findings->out_of_memory;
+    hd_finding_add(findings, &draft);
 }
 
 static enum hd_asked question_of(const void *context, uint32_t group, uint64_t number,
@@ -389,16 +388,15 @@ static bool add_findings(struct desk *desk, struct hd_error *error) {
         !hd_ask_all(&source, desk->nondet->ground, desk->model, &predict->options, HD_CDSR,
                     &answers, &predict->stats, error))
         return false;
-    bool done = true;
-    for (uint32_t i = 0; done && i < desk->shown.size; i++) {
+    for (uint32_t i = 0; i < desk->shown.size; i++) {
         const struct group *group = &desk->group.data[desk->shown.data[i]];
         bool asked = answers != NULL && group->best.verdict == HD_FEASIBLE;
         /* what has no schedule can do without words if it is late: it is counted */
         if (is_late(desk) && !(asked && answers[i].verdict == HD_FEASIBLE)) continue;
-        done = describe_group(desk, group, asked ? &answers[i] : NULL);
+        describe_group(desk, group, asked ? &answers[i] : NULL);
     }
     if (answers != NULL) hd_answers_free(answers, source.groups);
-    return done || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return true;
 }
 
 bool hd_nondet_report(struct hd_predict *predict, const struct hd_nondet *nondet,

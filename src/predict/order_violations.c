@@ -72,19 +72,6 @@ static const char *at(struct hd_findings *findings, const struct hd_finding_even
     return hd_finding_text(findings, " at %s", hd_finding_short_site(event->site));
 }
 
-static void set_verb(struct hd_finding_event *event, uint8_t kind) {
-    static const struct {
-        uint8_t kind;
-        const char *verb;
-    } verbs[] = {{HD_EV_SIGNAL, "signals"},       {HD_EV_BROADCAST, "broadcasts to"},
-                 {HD_EV_WAIT, "waits for"},       {HD_EV_WAIT_TIMEOUT, "waits for"},
-                 {HD_EV_SEM_WAIT, "waits for"},   {HD_EV_POST, "posts"},
-                 {HD_EV_TRY_FAILED, "tries"},     {HD_EV_BARRIER_ARRIVE, "arrives at"},
-                 {HD_EV_BARRIER_LEAVE, "leaves"}, {HD_EV_SEM_INIT, "initialises"}};
-    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        if (verbs[i].kind == kind) event->verb = verbs[i].verb;
-}
-
 /* "T1 reads x at a.c:3" */
 static const char *step_words(struct hd_findings *findings, const struct hd_finding_event *event,
                               const char *variable) {
@@ -164,44 +151,42 @@ static bool is_shown(const struct hd_predict_options *options, enum hd_verdict v
            (verdict == HD_FEASIBLE && (harm == HD_HARM_ITSELF || harm == HD_HARM_LIKELY));
 }
 
-static bool add_finding(struct search *s, uint32_t at_candidate, const struct hd_answer *answer,
+static void add_finding(struct search *s, uint32_t at_candidate, const struct hd_answer *answer,
                         enum hd_verdict verdict, struct hd_order_rank rank) {
     struct hd_predict *predict = s->predict;
     const struct hd_model *model = predict->model;
     const struct hd_order_candidate *candidate = &s->candidates.list.data[at_candidate];
     const struct hd_order_group *group = group_of(s, at_candidate);
-    struct hd_finding *finding = hd_finding_add(s->findings);
-    if (finding == NULL) return false;
     uint32_t event[2] = {candidate->first, candidate->second};
-    finding->kind = HD_FINDING_ORDER;
-    finding->verdict = (enum hd_finding_verdict)verdict;
-    finding->engine = hd_engine_name(predict->options.method, predict->options.reading);
-    finding->instances = predict->options.instances ? 1 : group->count;
-    finding->pattern = pattern_of(group->type);
-    finding->repair = repair_of(group->type);
-    finding->harm = rank.harm;
-    finding->score = rank.score;
-    finding->ranking = rank.words;
-    finding->threads_involved = finding->accesses_involved = 2;
-    finding->variables_involved = 1;
-    finding->observed = verdict == HD_FEASIBLE && group->type != HD_ORDER_MISSED_SIGNAL &&
-                        candidate->first < candidate->second;
-    hd_finding_set_events(s->findings, finding, predict->describe, model, event, 2);
-    if (finding->events != 2) return false;
-    finding->variable = variable_of(s, candidate, group->type);
-    for (uint32_t i = 0; i < 2; i++) set_verb(&finding->event[i], model->kind[event[i]]);
+    struct hd_finding draft = {
+        .kind = HD_FINDING_ORDER,
+        .verdict = (enum hd_finding_verdict)verdict,
+        .engine = hd_engine_name(predict->options.method, predict->options.reading),
+        .instances = predict->options.instances ? 1 : group->count,
+        .pattern = pattern_of(group->type),
+        .repair = repair_of(group->type),
+        .harm = rank.harm,
+        .score = rank.score,
+        .ranking = rank.words,
+        .threads_involved = 2,
+        .accesses_involved = 2,
+        .variables_involved = 1,
+        .observed = verdict == HD_FEASIBLE && group->type != HD_ORDER_MISSED_SIGNAL &&
+                    candidate->first < candidate->second};
+    hd_finding_set_events(s->findings, &draft, predict->describe, model, event, 2);
+    draft.variable = variable_of(s, candidate, group->type);
     if (verdict == HD_FEASIBLE) {
-        tell(s, finding, group);
-        hd_finding_set_witness(s->findings, finding, predict->describe, model, answer->witness.run,
+        tell(s, &draft, group);
+        hd_finding_set_witness(s->findings, &draft, predict->describe, model, answer->witness.run,
                                answer->witness.runs, answer->witness.next);
     } else
-        finding->conclusion = verdict == HD_UNDECIDED
-                                  ? "The budget ran out before this was decided."
-                                  : "No correct reordering of this trace has this order.";
-    return !s->findings->out_of_memory;
+        draft.conclusion = verdict == HD_UNDECIDED
+                               ? "The budget ran out before this was decided."
+                               : "No correct reordering of this trace has this order.";
+    hd_finding_add(s->findings, &draft);
 }
 
-static bool report(struct search *s) {
+static void report(struct search *s) {
     const struct hd_predict_options *options = &s->predict->options;
     struct hd_finding_summary *summary = &s->findings->summary;
     for (uint32_t g = 0; g < s->groups; g++) {
@@ -219,10 +204,9 @@ static bool report(struct search *s) {
                           group_of(s, candidate), s->predict->describe, s->shown, s->findings);
         if (!is_shown(options, verdict, rank.harm))
             summary->hidden++;
-        else if (!add_finding(s, candidate, answer, verdict, rank))
-            return false;
+        else
+            add_finding(s, candidate, answer, verdict, rank);
     }
-    return true;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
@@ -245,7 +229,7 @@ static bool decide(struct search *s, struct hd_error *error) {
         s->shown = hd_shown_orders_build(&predict->options);
         done = s->shown != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
     }
-    done = done && (report(s) || hd_fail(error, HD_ERR_MEMORY, "out of memory"));
+    if (done) report(s);
     stats->groups += s->groups;
     stats->prepare_seconds += prepared - start;
     stats->decide_seconds += decided - prepared;

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "facts/branches.h"
-#include "finding/finding.h"
+#include "finding/from_model.h"
 
 /* name, what it does, does --model matter */
 #define HD_METHODS(X)                                                                      \

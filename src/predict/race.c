@@ -57,31 +57,30 @@ static const char *conclusion(struct hd_findings *findings, const struct hd_find
     }
 }
 
-static bool add_finding(struct hd_predict *predict, const struct hd_decision *decision,
+static void add_finding(struct hd_predict *predict, const struct hd_decision *decision,
                         uint64_t instances, struct hd_findings *findings) {
-    struct hd_finding *finding = hd_finding_add(findings);
-    if (finding == NULL) return false;
     const struct hd_predict_options *options = &predict->options;
     uint32_t a = decision->pair.event[0], b = decision->pair.event[1];
     uint32_t event[2] = {a < b ? a : b, a < b ? b : a};
-    finding->kind = HD_FINDING_RACE;
-    finding->verdict = (enum hd_finding_verdict)decision->verdict;
-    finding->engine = hd_engine_name(options->method, options->reading);
-    finding->instances = instances;
-    finding->threads_involved = finding->accesses_involved = 2;
-    finding->variables_involved = 1;
-    hd_finding_set_events(findings, finding, predict->describe, predict->model, event, 2);
-    finding->variable = hd_finding_text(
+    struct hd_finding draft = {.kind = HD_FINDING_RACE,
+                               .verdict = (enum hd_finding_verdict)decision->verdict,
+                               .engine = hd_engine_name(options->method, options->reading),
+                               .instances = instances,
+                               .threads_involved = 2,
+                               .accesses_involved = 2,
+                               .variables_involved = 1};
+    hd_finding_set_events(findings, &draft, predict->describe, predict->model, event, 2);
+    draft.variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, decision->pair.location, HD_SHORT));
-    if (finding->events == 2) finding->conclusion = conclusion(findings, finding);
+    draft.conclusion = conclusion(findings, &draft);
     if (decision->verdict == HD_FEASIBLE)
-        hd_finding_set_witness(findings, finding, predict->describe, predict->model,
+        hd_finding_set_witness(findings, &draft, predict->describe, predict->model,
                                decision->witness.run, decision->witness.runs,
                                decision->witness.next);
-    return !findings->out_of_memory;
+    hd_finding_add(findings, &draft);
 }
 
-static bool report(struct hd_predict *predict, const struct hd_conflicts *candidates,
+static void report(struct hd_predict *predict, const struct hd_conflicts *candidates,
                    const struct hd_decisions *decisions, struct hd_findings *findings) {
     for (size_t i = 0; i < decisions->list.size; i++) {
         const struct hd_decision *decision = &decisions->list.data[i];
@@ -91,9 +90,8 @@ static bool report(struct hd_predict *predict, const struct hd_conflicts *candid
             continue;
         uint64_t instances =
             predict->options.instances ? 1 : hd_conflicts_instances(candidates, decision->group);
-        if (!add_finding(predict, decision, instances, findings)) return false;
+        add_finding(predict, decision, instances, findings);
     }
-    return true;
 }
 
 /* Happens-before needs no candidates: one pass finds what it reports, and nothing else is said. */
@@ -104,14 +102,13 @@ static bool stream(struct hd_predict *predict, struct hd_findings *findings,
     double start = hd_seconds_now();
     if (!hd_hb_stream(predict->model, predict->options.progress, &races, error)) return false;
     double found = hd_seconds_now();
-    bool done = true;
-    for (size_t i = 0; done && i < races.list.size; i++) {
+    for (size_t i = 0; i < races.list.size; i++) {
         const struct hd_hb_race *race = &races.list.data[i];
         struct hd_decision decision = {.pair = {{race->event[0], race->event[1]}, race->location},
                                        .verdict = HD_POSSIBLE};
         findings->summary.candidates++;
         findings->summary.verdict[HD_VERDICT_POSSIBLE]++;
-        done = add_finding(predict, &decision, race->instances, findings);
+        add_finding(predict, &decision, race->instances, findings);
     }
     stats->groups += races.list.size;
     stats->checks += predict->model->events;
@@ -119,7 +116,7 @@ static bool stream(struct hd_predict *predict, struct hd_findings *findings,
     stats->decide_seconds += found - start;
     stats->report_seconds += hd_seconds_now() - found;
     hd_hb_races_free(&races);
-    return done || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return true;
 }
 
 bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
@@ -143,8 +140,7 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
     done = done && hd_decide(&court, options->jobs, options->instances, options->progress,
                              &decisions, stats, error);
     double decided = hd_seconds_now();
-    if (done && !report(predict, &candidates, &decisions, findings))
-        done = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    if (done) report(predict, &candidates, &decisions, findings);
     stats->candidate_seconds += listed - start;
     stats->prepare_seconds += opened - listed;
     stats->decide_seconds += decided - opened;

@@ -195,7 +195,7 @@ static void write_witness(FILE *out, const struct hd_finding *finding) {
     }
     const char *separator = "";
     fputc('[', out);
-    for (uint32_t r = 0; r < finding->witness_runs; r++)
+    for (uint32_t r = 0; r < finding->witness_spans; r++)
         for (uint32_t i = 0; i < finding->witness[r].count; i++) {
             fprintf(out, "%s%u", separator, finding->witness[r].first + i);
             separator = ", ";

@@ -18,7 +18,7 @@
 
 struct hd_model;
 struct hd_describe;
-struct hd_run;
+struct hd_span;
 struct hd_finding;
 
 /* One thread runs: `calls` calls, the last of which is the one that `to` names, and then `beyond`
@@ -70,8 +70,8 @@ uint32_t hd_schedule_switches(const struct hd_schedule *schedule);
  * about is the caller's to say. False when memory is out or the model is not of a recorded run
  * (a text trace counts no calls). */
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
-                              struct hd_describe *describe, const struct hd_run *run, uint32_t runs,
-                              uint32_t next, struct hd_error *error);
+                              struct hd_describe *describe, const struct hd_span *run,
+                              uint32_t runs, uint32_t next, struct hd_error *error);
 /* The same from a finding that has a witness, with what it is about. */
 bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_finding *finding,

@@ -1,5 +1,5 @@
 /* Schedules from what a model holds: a witness, or the recorded run itself. */
-#include "finding/finding.h"
+#include "finding/from_model.h"
 #include "run/schedule.h"
 
 #include <stdio.h>
@@ -181,7 +181,7 @@ static void end_turn(struct maker *m, uint32_t last, uint32_t call) {
     add_turn(m, false, thread, mark - made, end - mark, call, "");
 }
 
-static uint32_t nth_event(const struct hd_run *run, uint32_t *at, uint32_t *within) {
+static uint32_t nth_event(const struct hd_span *run, uint32_t *at, uint32_t *within) {
     while (*within == run[*at].count) {
         ++*at;
         *within = 0;
@@ -215,7 +215,7 @@ static void place_next(const struct maker *m, uint32_t event, uint64_t *stand, u
     }
 }
 
-static void walk(struct maker *m, const struct hd_run *run, uint32_t executed, uint32_t next) {
+static void walk(struct maker *m, const struct hd_span *run, uint32_t executed, uint32_t next) {
     uint32_t at = 0, within = 0, last = HD_NONE, call = HD_NONE;
     for (uint32_t i = 0; i < executed; i++) {
         uint32_t event = nth_event(run, &at, &within);
@@ -236,7 +236,7 @@ static void walk(struct maker *m, const struct hd_run *run, uint32_t executed, u
     }
 }
 
-static void add_next(struct maker *m, const struct hd_run *run, uint32_t executed, uint32_t next) {
+static void add_next(struct maker *m, const struct hd_span *run, uint32_t executed, uint32_t next) {
     uint32_t at = 0, within = 0;
     for (uint32_t i = 0; i < executed; i++) nth_event(run, &at, &within);
     for (uint32_t i = 0; i < next; i++) {
@@ -247,7 +247,7 @@ static void add_next(struct maker *m, const struct hd_run *run, uint32_t execute
     }
 }
 
-static void find_limits(struct maker *m, const struct hd_run *run, uint32_t executed,
+static void find_limits(struct maker *m, const struct hd_span *run, uint32_t executed,
                         uint32_t next) {
     uint32_t at = 0, within = 0;
     for (uint32_t i = 0; i < m->model->threads; i++) m->most[i] = UINT64_MAX;
@@ -282,8 +282,8 @@ static void list_makers(struct maker *m) {
 }
 
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
-                              struct hd_describe *describe, const struct hd_run *run, uint32_t runs,
-                              uint32_t next, struct hd_error *error) {
+                              struct hd_describe *describe, const struct hd_span *run,
+                              uint32_t runs, uint32_t next, struct hd_error *error) {
     memset(schedule, 0, sizeof *schedule);
     if (model->trace->format != HD_FORMAT_BINARY || model->trace->site_names != NULL)
         return hd_fail(error, HD_ERR_USAGE, "a text trace has no hook calls to make a schedule of");
@@ -329,7 +329,7 @@ bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_mode
     if (finding->witness == NULL)
         return hd_fail(error, HD_ERR_USAGE, "a finding without a witness has no schedule");
     if (!hd_schedule_from_witness(schedule, model, describe, finding->witness,
-                                  finding->witness_runs, finding->witness_next, error))
+                                  finding->witness_spans, finding->witness_next, error))
         return false;
     schedule->kind = hd_schedule_text(schedule, hd_finding_kind_name(finding->kind));
     schedule->variable = hd_schedule_text(schedule, finding->variable);
@@ -343,11 +343,11 @@ bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *m
     /* What threads were blocked in when it ended is what comes next. */
     uint32_t blocked = 0;
     for (uint32_t e = 0; e < model->events; e++) blocked += model->kind[e] == HD_EV_BLOCKED;
-    struct hd_run *run = malloc((2 * (size_t)blocked + 1) * sizeof *run);
+    struct hd_span *run = malloc((2 * (size_t)blocked + 1) * sizeof *run);
     if (run == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    uint32_t runs = hd_runs_before_blocked(model, run);
+    uint32_t runs = hd_spans_before_blocked(model, run);
     for (uint32_t e = 0; e < model->events; e++)
-        if (model->kind[e] == HD_EV_BLOCKED) run[runs++] = (struct hd_run){e, 1};
+        if (model->kind[e] == HD_EV_BLOCKED) run[runs++] = (struct hd_span){e, 1};
     bool good = hd_schedule_from_witness(schedule, model, describe, run, runs, blocked, error);
     free(run);
     if (good) schedule->kind = "run";

@@ -1,13 +1,11 @@
-/* From events of a model to the events of a finding: words instead of numbers. */
-#include "finding/finding.h"
+/* See from_model.h: the events. */
+#include "finding/from_model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char *copy(struct hd_findings *findings, const char *text) {
-    char *own = hd_arena_copy(&findings->arena, text, strlen(text));
-    if (own == NULL) findings->out_of_memory = true;
-    return own != NULL ? own : "";
+    return hd_arena_copy(&findings->arena, text, strlen(text));
 }
 
 static const char *verb_of(enum hd_event_kind kind) {
@@ -30,6 +28,24 @@ static const char *verb_of(enum hd_event_kind kind) {
     case HD_EV_RELEASE:
     case HD_EV_READ_RELEASE:
         return "releases";
+    case HD_EV_TRY_FAILED:
+        return "tries";
+    case HD_EV_SIGNAL:
+        return "signals";
+    case HD_EV_BROADCAST:
+        return "broadcasts to";
+    case HD_EV_WAIT:
+    case HD_EV_WAIT_TIMEOUT:
+    case HD_EV_SEM_WAIT:
+        return "waits for";
+    case HD_EV_SEM_INIT:
+        return "initialises";
+    case HD_EV_POST:
+        return "posts";
+    case HD_EV_BARRIER_ARRIVE:
+        return "arrives at";
+    case HD_EV_BARRIER_LEAVE:
+        return "leaves";
     default:
         return "does";
     }
@@ -43,17 +59,9 @@ static void set_locks(struct hd_findings *findings, struct hd_finding_event *to,
     bool acquires = kind == HD_EV_ACQUIRE || kind == HD_EV_READ_ACQUIRE;
     if (count > 16) {
         section = hd_arena_alloc(&findings->arena, count * sizeof *section);
-        if (section == NULL) {
-            findings->out_of_memory = true;
-            return;
-        }
         hd_model_held(model, event, section, count);
     }
     to->lock = hd_arena_alloc(&findings->arena, (count + (size_t)1) * sizeof *to->lock);
-    if (to->lock == NULL) {
-        findings->out_of_memory = true;
-        return;
-    }
     for (uint32_t i = count; i-- > 0;) { /* outermost first */
         const struct hd_section *held = &model->section[section[i]];
         if (acquires && held->acquire == event) continue;
@@ -69,10 +77,6 @@ static void set_stack(struct hd_findings *findings, struct hd_finding_event *to,
     uint32_t count = hd_describe_stack(describe, event, &frame);
     if (count == 0) return;
     to->frame = hd_arena_alloc(&findings->arena, count * sizeof *to->frame);
-    if (to->frame == NULL) {
-        findings->out_of_memory = true;
-        return;
-    }
     for (uint32_t i = 0; i < count; i++) {
         to->frame[i] = frame[i];
         to->frame[i].function = copy(findings, frame[i].function);
@@ -90,7 +94,6 @@ static void set_place_of_word(struct hd_findings *findings, struct hd_finding_ev
     unsigned long line = strtoul(colon + 1, &end, 10);
     if (*end != '\0' || line > UINT32_MAX) return;
     char *file = hd_arena_copy(&findings->arena, to->site, (size_t)(colon - to->site));
-    if (file == NULL) return;
     to->file = file;
     to->line = (uint32_t)line;
 }
@@ -104,6 +107,8 @@ static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
     to->variable = copy(findings, hd_describe_event(describe, event, HD_SHORT));
     to->about = copy(findings, hd_describe_event(describe, event, HD_LONG));
     to->site = copy(findings, hd_describe_site(describe, event));
+    /* A text trace has no functions: its own words for the sites are all there is. */
+    to->site_is_name = model->trace->format != HD_FORMAT_BINARY || model->trace->site_names != NULL;
     to->function = copy(findings, hd_describe_function(describe, event));
     const struct hd_frame *frame = hd_describe_frame(describe, event);
     if (frame != NULL && frame->file != NULL) {
@@ -121,22 +126,18 @@ void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *find
                            struct hd_describe *describe, const struct hd_model *model,
                            const uint32_t *event, uint32_t events) {
     finding->event = hd_arena_zalloc(&findings->arena, events, sizeof *finding->event);
-    if (finding->event == NULL) {
-        findings->out_of_memory = true;
-        return;
-    }
     finding->events = events;
     for (uint32_t i = 0; i < events; i++)
         set_event(findings, &finding->event[i], describe, model, event[i]);
     if (events > 0) finding->variable = finding->event[0].variable;
 }
 
-uint32_t hd_runs_before_blocked(const struct hd_model *model, struct hd_run *run) {
-    uint32_t runs = 0, start = 0;
+uint32_t hd_spans_before_blocked(const struct hd_model *model, struct hd_span *span) {
+    uint32_t spans = 0, start = 0;
     for (uint32_t e = 0; e <= model->events; e++) {
         if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
-        if (e > start) run[runs++] = (struct hd_run){start, e - start};
+        if (e > start) span[spans++] = (struct hd_span){start, e - start};
         start = e + 1;
     }
-    return runs;
+    return spans;
 }
