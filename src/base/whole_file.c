@@ -1,6 +1,8 @@
 /* Reading in one go; writing to a temporary file beside the wanted one, renamed at the end. */
-#define _GNU_SOURCE /* asprintf, mkostemp */
+#define _GNU_SOURCE /* mkostemp */
 #include "base/whole_file.h"
+
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +16,9 @@
 
 static char *read_all(int fd, size_t most, size_t *bytes) {
     size_t room = 65536;
-    char *text = malloc(room + 1);
+    char *text = hd_alloc(1, room + 1);
     *bytes = 0;
-    while (text != NULL) {
+    for (;;) {
         ssize_t n = read(fd, text + *bytes, room - *bytes);
         if (n < 0 && errno == EINTR) continue;
         if (n == 0) {
@@ -30,11 +32,9 @@ static char *read_all(int fd, size_t most, size_t *bytes) {
             break;
         }
         if (*bytes < room) continue;
-        char *larger = realloc(text, (room *= 2) + 1);
-        if (larger == NULL) break;
-        text = larger;
+        text = hd_realloc(text, 1, (room *= 2) + 1);
     }
-    int why = text != NULL ? errno : ENOMEM;
+    int why = errno;
     free(text);
     errno = why;
     return NULL;
@@ -67,9 +67,7 @@ static bool fill(int fd, const char *text) {
 }
 
 bool hd_whole_file_write(const char *path, const char *text, struct hd_error *error) {
-    char *temporary;
-    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    char *temporary = hd_format("%s.XXXXXX", path);
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);

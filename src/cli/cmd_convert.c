@@ -52,8 +52,7 @@ static bool write_text(const struct hd_trace *trace, struct hd_symbols *symbols,
     struct hd_text_options options = {.no_branches = no_branches};
     struct hd_symbol_names *names = NULL;
     if (symbols) {
-        names = hd_symbol_names_open(trace, symbols, error);
-        if (!names) return false;
+        names = hd_symbol_names_open(trace, symbols);
         options.names = hd_symbol_names_functions(names);
     }
     bool good = hd_text_write(trace, out->fd, out->path, &options, error);

@@ -1,6 +1,7 @@
 /* The programmer's words for threads, memory, locks and events of a model. Places in the source are
  * in describe_place.c. */
 #include "model/describe.h"
+#include "base/alloc.h"
 
 #include "model/describe_place.h"
 
@@ -19,7 +20,7 @@ static const char *text_of(struct hd_describe *describe, const char *text) {
 /* ---- life --------------------------------------------------------------------------------- */
 
 struct hd_describe *hd_describe_open(const struct hd_model *model) {
-    struct hd_describe *describe = hd_pool_calloc(1, sizeof *describe);
+    struct hd_describe *describe = hd_zalloc(1, sizeof *describe);
     describe->model = model;
     describe->trace = model->trace;
     describe->pool = hd_pool_new();
@@ -56,7 +57,7 @@ const char *hd_describe_thread(struct hd_describe *describe, uint32_t thread) {
     if (describe->trace->thread_names && describe->trace->thread_names[thread])
         return describe->trace->thread_names[thread];
     if (!describe->thread_name)
-        describe->thread_name = hd_pool_calloc(threads, sizeof *describe->thread_name);
+        describe->thread_name = hd_zalloc(threads, sizeof *describe->thread_name);
     const char **name = &describe->thread_name[thread];
     if (!*name) *name = hd_pool_format(describe->pool, "T%u", thread);
     return *name;

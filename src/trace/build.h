@@ -28,9 +28,9 @@ struct hd_builder {
 };
 
 /* Makes *trace an empty one. On any failure from here on, hd_trace_free cleans up. */
-bool hd_build_start(struct hd_builder *builder, struct hd_trace *trace, enum hd_trace_format format,
-                    struct hd_error *error);
-/* Room for `more` further events in all columns. */
+void hd_build_start(struct hd_builder *builder, struct hd_trace *trace,
+                    enum hd_trace_format format);
+/* Room for `more` further events in all columns; false if a trace can't have that many. */
 bool hd_build_grow(struct hd_builder *builder, size_t more, struct hd_error *error);
 static inline bool hd_build_reserve(struct hd_builder *builder, size_t more,
                                     struct hd_error *error) {
@@ -38,10 +38,9 @@ static inline bool hd_build_reserve(struct hd_builder *builder, size_t more,
            hd_build_grow(builder, more, error);
 }
 /* Gives an event its extra value; events come in ascending order. */
-bool hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value,
-                    struct hd_error *error);
-bool hd_build_warn(struct hd_builder *builder, struct hd_error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value);
+void hd_build_warn(struct hd_builder *builder, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Gives back what the columns have too much and ties the loose ends. */
 void hd_build_finish(struct hd_builder *builder);
 

@@ -1,12 +1,10 @@
 /* Folds bookkeeping events: see fold.h. */
 #include "trace/fold.h"
 
+#include "base/alloc.h"
+
 #include <stdio.h>
 #include <string.h>
-
-static bool out_of_memory(struct hd_error *error) {
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory while reading a trace");
-}
 
 /* ---- the call tree ------------------------------------------------------------------------ */
 
@@ -14,13 +12,9 @@ static uint32_t new_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
     struct hd_trace *trace = fold->builder->trace;
     if (trace->stacks == fold->stack_capacity) {
         size_t wanted = fold->stack_capacity * 2 + 64;
-        if (wanted > UINT32_MAX) return HD_NONE;
-        uint32_t *parents = reallocarray(trace->stack_parent, wanted, sizeof *parents);
-        if (parents == NULL) return HD_NONE;
-        trace->stack_parent = parents;
-        uint32_t *sites = reallocarray(trace->stack_site, wanted, sizeof *sites);
-        if (sites == NULL) return HD_NONE;
-        trace->stack_site = sites;
+        if (wanted > UINT32_MAX) hd_out_of_memory();
+        trace->stack_parent = hd_realloc(trace->stack_parent, wanted, sizeof(uint32_t));
+        trace->stack_site = hd_realloc(trace->stack_site, wanted, sizeof(uint32_t));
         fold->stack_capacity = wanted;
     }
     trace->stack_parent[trace->stacks] = parent;
@@ -30,7 +24,6 @@ static uint32_t new_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
 
 static uint32_t child_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
     uint32_t *node = hd_map_slot(&fold->children, (uint64_t)parent << 32 | site, HD_NONE);
-    if (node == NULL) return HD_NONE;
     if (*node == HD_NONE) *node = new_node(fold, parent, site);
     return *node;
 }
@@ -42,14 +35,13 @@ static void leave_frames(struct hd_fold_thread *thread, uint64_t depth) {
     thread->stack = thread->frame.size > 0 ? thread->frame.data[thread->frame.size - 1].node : 0;
 }
 
-static bool enter_frame(struct hd_fold *fold, struct hd_fold_thread *thread, uint64_t depth,
-                        uint32_t site, struct hd_error *error) {
+static void enter_frame(struct hd_fold *fold, struct hd_fold_thread *thread, uint64_t depth,
+                        uint32_t site) {
     leave_frames(thread, depth == 0 ? 0 : depth - 1);
     uint32_t node = child_node(fold, thread->stack, site);
     struct hd_fold_frame frame = {.depth = depth, .node = node};
-    if (node == HD_NONE || !hd_vector_push(&thread->frame, frame)) return out_of_memory(error);
+    hd_vector_push(&thread->frame, frame);
     thread->stack = node;
-    return true;
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -65,9 +57,7 @@ static bool see_thread(struct hd_fold *fold, uint64_t number) {
 }
 
 static struct hd_fold_thread *thread_state(struct hd_fold *fold, uint32_t number) {
-    while (fold->thread.size <= number) {
-        if (!hd_vector_push(&fold->thread, ((struct hd_fold_thread){0}))) return NULL;
-    }
+    while (fold->thread.size <= number) hd_vector_push(&fold->thread, ((struct hd_fold_thread){0}));
     return &fold->thread.data[number];
 }
 
@@ -79,26 +69,22 @@ static uint64_t add_saturating(uint64_t a, uint64_t b) {
 }
 
 /* FREE need not repeat the size of its block: whoever reads the trace finds it there anyway. */
-static bool note_block(struct hd_fold *fold, uint32_t event, bool has_extra, uint64_t extra,
-                       struct hd_error *error) {
+static void note_block(struct hd_fold *fold, uint32_t event, bool has_extra, uint64_t extra) {
     struct hd_trace *trace = fold->builder->trace;
     uint64_t address = trace->operand[event];
     if (trace->kind[event] == HD_EV_ALLOC && has_extra) {
-        uint32_t *block = hd_map_slot(&fold->blocks, address, 0);
-        if (block == NULL) return out_of_memory(error);
-        *block = trace->extras;
+        *hd_map_slot(&fold->blocks, address, 0) = trace->extras;
     } else if (trace->kind[event] == HD_EV_FREE && !has_extra) {
         uint32_t block = hd_map_get(&fold->blocks, address, HD_NONE);
-        if (block == HD_NONE) return true;
+        if (block == HD_NONE) return;
         has_extra = true;
         extra = trace->extra_value[block];
     }
-    return !has_extra || hd_build_extra(fold->builder, event, extra, error);
+    if (has_extra) hd_build_extra(fold->builder, event, extra);
 }
 
 /* What the fast path of hd_fold_events does not do for an event with something pending. */
-static bool fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event,
-                         struct hd_error *error) {
+static void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event) {
     struct hd_trace *trace = fold->builder->trace;
     uint64_t calls = add_saturating(trace->calls[event], thread->calls);
     uint64_t branches = add_saturating(trace->branches[event], thread->branches);
@@ -110,8 +96,9 @@ static bool fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, ui
     thread->pending = thread->has_extra = false;
     thread->calls = thread->branches = 0;
     if (trace->kind[event] == HD_EV_ALLOC || trace->kind[event] == HD_EV_FREE)
-        return note_block(fold, event, has_extra, extra, error);
-    return !has_extra || hd_build_extra(fold->builder, event, extra, error);
+        note_block(fold, event, has_extra, extra);
+    else if (has_extra)
+        hd_build_extra(fold->builder, event, extra);
 }
 
 static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, uint32_t *number,
@@ -129,7 +116,7 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
         if (!see_thread(fold, operand)) return hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
         *number = (uint32_t)operand;
         *thread = thread_state(fold, *number);
-        return *thread != NULL || out_of_memory(error);
+        return true;
     case HD_EV_EXT:
         now->extra = operand;
         now->has_extra = now->pending = true;
@@ -140,7 +127,8 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
         now->pending = true;
         return true;
     case HD_EV_PUSH:
-        return enter_frame(fold, now, operand, hd_wire_site(event.tail), error);
+        enter_frame(fold, now, operand, hd_wire_site(event.tail));
+        return true;
     case HD_EV_POP:
         leave_frames(now, operand);
         return true;
@@ -161,7 +149,6 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     *taken = 0;
     if (!hd_build_reserve(fold->builder, count, error)) return false;
     struct hd_fold_thread *thread = thread_state(fold, *number);
-    if (thread == NULL) return out_of_memory(error);
     if (*number >= fold->thread_limit) fold->thread_limit = *number + 1;
     uint64_t hook_calls = 0;
     size_t i = 0;
@@ -197,10 +184,8 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
         trace->stack[at] = thread->stack;
         trace->branches[at] = (uint16_t)hd_wire_branches(tail);
         trace->calls[at] = calls;
-        if (__builtin_expect(thread->pending || kind == HD_EV_FREE, 0)) {
-            good = fold_pending(fold, thread, at, error);
-            if (!good) break;
-        }
+        if (__builtin_expect(thread->pending || kind == HD_EV_FREE, 0))
+            fold_pending(fold, thread, at);
     }
     trace->hook_calls = add_saturating(trace->hook_calls, hook_calls);
     *taken = i;

@@ -28,12 +28,12 @@ struct hd_fold {
     struct hd_map children; /* parent node << 32 | site -> node */
     struct hd_map blocks;   /* address -> index of its ALLOC's extra */
     size_t stack_capacity;
-    char reason[128]; /* why hd_fold_events stopped: the events make no sense */
+    char reason[128]; /* why hd_fold_events stopped: the events are corrupt */
 };
 
 void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder);
 /* Folds events of one stream, whose current thread is *thread, up to the next STAMP or the end.
- * *taken says how many it took. False with error->code HD_ERR_DAMAGED if the events make no sense:
+ * *taken says how many it took. False with error->code HD_ERR_DAMAGED if the events are corrupt:
  * those before *taken are good. */
 bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, size_t count,
                     uint32_t *thread, size_t *taken, struct hd_error *error);

@@ -18,10 +18,7 @@ struct content {
 static bool read_stream(int fd, const char *path, struct content *content, struct hd_error *error) {
     HD_VECTOR(uint8_t) buffer = {0};
     for (;;) {
-        if (!hd_vector_reserve(&buffer, (size_t)1 << 16)) {
-            hd_vector_free(&buffer);
-            return hd_fail(error, HD_ERR_MEMORY, "%s: too large for memory", path);
-        }
+        hd_vector_reserve(&buffer, (size_t)1 << 16);
         ssize_t got = read(fd, buffer.data + buffer.size, buffer.capacity - buffer.size);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
@@ -82,7 +79,8 @@ bool hd_trace_read(const void *bytes, size_t length, const char *name,
     enum hd_trace_format format =
         options != NULL && options->format_given ? options->format : recognise(bytes, length);
     struct hd_builder builder;
-    bool good = hd_build_start(&builder, trace, format, error);
+    hd_build_start(&builder, trace, format);
+    bool good = true;
     if (good && format == HD_FORMAT_BINARY && !hd_binary_recognise(bytes, length))
         good = hd_fail(error, HD_ERR_FORMAT, "%s: not a heddle trace", name);
     if (good) {

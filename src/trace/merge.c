@@ -2,6 +2,7 @@
  * events; segments come in the order of their stamps, which were drawn from one counter that starts
  * at 1. */
 #include "trace/merge.h"
+#include "base/alloc.h"
 #include "trace/fold.h"
 #include "trace/pack.h"
 
@@ -27,7 +28,7 @@ struct merge {
     struct hd_progress *progress;
     uint64_t decoded;
     uint64_t expected;             /* one above the highest stamp that was used */
-    bool stopped;                  /* events that make no sense: what follows is left out */
+    bool stopped;                  /* corrupt events: what follows is left out */
     HD_VECTOR(struct source) heap; /* lowest stamp first; equal ones by stream */
 };
 
@@ -53,22 +54,17 @@ static void sift_down(struct merge *m) {
     m->heap.data[at] = moving;
 }
 
-static bool push(struct merge *m, struct source source) {
-    if (!hd_vector_push(&m->heap, source)) return false;
+static void push(struct merge *m, struct source source) {
+    hd_vector_push(&m->heap, source);
     size_t at = m->heap.size - 1;
     while (at > 0 && before(&source, &m->heap.data[(at - 1) / 2])) {
         m->heap.data[at] = m->heap.data[(at - 1) / 2];
         at = (at - 1) / 2;
     }
     m->heap.data[at] = source;
-    return true;
 }
 
 /* ---- sources ------------------------------------------------------------------------------ */
-
-static bool out_of_memory(struct hd_error *error) {
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory while reading a trace");
-}
 
 static void say_missing(struct merge *m, const char *what) {
     struct hd_trace_end *end = &m->builder->trace->end;
@@ -86,17 +82,15 @@ static void stop(struct merge *m, const struct source *source, const char *why) 
     m->stopped = true;
 }
 
-static bool decode(struct merge *m, struct source *source, struct hd_error *error) {
+static void decode(struct merge *m, struct source *source) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-    source->event = malloc((size_t)chunk->count * sizeof *source->event);
-    if (source->event == NULL) return out_of_memory(error);
+    source->event = hd_alloc(chunk->count, sizeof *source->event);
     source->at = 0;
     if (!hd_unpack(m->unpacker, chunk->bytes, chunk->length, source->event, chunk->count))
         stop(m, source, "events that cannot be unpacked");
     m->decoded += chunk->length;
     m->builder->trace->raw_events += m->stopped ? 0 : chunk->count;
     hd_progress_step(m->progress, m->decoded);
-    return true;
 }
 
 /* Reads the segment at the top of the heap, and on as long as the stream itself has the next one.
@@ -107,7 +101,7 @@ static bool run_source(struct merge *m, struct hd_error *error) {
     bool opening = source->opening && stamp != 0;
     source->opening = false;
     while (source->chunk != HD_NONE) {
-        if (source->event == NULL && !decode(m, source, error)) return false;
+        if (source->event == NULL) decode(m, source);
         if (m->stopped) return true;
         const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
         uint32_t events_before = m->builder->trace->events;
@@ -146,7 +140,7 @@ static bool run_source(struct merge *m, struct hd_error *error) {
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-static bool open_sources(struct merge *m, struct hd_error *error) {
+static void open_sources(struct merge *m) {
     for (uint32_t i = 0; i < m->store->stream.size; i++) {
         uint32_t first = m->store->stream.data[i].first;
         if (first == HD_NONE) continue;
@@ -155,9 +149,8 @@ static bool open_sources(struct merge *m, struct hd_error *error) {
                                 .thread = i,
                                 .stamp = m->store->chunk.data[first].stamp,
                                 .opening = true};
-        if (!push(m, source)) return out_of_memory(error);
+        push(m, source);
     }
-    return true;
 }
 
 static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
@@ -185,8 +178,8 @@ bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builde
     struct merge m = {.store = store, .builder = builder, .progress = progress, .expected = 1};
     m.unpacker = hd_unpacker_new();
     hd_fold_start(&m.fold, builder);
-    bool good = m.unpacker != NULL || out_of_memory(error);
-    good = good && open_sources(&m, error) && merge_all(&m, damaged, error);
+    open_sources(&m);
+    bool good = merge_all(&m, damaged, error);
     if (good) hd_fold_finish(&m.fold);
     for (size_t i = 0; i < m.heap.size; i++) free(m.heap.data[i].event);
     hd_vector_free(&m.heap);

@@ -1,15 +1,16 @@
 /* A buffer in front of a file descriptor: see output.h. */
 #include "trace/output.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-bool hd_output_open(struct hd_output *out, int fd, const char *path, struct hd_error *error) {
+void hd_output_open(struct hd_output *out, int fd, const char *path, struct hd_error *error) {
     *out = (struct hd_output){.fd = fd, .path = path, .error = error};
-    out->buffer = malloc(HD_OUTPUT_BYTES);
-    return out->buffer != NULL || hd_fail(error, HD_ERR_MEMORY, "%s: out of memory", path);
+    out->buffer = hd_alloc(1, HD_OUTPUT_BYTES);
 }
 
 static void flush(struct hd_output *out) {

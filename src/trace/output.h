@@ -19,7 +19,7 @@ struct hd_output {
 
 enum { HD_OUTPUT_BYTES = 1 << 18 };
 
-bool hd_output_open(struct hd_output *out, int fd, const char *path, struct hd_error *error);
+void hd_output_open(struct hd_output *out, int fd, const char *path, struct hd_error *error);
 void hd_output_slowly(struct hd_output *out, const char *bytes, size_t length);
 static inline void hd_output_bytes(struct hd_output *out, const char *bytes, size_t length) {
     if (length > HD_OUTPUT_BYTES - out->used) {

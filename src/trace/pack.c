@@ -1,9 +1,11 @@
 /* The packing side: see pack.h and pack_state.h. Runs beside the program that is recorded, so every
  * nanosecond per event counts. */
 #include "trace/pack.h"
+#include "base/alloc.h"
 #include "base/varint.h"
 #include "trace/pack_state.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -33,22 +35,17 @@ static size_t column_capacity(unsigned column) {
 
 struct hd_packer *hd_packer_new(void) {
     struct hd_packer *packer = aligned_alloc(64, sizeof *packer);
-    if (packer == NULL) return NULL;
+    if (packer == NULL) hd_out_of_memory();
     memset(packer, 0, offsetof(struct hd_packer, state));
     packer->zstd = ZSTD_createCCtx();
-    bool good = packer->zstd != NULL;
+    if (packer->zstd == NULL) hd_out_of_memory();
     for (unsigned i = 0; i < COLUMNS; i++) {
-        packer->column[i] = malloc(column_capacity(i));
-        good = good && packer->column[i] != NULL;
+        packer->column[i] = hd_alloc(1, column_capacity(i));
         packer->out_capacity += 2 * HD_VARINT_BYTES + ZSTD_compressBound(column_capacity(i));
     }
-    packer->out = malloc(packer->out_capacity);
+    packer->out = hd_alloc(1, packer->out_capacity);
     packer->index.allocated_bits = FIRST_INDEX_BITS;
-    packer->index.slot = malloc(sizeof *packer->index.slot << FIRST_INDEX_BITS);
-    if (!good || packer->out == NULL || packer->index.slot == NULL) {
-        hd_packer_free(packer);
-        return NULL;
-    }
+    packer->index.slot = hd_alloc((size_t)1 << FIRST_INDEX_BITS, sizeof *packer->index.slot);
     ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, LEVEL);
     ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_contentSizeFlag, 0);
     return packer;
@@ -79,18 +76,15 @@ static void index_put(struct hd_packer *packer, uint16_t number) {
     index->slot[at] = number;
 }
 
-static bool index_reset(struct hd_packer *packer, unsigned bits) {
+static void index_reset(struct hd_packer *packer, unsigned bits) {
     struct shape_index *index = &packer->index;
     if (bits > index->allocated_bits) {
-        uint16_t *larger = realloc(index->slot, sizeof *larger << bits);
-        if (larger == NULL) return false;
-        index->slot = larger;
+        index->slot = hd_realloc(index->slot, (size_t)1 << bits, sizeof *index->slot);
         index->allocated_bits = bits;
     }
     index->bits = bits;
     memset(index->slot, 0, sizeof *index->slot << bits);
     for (uint32_t i = 1; i < packer->state.shapes; i++) index_put(packer, (uint16_t)i);
-    return true;
 }
 
 /* The shape of a key, or 0. */
@@ -155,7 +149,7 @@ static void put_counts(struct cursor *to, uint32_t counts) {
     put(to, COLUMN_BRANCHES_HIGH, counts >> 24);
 }
 
-/* A shape that its predecessor's first guess missed; returns its number, 0 when memory is out. */
+/* A shape that its predecessor's first guess missed; returns its number. */
 static __attribute__((noinline)) uint16_t put_shape(struct hd_packer *packer, struct cursor *to,
                                                     uint64_t key, uint32_t counts, unsigned *token,
                                                     uint32_t *expected) {
@@ -180,18 +174,17 @@ static __attribute__((noinline)) uint16_t put_shape(struct hd_packer *packer, st
             number = (uint16_t)s->shapes++;
             shape_init(&s->shape[number], key);
             packer->context[number] = context;
-            if (s->shapes > 1u << (packer->index.bits - 1)) {
-                if (!index_reset(packer, packer->index.bits + 1)) return 0;
-            } else {
+            if (s->shapes > 1u << (packer->index.bits - 1))
+                index_reset(packer, packer->index.bits + 1);
+            else
                 index_put(packer, number);
-            }
         }
     }
     learn_order(before, number, counts);
     return number;
 }
 
-static bool pack_columns(struct hd_packer *packer, const struct hd_wire_event *event,
+static void pack_columns(struct hd_packer *packer, const struct hd_wire_event *event,
                          size_t count) {
     struct pack_state *s = &packer->state;
     struct cursor to;
@@ -210,7 +203,6 @@ static bool pack_columns(struct hd_packer *packer, const struct hd_wire_event *e
             before->next_counts[0] = counts;
         } else {
             number = put_shape(packer, &to, key, counts, &token, &expected);
-            if (number == 0) return false;
         }
         struct shape *shape = &s->shape[number];
         if (counts != expected) {
@@ -245,17 +237,16 @@ static bool pack_columns(struct hd_packer *packer, const struct hd_wire_event *e
     to.at[COLUMN_TOKEN] += count;
     for (unsigned i = 0; i < COLUMNS; i++)
         packer->length[i] = (size_t)(to.at[i] - packer->column[i]);
-    return true;
 }
 
 /* ---- a chunk ------------------------------------------------------------------------------ */
 
-bool hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t count,
+void hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t count,
              const uint8_t **bytes, size_t *length) {
-    if (count == 0 || count > HD_PACK_EVENTS) return false;
+    assert(count > 0 && count <= HD_PACK_EVENTS);
     state_reset(&packer->state);
-    if (!index_reset(packer, FIRST_INDEX_BITS)) return false;
-    if (!pack_columns(packer, event, count)) return false;
+    index_reset(packer, FIRST_INDEX_BITS);
+    pack_columns(packer, event, count);
     uint8_t *out = packer->out, *end = out + packer->out_capacity;
     for (unsigned i = 0; i < COLUMNS; i++) {
         /* a stored length of 0 says that the column is not compressed */
@@ -264,7 +255,7 @@ bool hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t
             uint8_t *body = out + HD_VARINT_BYTES;
             stored =
                 ZSTD_compress2(packer->zstd, body, (size_t)(end - body), packer->column[i], raw);
-            if (ZSTD_isError(stored)) return false;
+            if (ZSTD_isError(stored)) hd_out_of_memory(); /* there is room for everything else */
             if (stored >= raw) stored = 0;
         }
         uint8_t header[HD_VARINT_BYTES];
@@ -278,5 +269,4 @@ bool hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t
     }
     *bytes = packer->out;
     *length = (size_t)(out - packer->out);
-    return true;
 }

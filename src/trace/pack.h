@@ -13,11 +13,10 @@
 #define HD_PACK_EVENTS 65535u /* the most in one chunk, so that shapes have 16-bit numbers */
 
 struct hd_packer;
-struct hd_packer *hd_packer_new(void); /* NULL when memory is out */
+struct hd_packer *hd_packer_new(void);
 void hd_packer_free(struct hd_packer *packer);
-/* Packs 1 .. HD_PACK_EVENTS events; the result stays valid until the next call. False when
- * compression fails (memory). */
-bool hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t count,
+/* Packs 1 .. HD_PACK_EVENTS events; the result stays valid until the next call. */
+void hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t count,
              const uint8_t **bytes, size_t *length);
 
 struct hd_unpacker;

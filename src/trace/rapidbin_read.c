@@ -38,24 +38,17 @@ bool hd_rapidbin_recognise(const uint8_t *bytes, size_t length) {
            big_endian(bytes + 2, 4) >> 31 == 0 && big_endian(bytes + 6, 4) >> 31 == 0;
 }
 
-static bool out_of_memory(struct reader *r) {
-    return hd_fail(r->error, HD_ERR_MEMORY, "%s: out of memory", r->path);
-}
-
-static bool index_of(struct reader *r, struct naming *naming, uint64_t number, uint32_t *index) {
-    if (number == naming->last) return *index = naming->last_index, true;
+static uint32_t index_of(struct naming *naming, uint64_t number) {
+    if (number == naming->last) return naming->last_index;
     uint32_t *known = hd_map_slot(&naming->known, number, HD_NONE);
-    if (known == NULL) return out_of_memory(r);
     if (*known == HD_NONE) {
         char text[32];
         int length =
             snprintf(text, sizeof text, "%s%llu", naming->prefix, (unsigned long long)number);
         *known = hd_intern(naming->names, text, (size_t)length);
-        if (*known == HD_INTERN_NONE) return out_of_memory(r);
     }
     naming->last = number;
-    *index = naming->last_index = *known;
-    return true;
+    return naming->last_index = *known;
 }
 
 static bool read_word(struct reader *r, uint64_t word, uint64_t number) {
@@ -66,28 +59,23 @@ static bool read_word(struct reader *r, uint64_t word, uint64_t number) {
     if (op >= RAPIDBIN_OPS)
         return hd_fail(r->error, HD_ERR_FORMAT, "%s: event %llu has unknown operation %u", r->path,
                        (unsigned long long)number, op);
-    uint32_t thread = 0, site = 0, object = 0;
     uint64_t operand = 0;
     unsigned kind = hd_rapidbin_kind[op], flags = 0;
-    if (!index_of(r, &r->threads, word & RAPIDBIN_THREAD_MASK, &thread) ||
-        !index_of(r, &r->sites, word >> RAPIDBIN_SITE_SHIFT & RAPIDBIN_SITE_MASK, &site))
-        return false;
+    uint32_t thread = index_of(&r->threads, word & RAPIDBIN_THREAD_MASK), object = thread;
+    uint32_t site = index_of(&r->sites, word >> RAPIDBIN_SITE_SHIFT & RAPIDBIN_SITE_MASK);
     switch (hd_kind_class(kind)) {
     case HD_CLASS_ACCESS:
-        if (!index_of(r, &r->variables, decor, &object)) return false;
+        object = index_of(&r->variables, decor);
         if (object >= (uint32_t)1 << (48 - HD_TEXT_SHIFT))
             return hd_fail(r->error, HD_ERR_LIMIT, "%s: too many variables", r->path);
         operand = (uint64_t)object << HD_TEXT_SHIFT;
         flags = 1;
         break;
     case HD_CLASS_LOCK:
-        if (!index_of(r, &r->locks, decor, &object)) return false;
-        operand = object;
+        operand = index_of(&r->locks, decor);
         break;
     case HD_CLASS_THREAD:
-        object = thread;
-        if ((kind == HD_EV_FORK || kind == HD_EV_JOIN) && !index_of(r, &r->threads, decor, &object))
-            return false;
+        if (kind == HD_EV_FORK || kind == HD_EV_JOIN) object = index_of(&r->threads, decor);
         if (object >= HD_THREAD_LIMIT)
             return hd_fail(r->error, HD_ERR_LIMIT, "%s: event %llu: too many threads", r->path,
                            (unsigned long long)number);

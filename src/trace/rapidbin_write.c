@@ -60,10 +60,7 @@ static bool number_of(struct writer *w, struct numbering *numbering, const char 
     if (numbering->by_name) {
         *number = number_in(name, prefix);
     } else {
-        uint32_t *known = hd_map_slot(&numbering->map, key, numbering->map.count);
-        if (known == NULL)
-            return hd_fail(w->error, HD_ERR_MEMORY, "%s: out of memory", w->out.path);
-        *number = *known;
+        *number = *hd_map_slot(&numbering->map, key, numbering->map.count);
     }
     if (*number >= numbering->limit)
         return hd_fail(w->error, HD_ERR_LIMIT,
@@ -161,7 +158,7 @@ bool hd_rapidbin_write(const struct hd_trace *trace, int fd, const char *path, u
                        .locks = {.what = "locks", .limit = INT32_MAX},
                        .variables = {.what = "variables", .limit = INT32_MAX},
                        .sites = {.what = "sites", .limit = RAPIDBIN_SITE_MASK + 1}};
-    if (!hd_regions_build(&w.regions, trace, false, error)) return false;
+    hd_regions_build(&w.regions, trace, false);
     bool named = trace->format != HD_FORMAT_BINARY;
     w.threads.by_name =
         named && all_numbered(trace->thread_names, trace->threads, "T", w.threads.limit);
@@ -172,8 +169,8 @@ bool hd_rapidbin_write(const struct hd_trace *trace, int fd, const char *path, u
         all_numbered(trace->variable_names, trace->variables, "V", w.variables.limit);
     w.sites.by_name = named && all_numbered(trace->site_names, trace->sites, "", w.sites.limit);
     uint64_t written;
-    bool good =
-        hd_output_open(&w.out, fd, path, error) && write_words(&w, false, &written, left_out);
+    hd_output_open(&w.out, fd, path, error);
+    bool good = write_words(&w, false, &written, left_out);
     if (good) {
         put_big_endian(&w, w.threads.count, 2);
         put_big_endian(&w, w.locks.count, 4);
@@ -181,7 +178,7 @@ bool hd_rapidbin_write(const struct hd_trace *trace, int fd, const char *path, u
         put_big_endian(&w, written, 8);
         good = write_words(&w, true, &written, left_out);
     }
-    if (w.out.buffer != NULL && !hd_output_close(&w.out)) good = false;
+    if (!hd_output_close(&w.out)) good = false;
     hd_regions_free(&w.regions);
     hd_map_free(&w.threads.map);
     hd_map_free(&w.locks.map);

@@ -1,6 +1,7 @@
 /* Reads binary traces (.hdt). The file is untrusted: nothing is used before its chunk's checksum
  * was right, and then every length, number and offset is still checked. A file that is damaged or
  * cut short is read up to its last good chunk. */
+#include "base/alloc.h"
 #include "base/varint.h"
 #include "trace/format.h"
 #include "trace/merge.h"
@@ -29,10 +30,6 @@ bool hd_binary_recognise(const uint8_t *bytes, size_t length) {
     return length >= HD_FILE_MAGIC_BYTES && memcmp(bytes, HD_FILE_MAGIC, HD_FILE_MAGIC_BYTES) == 0;
 }
 
-static bool out_of_memory(struct hd_error *error) {
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory while reading a trace");
-}
-
 /* A chunk that checks but does not say what it should. Told apart from other failures so that the
  * caller can keep what came before it. */
 static bool malformed(struct hd_error *error, const char *what) {
@@ -56,13 +53,13 @@ static bool read_about(struct reader *r, struct hd_fields from, struct hd_error 
     const char *command = hd_get_string(&from, &length);
     if (from.failed || from.at != from.size || r->has_about || origin > HD_FORMAT_RAPIDBIN ||
         (origin != HD_FORMAT_BINARY) != ((r->features & HD_FEATURE_NAMES) != 0))
-        return malformed(error, "a record about the run that makes no sense");
+        return malformed(error, "a corrupt ABOUT chunk");
     trace->format = origin;
     trace->hex_offsets = (about & HD_ABOUT_HEX_OFFSETS) != 0;
     trace->exact = origin != HD_FORMAT_BINARY || trace->options.scheduler == HD_SCHED_SERIAL;
     trace->command = hd_arena_copy(&r->builder->memory->arena, command, length);
     r->has_about = true;
-    return trace->command != NULL || out_of_memory(error);
+    return true;
 }
 
 static bool read_module(struct reader *r, struct hd_fields from, struct hd_error *error) {
@@ -81,10 +78,10 @@ static bool read_module(struct reader *r, struct hd_fields from, struct hd_error
     const char *path = hd_get_string(&from, &length);
     if (from.failed || from.at != from.size || module.text_lo > module.text_hi ||
         module.image_lo > module.image_hi)
-        return malformed(error, "a module that makes no sense");
+        return malformed(error, "a corrupt MODULE chunk");
     module.path = hd_arena_copy(&r->builder->memory->arena, path, length);
-    return (module.path != NULL && hd_vector_push(&r->builder->memory->module, module)) ||
-           out_of_memory(error);
+    hd_vector_push(&r->builder->memory->module, module);
+    return true;
 }
 
 static bool add_names(struct reader *r, const struct hd_file_chunk *chunk, const uint8_t *raw,
@@ -102,12 +99,11 @@ static bool add_names(struct reader *r, const struct hd_file_chunk *chunk, const
                 return malformed(error, "a name with a NUL byte");
             name =
                 hd_arena_copy(&r->builder->memory->arena, (const char *)raw, (size_t)(marked - 1));
-            if (name == NULL) return out_of_memory(error);
             raw += marked - 1;
         } else if (chunk->stream != HD_NAMES_SITES) {
             return malformed(error, "something without a name");
         }
-        if (!hd_vector_push(&r->name[chunk->stream], name)) return out_of_memory(error);
+        hd_vector_push(&r->name[chunk->stream], name);
     }
     return raw == end || malformed(error, "more names than it says");
 }
@@ -117,12 +113,11 @@ static bool read_names(struct reader *r, const struct hd_file_chunk *chunk, cons
     uint32_t raw_length;
     if (chunk->stream >= HD_NAME_LISTS || chunk->length < sizeof raw_length ||
         (r->features & HD_FEATURE_NAMES) == 0)
-        return malformed(error, "names that make no sense");
+        return malformed(error, "a corrupt NAMES chunk");
     memcpy(&raw_length, payload, sizeof raw_length);
     if (raw_length > HD_NAMES_BYTES + HD_NAME_LIMIT + HD_VARINT_BYTES)
         return malformed(error, "too many names in one chunk");
-    uint8_t *raw = malloc(raw_length + 1);
-    if (raw == NULL) return out_of_memory(error);
+    uint8_t *raw = hd_alloc(1, raw_length);
     size_t made = ZSTD_decompress(raw, raw_length, payload + sizeof raw_length,
                                   chunk->length - sizeof raw_length);
     bool good = !ZSTD_isError(made) && made == raw_length
@@ -135,10 +130,10 @@ static bool read_names(struct reader *r, const struct hd_file_chunk *chunk, cons
 static bool read_events(struct reader *r, const struct hd_file_chunk *chunk, const uint8_t *payload,
                         uint64_t offset, struct hd_error *error) {
     if (chunk->stream >= HD_THREAD_LIMIT || chunk->count == 0 || chunk->count > HD_PACK_EVENTS)
-        return malformed(error, "events that make no sense");
+        return malformed(error, "a corrupt EVENTS chunk");
     while (r->store.stream.size <= chunk->stream) {
         struct hd_event_stream none = {.first = HD_NONE, .last = HD_NONE};
-        if (!hd_vector_push(&r->store.stream, none)) return out_of_memory(error);
+        hd_vector_push(&r->store.stream, none);
     }
     struct hd_event_stream *stream = &r->store.stream.data[chunk->stream];
     if (chunk->sequence != stream->sequence)
@@ -150,7 +145,7 @@ static bool read_events(struct reader *r, const struct hd_file_chunk *chunk, con
                                    .offset = offset,
                                    .stamp = chunk->stamp,
                                    .next = HD_NONE};
-    if (!hd_vector_push(&r->store.chunk, entry)) return out_of_memory(error);
+    hd_vector_push(&r->store.chunk, entry);
     if (stream->first == HD_NONE)
         stream->first = number;
     else
@@ -170,7 +165,7 @@ static bool read_end(struct reader *r, struct hd_fields from, struct hd_error *e
     size_t length;
     const char *missing = hd_get_string(&from, &length);
     if (from.failed || from.at != from.size || length >= sizeof trace->end.missing)
-        return malformed(error, "an end that makes no sense");
+        return malformed(error, "a corrupt END chunk");
     if (events != r->events || chunks != r->store.chunk.size)
         return malformed(error, "an end that counts other events than are there");
     trace->end.exited = (flags & HD_END_EXITED) != 0;
@@ -314,7 +309,6 @@ static bool give_names(struct reader *r, struct hd_error *error) {
     char **copy[HD_NAME_LISTS];
     for (unsigned i = 0; i < HD_NAME_LISTS; i++) {
         copy[i] = hd_arena_zalloc(arena, r->name[i].size, sizeof(char *));
-        if (copy[i] == NULL) return out_of_memory(error);
         if (r->name[i].size != 0)
             memcpy(copy[i], r->name[i].data, r->name[i].size * sizeof(char *));
     }
@@ -349,7 +343,7 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
         good = hd_build_reserve(builder, expected, error) &&
                hd_merge(&r.store, damaged, builder, progress, error);
     }
-    if (good && trace->options.scheduler == HD_SCHED_FREE) good = hd_place_waits(trace, error);
+    if (good && trace->options.scheduler == HD_SCHED_FREE) hd_place_waits(trace);
     if (good && (r.features & HD_FEATURE_NAMES) != 0) good = give_names(&r, error);
     hd_vector_free(&r.store.chunk);
     hd_vector_free(&r.store.stream);

@@ -1,6 +1,8 @@
 /* Memory regions of a trace: see regions.h. */
 #include "trace/regions.h"
 
+#include "base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,15 +40,15 @@ static int by_start(const void *a, const void *b) {
 
 static bool is_small(uint64_t start, uint64_t size) { return size < 256 && start >> 56 == 0; }
 
-static bool add_range(struct hd_regions *regions, uint64_t start, uint64_t size) {
+static void add_range(struct hd_regions *regions, uint64_t start, uint64_t size) {
     if (is_small(start, size)) {
         uint32_t count = regions->small.count;
-        if (hd_map_slot(&regions->small, start << 8 | size, 0) == NULL) return false;
-        if (regions->small.count == count) return true;
+        hd_map_slot(&regions->small, start << 8 | size, 0);
+        if (regions->small.count == count) return;
     }
     uint64_t end;
     if (__builtin_add_overflow(start, size, &end)) end = UINT64_MAX;
-    return hd_vector_push(&regions->region, ((struct hd_region){start, end}));
+    hd_vector_push(&regions->region, ((struct hd_region){start, end}));
 }
 
 static void join_overlapping(struct hd_regions *regions) {
@@ -63,38 +65,25 @@ static void join_overlapping(struct hd_regions *regions) {
 }
 
 static uint32_t search(const struct hd_regions *regions, uint64_t address) {
-    uint32_t low = 0, high = (uint32_t)regions->region.size;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (regions->region.data[middle].start <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t count = (uint32_t)regions->region.size;
+    uint32_t after = hd_first_not(i, 0, count, regions->region.data[i].start <= address);
+    return after > 0 ? after - 1 : 0;
 }
 
-bool hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks,
-                      struct hd_error *error) {
+void hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks) {
     memset(regions, 0, sizeof *regions);
-    bool good = true;
-    for (uint32_t e = 0; good && e < trace->events; e++) {
+    for (uint32_t e = 0; e < trace->events; e++) {
         uint64_t start, size;
         if (!hd_event_range(trace, e, &start, &size)) continue;
         if (!blocks && hd_kind_class(trace->kind[e]) == HD_CLASS_MEMORY) continue;
-        good = add_range(regions, start, size);
+        add_range(regions, start, size);
     }
-    if (!good) {
-        hd_regions_free(regions);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory while sorting the memory of a trace");
-    }
-    if (regions->region.size == 0) return true;
+    if (regions->region.size == 0) return;
     join_overlapping(regions);
     for (uint32_t i = 0; regions->small.count > 0 && i <= regions->small.mask; i++) {
         struct hd_map_entry *entry = &regions->small.entry[i];
         if (entry->used) entry->value = search(regions, entry->key >> 8);
     }
-    return true;
 }
 
 uint32_t hd_regions_find(const struct hd_regions *regions, uint64_t start, uint64_t size) {

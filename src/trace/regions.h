@@ -16,8 +16,7 @@ struct hd_regions {
 };
 
 /* Of accesses and atomics, and of memory blocks too if `blocks`. */
-bool hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks,
-                      struct hd_error *error);
+void hd_regions_build(struct hd_regions *regions, const struct hd_trace *trace, bool blocks);
 /* The region of a range that was counted in, or of part of one. */
 uint32_t hd_regions_find(const struct hd_regions *regions, uint64_t start, uint64_t size);
 void hd_regions_free(struct hd_regions *regions);

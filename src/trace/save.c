@@ -1,5 +1,6 @@
 /* A trace in memory to a binary file: one stream in the trace's order, with the bookkeeping events
  * that the reader folds away again. */
+#include "base/alloc.h"
 #include "base/vector.h"
 #include "trace/convert.h"
 #include "trace/format.h"
@@ -87,34 +88,25 @@ static bool save_all(struct saver *s) {
 }
 
 bool hd_trace_save(const struct hd_trace *trace, const char *path, struct hd_error *error) {
-    struct saver *s = calloc(1, sizeof *s);
-    if (s != NULL) {
-        s->depth = calloc(trace->stacks, sizeof *s->depth);
-        s->path = calloc(trace->stacks, sizeof *s->path);
-        s->stack = calloc((size_t)trace->threads + 1, sizeof *s->stack);
-    }
-    bool good = s != NULL && s->depth != NULL && s->path != NULL && s->stack != NULL;
-    if (!good) hd_fail(error, HD_ERR_MEMORY, "%s: out of memory", path);
-    if (good) {
-        s->trace = trace;
-        s->error = error;
-        for (uint32_t i = 1; i < trace->stacks; i++)
-            s->depth[i] = s->depth[trace->stack_parent[i]] + 1;
-        struct hd_trace_about about = {.command = trace->command, .options = trace->options};
-        uint32_t origin = trace->format | (trace->hex_offsets ? HD_ABOUT_HEX_OFFSETS : 0);
-        s->writer = hd_writer_create(
-            path, &about, trace->format != HD_FORMAT_BINARY ? HD_FEATURE_NAMES : 0, origin, error);
-        good = s->writer != NULL && save_all(s);
-        if (good)
-            good = hd_writer_finish(s->writer, &trace->end, trace->has_branches, error);
-        else
-            hd_writer_abandon(s->writer);
-    }
-    if (s != NULL) {
-        free(s->depth);
-        free(s->path);
-        free(s->stack);
-    }
+    struct saver *s = hd_zalloc(1, sizeof *s);
+    s->depth = hd_zalloc(trace->stacks, sizeof *s->depth);
+    s->path = hd_zalloc(trace->stacks, sizeof *s->path);
+    s->stack = hd_zalloc(trace->threads + 1ul, sizeof *s->stack);
+    s->trace = trace;
+    s->error = error;
+    for (uint32_t i = 1; i < trace->stacks; i++) s->depth[i] = s->depth[trace->stack_parent[i]] + 1;
+    struct hd_trace_about about = {.command = trace->command, .options = trace->options};
+    uint32_t origin = trace->format | (trace->hex_offsets ? HD_ABOUT_HEX_OFFSETS : 0);
+    s->writer = hd_writer_create(
+        path, &about, trace->format != HD_FORMAT_BINARY ? HD_FEATURE_NAMES : 0, origin, error);
+    bool good = s->writer != NULL && save_all(s);
+    if (good)
+        good = hd_writer_finish(s->writer, &trace->end, trace->has_branches, error);
+    else
+        hd_writer_abandon(s->writer);
+    free(s->depth);
+    free(s->path);
+    free(s->stack);
     free(s);
     return good;
 }

@@ -2,6 +2,7 @@
  * Modules are opened when first asked about. */
 #define _GNU_SOURCE /* qsort_r */
 #include "trace/symbols.h"
+#include "base/alloc.h"
 
 #include "trace/symbols_binary.h"
 #include "trace/symbols_pool.h"
@@ -59,12 +60,12 @@ static const char *current_directory(struct hd_pool *pool) {
 }
 
 struct hd_symbols *hd_symbols_open(const struct hd_trace *trace) {
-    struct hd_symbols *symbols = hd_pool_calloc(1, sizeof *symbols);
+    struct hd_symbols *symbols = hd_zalloc(1, sizeof *symbols);
     symbols->pool = hd_pool_new();
     symbols->directory = current_directory(symbols->pool);
     symbols->modules = trace->modules;
-    symbols->module = hd_pool_calloc(trace->modules, sizeof *symbols->module);
-    symbols->by_site = hd_pool_calloc(trace->modules, sizeof *symbols->by_site);
+    symbols->module = hd_zalloc(trace->modules, sizeof *symbols->module);
+    symbols->by_site = hd_zalloc(trace->modules, sizeof *symbols->by_site);
     for (uint32_t i = 0; i < trace->modules; i++) {
         struct module *module = &symbols->module[i];
         module->recorded = &trace->module[i];
@@ -76,8 +77,8 @@ struct hd_symbols *hd_symbols_open(const struct hd_trace *trace) {
     qsort_r(symbols->by_site, symbols->modules, sizeof *symbols->by_site, compare_by_site,
             symbols->module);
     symbols->site_mask = symbols->variable_mask = 1023;
-    symbols->site = hd_pool_calloc(symbols->site_mask + 1, sizeof *symbols->site);
-    symbols->variable = hd_pool_calloc(symbols->variable_mask + 1, sizeof *symbols->variable);
+    symbols->site = hd_zalloc(symbols->site_mask + 1, sizeof *symbols->site);
+    symbols->variable = hd_zalloc(symbols->variable_mask + 1, sizeof *symbols->variable);
     return symbols;
 }
 
@@ -199,7 +200,7 @@ static uint32_t resolve_site(struct hd_symbols *symbols, uint32_t site,
 
 static void grow_sites(struct hd_symbols *symbols) {
     uint32_t mask = symbols->site_mask * 2 + 1;
-    struct site_entry *table = hd_pool_calloc((size_t)mask + 1, sizeof *table);
+    struct site_entry *table = hd_zalloc((size_t)mask + 1, sizeof *table);
     for (uint32_t i = 0; i <= symbols->site_mask; i++) {
         if (!symbols->site[i].frame) continue;
         uint32_t at = (uint32_t)mix(symbols->site[i].site) & mask;
@@ -262,7 +263,7 @@ static uint32_t variable_hash(uint64_t address, uint64_t size) {
 
 static void grow_variables(struct hd_symbols *symbols) {
     uint32_t mask = symbols->variable_mask * 2 + 1;
-    struct variable_entry *table = hd_pool_calloc((size_t)mask + 1, sizeof *table);
+    struct variable_entry *table = hd_zalloc((size_t)mask + 1, sizeof *table);
     for (uint32_t i = 0; i <= symbols->variable_mask; i++) {
         const struct variable_entry *entry = &symbols->variable[i];
         if (!entry->used) continue;

@@ -1,5 +1,6 @@
 /* Opens an executable or library for the symbols code: checks that it is the recorded one, finds
  * its separate debug file if it has one, and reads its symbol table. */
+#include "base/alloc.h"
 #include "trace/symbols_binary.h"
 #include "trace/symbols_demangle.h"
 
@@ -151,7 +152,7 @@ struct hd_binary *hd_binary_open(struct hd_pool *pool, const char *directory, co
         close(fd);
         return NULL;
     }
-    struct hd_binary *binary = hd_pool_calloc(1, sizeof *binary);
+    struct hd_binary *binary = hd_zalloc(1, sizeof *binary);
     binary->pool = pool;
     binary->path = path;
     const char *slash = strrchr(path, '/');

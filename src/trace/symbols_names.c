@@ -1,6 +1,7 @@
 /* Names for converted traces. Memory is named by regions (what overlapping accesses tie together),
  * so that accesses that conflict in the binary trace touch the same variable in the text. */
 #include "trace/symbols_names.h"
+#include "base/alloc.h"
 
 #include "base/map.h"
 #include "trace/regions.h"
@@ -21,16 +22,13 @@ struct hd_symbol_names {
 };
 
 struct hd_symbol_names *hd_symbol_names_open(const struct hd_trace *trace,
-                                             struct hd_symbols *symbols, struct hd_error *error) {
-    struct hd_symbol_names *names = hd_pool_calloc(1, sizeof *names);
+                                             struct hd_symbols *symbols) {
+    struct hd_symbol_names *names = hd_zalloc(1, sizeof *names);
     names->trace = trace;
     names->symbols = symbols;
     names->pool = hd_pool_new();
-    if (!hd_regions_build(&names->regions, trace, true, error)) {
-        hd_symbol_names_close(names);
-        return NULL;
-    }
-    names->region_name = hd_pool_calloc(names->regions.region.size, sizeof *names->region_name);
+    hd_regions_build(&names->regions, trace, true);
+    names->region_name = hd_zalloc(names->regions.region.size, sizeof *names->region_name);
     return names;
 }
 

@@ -1,6 +1,7 @@
 /* Interned strings and growing arrays for the symbols code, over base/. */
 #include "trace/symbols_pool.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/intern.h"
 
@@ -14,17 +15,8 @@ struct hd_pool {
     struct hd_arena arena;
 };
 
-static void *check(void *memory) {
-    if (!memory) abort();
-    return memory;
-}
-
-void *hd_pool_calloc(size_t count, size_t element) {
-    return check(calloc(count ? count : 1, element));
-}
-
 struct hd_pool *hd_pool_new(void) {
-    return hd_pool_calloc(1, sizeof(struct hd_pool));
+    return hd_zalloc(1, sizeof(struct hd_pool));
 }
 
 void hd_pool_free(struct hd_pool *pool) {
@@ -35,13 +27,11 @@ void hd_pool_free(struct hd_pool *pool) {
 }
 
 void *hd_pool_alloc(struct hd_pool *pool, size_t bytes) {
-    return check(hd_arena_alloc(&pool->arena, bytes));
+    return hd_arena_alloc(&pool->arena, bytes);
 }
 
 const char *hd_pool_intern(struct hd_pool *pool, const char *text, size_t length) {
-    uint32_t id = hd_intern(&pool->strings, text, length);
-    if (id == HD_INTERN_NONE) abort();
-    return pool->strings.name.data[id];
+    return pool->strings.name.data[hd_intern(&pool->strings, text, length)];
 }
 
 const char *hd_pool_text(struct hd_pool *pool, const char *text) {
@@ -56,7 +46,7 @@ const char *hd_pool_format(struct hd_pool *pool, const char *format, ...) {
     va_end(list);
     if (length < 0) return "";
     if ((size_t)length >= sizeof buffer) {
-        text = check(malloc((size_t)length + 1));
+        text = hd_alloc(1, (size_t)length + 1);
         va_start(list, format);
         vsnprintf(text, (size_t)length + 1, format, list);
         va_end(list);
@@ -68,7 +58,7 @@ const char *hd_pool_format(struct hd_pool *pool, const char *format, ...) {
 
 void *hd_pool_grow(void *array, uint32_t count, uint32_t *capacity, size_t element) {
     if (count < *capacity) return array;
-    if (*capacity > UINT32_MAX / 2) abort();
+    if (*capacity > UINT32_MAX / 2) hd_out_of_memory();
     *capacity = *capacity ? *capacity * 2 : 16;
-    return check(realloc(array, *capacity * element));
+    return hd_realloc(array, *capacity, element);
 }

@@ -1,6 +1,5 @@
 /* Memory of a symbols handle: interned strings and arrays that grow. Everything in a pool lives
- * until the pool is freed. Running out of memory ends the process: there is nothing to name then.
- */
+ * until the pool is freed. */
 #ifndef HEDDLE_TRACE_SYMBOLS_POOL_H
 #define HEDDLE_TRACE_SYMBOLS_POOL_H
 
@@ -20,8 +19,5 @@ const char *hd_pool_format(struct hd_pool *pool, const char *format, ...)
 
 /* Room for one more element: the array, moved if need be. */
 void *hd_pool_grow(void *array, uint32_t count, uint32_t *capacity, size_t element);
-
-/* Zeroed memory of the heap, or the end of the process. */
-void *hd_pool_calloc(size_t count, size_t element);
 
 #endif

@@ -236,10 +236,10 @@ static const char *declared_name(struct hd_binary *binary, Dwarf_Die *die, const
     bool inlined = follow(&declaration, DW_AT_abstract_origin);
     if (!follow(&declaration, DW_AT_specification) && !inlined) return NULL;
     uint32_t *known = hd_map_slot(&binary->declared, (uint64_t)declaration.addr, HD_NONE);
-    if (known && *known != HD_NONE) return binary->declared_name[*known];
+    if (*known != HD_NONE) return binary->declared_name[*known];
     binary->declared_name = hd_pool_grow(binary->declared_name, binary->declared_names,
                                          &binary->declared_capacity, sizeof *binary->declared_name);
-    if (known) *known = binary->declared_names;
+    *known = binary->declared_names;
     const char *text = name_in_scopes(binary, &declaration, name);
     binary->declared_name[binary->declared_names++] = text;
     return text;

@@ -23,11 +23,6 @@ struct hd_text_quote hd_text_quote(struct words words) {
 
 #define fail_line(r, ...) hd_text_fail(r, (r)->line, __VA_ARGS__)
 
-static bool out_of_memory(struct hd_text_reader *r) {
-    return hd_fail(r->error, HD_ERR_MEMORY, "%s:%llu: out of memory", r->path,
-                   (unsigned long long)r->line);
-}
-
 /* ---- names -------------------------------------------------------------------------------- */
 
 static bool intern_keyed(struct hd_text_reader *r, struct hd_intern *table, struct words words,
@@ -37,7 +32,7 @@ static bool intern_keyed(struct hd_text_reader *r, struct hd_intern *table, stru
         return fail_line(r, "a name of %zu bytes; %d are the most", words.length,
                          HD_NAME_LIMIT - 1);
     *id = hd_intern_keyed(table, key, words.text, words.length);
-    return *id != HD_INTERN_NONE || out_of_memory(r);
+    return true;
 }
 
 static bool intern(struct hd_text_reader *r, struct hd_intern *table, struct words words,
@@ -54,7 +49,8 @@ static bool thread_of(struct hd_text_reader *r, struct words words, uint32_t *id
         return hd_fail(r->error, HD_ERR_LIMIT, "%s:%llu: more than %u threads", r->path,
                        (unsigned long long)r->line, HD_THREAD_LIMIT);
     struct hd_text_thread fresh = {.last_event = HD_NONE, .barrier = HD_NONE};
-    return hd_vector_push(&r->thread, fresh) || out_of_memory(r);
+    hd_vector_push(&r->thread, fresh);
+    return true;
 }
 
 static bool object_of(struct hd_text_reader *r, struct words words, struct hd_intern_key key,
@@ -62,7 +58,7 @@ static bool object_of(struct hd_text_reader *r, struct words words, struct hd_in
     if (!intern_keyed(r, &r->builder->memory->objects, words, key, id)) return false;
     if (*id == r->object.size) {
         struct hd_text_object fresh = {.signal_event = HD_NONE};
-        if (!hd_vector_push(&r->object, fresh)) return out_of_memory(r);
+        hd_vector_push(&r->object, fresh);
     }
     r->object.data[*id].uses |= use;
     return true;
@@ -75,9 +71,7 @@ static bool new_operand(struct hd_text_reader *r, struct words words) {
     size_t length = hd_text_operand(words.text, words.length, &offset, &size, &fresh.sized);
     if (!intern(r, &r->builder->memory->variables, (struct words){words.text, length}, &variable))
         return false;
-    if (variable == r->variable.size &&
-        !hd_vector_push(&r->variable, ((struct hd_text_variable){0})))
-        return out_of_memory(r);
+    if (variable == r->variable.size) hd_vector_push(&r->variable, ((struct hd_text_variable){0}));
     if (variable >= (uint32_t)1 << (48 - HD_TEXT_SHIFT))
         return hd_fail(r->error, HD_ERR_LIMIT, "%s:%llu: more than %u variables", r->path,
                        (unsigned long long)r->line, 1u << (48 - HD_TEXT_SHIFT));
@@ -91,7 +85,8 @@ static bool new_operand(struct hd_text_reader *r, struct words words) {
     fresh.size = (uint32_t)size;
     uint64_t *extent = &r->variable.data[variable].extent;
     if (*extent < offset + size) *extent = offset + size;
-    return hd_vector_push(&r->operand, fresh) || out_of_memory(r);
+    hd_vector_push(&r->operand, fresh);
+    return true;
 }
 
 /* Operands are interned as they are written, so that each is cut into its parts once. */
@@ -204,7 +199,7 @@ static bool emit_wait(struct hd_text_reader *r, const struct hd_text_line *line)
     const struct hd_text_object *condition = &r->object.data[object];
     uint32_t last = r->thread.data[line->thread_id].last_event;
     struct hd_text_note note = {.event = r->builder->trace->events, .line = r->line};
-    if (!hd_vector_push(&r->waits, note)) return out_of_memory(r);
+    hd_vector_push(&r->waits, note);
     if (condition->signal_event != HD_NONE && (last == HD_NONE || last < condition->signal_event))
         return emit_extra(r, line, HD_EV_WAIT, 0, object, condition->signal);
     return emit(r, line, HD_EV_WAIT, 0, object);
@@ -267,7 +262,7 @@ static bool emit_free(struct hd_text_reader *r, const struct hd_text_line *line)
     if (size == 0 && variable->block == operand->address) size = variable->block_size;
     if (size == 0) {
         struct hd_text_note note = {.event = r->builder->trace->extras, .line = r->line};
-        if (!hd_vector_push(&r->frees, note)) return out_of_memory(r);
+        hd_vector_push(&r->frees, note);
     }
     return emit_extra(r, line, HD_EV_FREE, HD_BLOCK_HEAP, operand->address, size);
 }
@@ -275,7 +270,7 @@ static bool emit_free(struct hd_text_reader *r, const struct hd_text_line *line)
 static bool emit_blocked(struct hd_text_reader *r, const struct hd_text_line *line) {
     char *name = hd_arena_copy(&r->arena, line->operand.text, line->operand.length);
     struct hd_text_note note = {.event = r->builder->trace->events, .line = r->line, .name = name};
-    if (name == NULL || !hd_vector_push(&r->blocked, note)) return out_of_memory(r);
+    hd_vector_push(&r->blocked, note);
     return emit(r, line, HD_EV_BLOCKED, 0, 0);
 }
 

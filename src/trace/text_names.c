@@ -1,5 +1,7 @@
 /* Names for the text form of a trace: see text_names.h. */
 #include "trace/text_names.h"
+
+#include "base/alloc.h"
 #include "trace/text.h"
 
 #include <stdio.h>
@@ -15,7 +17,6 @@ static char *cleaned(struct hd_arena *arena, const char *name) {
     size_t length = strlen(name);
     if (length > 4000) length = 4000;
     char *copy = hd_arena_copy(arena, name, length);
-    if (copy == NULL) return NULL;
     for (char *c = copy; *c != '\0'; c++) {
         if ((unsigned char)*c <= ' ' || *c == '|' || *c == 0x7f) *c = '_';
     }
@@ -26,13 +27,13 @@ static const char *take_unused(struct hd_text_naming *n, unsigned space, const c
     const char *name = base;
     for (uint32_t first = HD_NONE;;) {
         uint32_t id = hd_intern(&n->taken[space], name, strlen(name));
-        if (id == HD_INTERN_NONE) return NULL;
-        if (id == n->copies[space].size)
-            return hd_vector_push(&n->copies[space], 1) ? n->taken[space].name.data[id] : NULL;
+        if (id == n->copies[space].size) {
+            hd_vector_push(&n->copies[space], 1);
+            return n->taken[space].name.data[id];
+        }
         if (first == HD_NONE) first = id;
         size_t size = strlen(base) + 16;
         char *next = hd_arena_alloc(&n->arena, size);
-        if (next == NULL) return NULL;
         snprintf(next, size, "%s@%u", base, ++n->copies[space].data[first]);
         name = next;
     }
@@ -44,17 +45,15 @@ static const char *take_unused(struct hd_text_naming *n, unsigned space, const c
 static const char *claim(struct hd_text_naming *n, unsigned space, const char *wanted,
                          uint64_t meaning) {
     char *base = cleaned(&n->arena, wanted[0] != '\0' ? wanted : "_");
-    if (base == NULL) return NULL;
     size_t length = strlen(base) + 1;
     char *key = hd_arena_alloc(&n->arena, length + sizeof meaning);
-    if (key == NULL) return NULL;
     memcpy(key, base, length);
     memcpy(key + length, &meaning, sizeof meaning);
     uint32_t id = hd_intern(&n->claim[space], key, length + sizeof meaning);
-    if (id == HD_INTERN_NONE) return NULL;
     if (id < n->claimed[space].size) return n->claimed[space].data[id];
     const char *name = take_unused(n, space, base);
-    return name != NULL && hd_vector_push(&n->claimed[space], name) ? name : NULL;
+    hd_vector_push(&n->claimed[space], name);
+    return name;
 }
 
 /* ---- threads and sites -------------------------------------------------------------------- */
@@ -68,18 +67,17 @@ const char *hd_naming_thread(struct hd_text_naming *n, uint32_t thread) {
 static const char *unique_thread(struct hd_text_naming *n, struct hd_intern *unique,
                                  const char *name) {
     char *copy = cleaned(&n->arena, name);
-    if (copy == NULL || copy[0] == '\0' || copy[0] == '#') return NULL;
+    if (copy[0] == '\0' || copy[0] == '#') return NULL;
     size_t known = unique->name.size;
     hd_intern(unique, copy, strlen(copy));
     return unique->name.size > known ? copy : NULL;
 }
 
-static bool name_threads(struct hd_text_naming *n) {
-    if (n->trace->thread_names != NULL) return true;
+static void name_threads(struct hd_text_naming *n) {
+    if (n->trace->thread_names != NULL) return;
     struct hd_intern unique = {0};
     n->thread_name = hd_arena_zalloc(&n->arena, n->trace->threads, sizeof *n->thread_name);
-    bool good = n->thread_name != NULL;
-    for (uint32_t i = 0; good && i < n->trace->threads; i++) {
+    for (uint32_t i = 0; i < n->trace->threads; i++) {
         const char *given =
             n->given->thread != NULL ? n->given->thread(n->given->context, i) : NULL;
         const char *name = given != NULL ? unique_thread(n, &unique, given) : NULL;
@@ -89,10 +87,8 @@ static bool name_threads(struct hd_text_naming *n) {
         snprintf(made_up, sizeof made_up, "T%u@%u", i, i); /* someone else is called T1 */
         if (name == NULL) name = unique_thread(n, &unique, made_up);
         n->thread_name[i] = name;
-        good = name != NULL;
     }
     hd_intern_free(&unique);
-    return good;
 }
 
 const char *hd_naming_site(struct hd_text_naming *n, uint32_t site) {
@@ -102,13 +98,12 @@ const char *hd_naming_site(struct hd_text_naming *n, uint32_t site) {
     }
     if (site == 0) return "";
     uint32_t *known = hd_map_slot(&n->site, site, HD_NONE);
-    if (known == NULL) return NULL;
     if (*known != HD_NONE) return n->site_name.data[*known];
     const char *name = n->given->site != NULL ? n->given->site(n->given->context, site) : NULL;
     char made_up[16];
     snprintf(made_up, sizeof made_up, "%u", site);
     name = cleaned(&n->arena, name != NULL ? name : made_up);
-    if (name == NULL || !hd_vector_push(&n->site_name, name)) return NULL;
+    hd_vector_push(&n->site_name, name);
     *known = (uint32_t)n->site_name.size - 1;
     return name;
 }
@@ -120,7 +115,6 @@ const char *hd_naming_object(struct hd_text_naming *n, uint32_t event, enum hd_n
     static const char letter[HD_NAME_CLASSES] = {'m', 'l', 'c', 'b', 's'};
     if (has_names(n->trace)) return n->trace->object_names[operand];
     uint32_t *known = hd_map_slot(&n->object[class], operand, HD_NONE);
-    if (known == NULL) return NULL;
     if (*known != HD_NONE) return n->object_name.data[*known];
     uint64_t offset = 0;
     const char *given = n->given->variable != NULL
@@ -134,7 +128,7 @@ const char *hd_naming_object(struct hd_text_naming *n, uint32_t event, enum hd_n
     else
         snprintf(text, sizeof text, "%.4000s+0x%llx", given, (unsigned long long)offset);
     const char *name = claim(n, 1, text, operand << 3 | class);
-    if (name == NULL || !hd_vector_push(&n->object_name, name)) return NULL;
+    hd_vector_push(&n->object_name, name);
     *known = (uint32_t)n->object_name.size - 1;
     return name;
 }
@@ -148,21 +142,19 @@ static bool needs_explicit(const char *name) {
     return hd_text_operand(name, length, &offset, &size, &sized) != length;
 }
 
-static bool make_pieces(struct hd_text_naming *n, struct hd_error *error) {
+static void make_pieces(struct hd_text_naming *n) {
     if (has_names(n->trace)) {
         for (uint32_t i = 0; i < n->trace->variables; i++) {
             const char *name = n->trace->variable_names[i];
             struct hd_named_piece piece = {.name = name, .explicit = needs_explicit(name)};
-            if (!hd_vector_push(&n->piece, piece)) return false;
+            hd_vector_push(&n->piece, piece);
         }
-        return true;
+        return;
     }
-    if (!hd_regions_build(&n->regions, n->trace, true, error)) return false;
+    hd_regions_build(&n->regions, n->trace, true);
     size_t regions = n->regions.region.size;
-    n->first_piece = malloc((regions + 1) * sizeof *n->first_piece);
-    if (n->first_piece == NULL) return false;
+    n->first_piece = hd_alloc(regions, sizeof *n->first_piece);
     for (size_t i = 0; i < regions; i++) n->first_piece[i] = HD_NONE;
-    return true;
 }
 
 static const struct hd_named_piece *new_piece(struct hd_text_naming *n, uint32_t event,
@@ -180,9 +172,9 @@ static const struct hd_named_piece *new_piece(struct hd_text_naming *n, uint32_t
         snprintf(text, sizeof text, "m%u", ++n->made_up[HD_NAMED_VARIABLE]);
     }
     piece.name = claim(n, 0, text, start - piece.offset);
-    if (piece.name == NULL) return NULL;
     piece.explicit = needs_explicit(piece.name);
-    return hd_vector_push(&n->piece, piece) ? &n->piece.data[n->piece.size - 1] : NULL;
+    hd_vector_push(&n->piece, piece);
+    return &n->piece.data[n->piece.size - 1];
 }
 
 const struct hd_named_piece *hd_naming_memory(struct hd_text_naming *n, uint32_t event,
@@ -201,7 +193,6 @@ const struct hd_named_piece *hd_naming_memory(struct hd_text_naming *n, uint32_t
     *left = *start + bytes - address;
     uint32_t *known = *start == region->start ? &n->first_piece[number]
                                               : hd_map_slot(&n->piece_at, *start, HD_NONE);
-    if (known == NULL) return NULL;
     if (*known != HD_NONE) return &n->piece.data[*known];
     *known = (uint32_t)n->piece.size;
     return new_piece(n, event, *start, bytes);
@@ -209,15 +200,13 @@ const struct hd_named_piece *hd_naming_memory(struct hd_text_naming *n, uint32_t
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-bool hd_naming_start(struct hd_text_naming *n, const struct hd_trace *trace,
-                     const struct hd_text_names *given, struct hd_error *error) {
+void hd_naming_start(struct hd_text_naming *n, const struct hd_trace *trace,
+                     const struct hd_text_names *given) {
     memset(n, 0, sizeof *n);
     n->trace = trace;
     n->given = given;
-    struct hd_error why = {.code = HD_ERR_MEMORY, .message = "out of memory while naming things"};
-    if (name_threads(n) && make_pieces(n, &why)) return true;
-    hd_naming_free(n);
-    return hd_fail(error, why.code, "%s", why.message);
+    name_threads(n);
+    make_pieces(n);
 }
 
 void hd_naming_free(struct hd_text_naming *n) {

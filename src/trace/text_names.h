@@ -45,8 +45,8 @@ struct hd_text_naming {
     const char **thread_name;
 };
 
-bool hd_naming_start(struct hd_text_naming *naming, const struct hd_trace *trace,
-                     const struct hd_text_names *given, struct hd_error *error);
+void hd_naming_start(struct hd_text_naming *naming, const struct hd_trace *trace,
+                     const struct hd_text_names *given);
 void hd_naming_free(struct hd_text_naming *naming);
 
 /* Each NULL when memory is out. */

@@ -1,4 +1,5 @@
 /* Settles what a text trace's lines leave open until all of them are known: see text_read.h. */
+#include "base/alloc.h"
 #include "trace/text_read.h"
 
 #include <stdarg.h>
@@ -14,10 +15,6 @@ bool hd_text_fail(struct hd_text_reader *r, uint64_t line, const char *format, .
     return hd_fail(r->error, HD_ERR_FORMAT, "%s:%llu: %s", r->path, (unsigned long long)line, what);
 }
 
-static bool out_of_memory(struct hd_text_reader *r) {
-    return hd_fail(r->error, HD_ERR_MEMORY, "%s: out of memory", r->path);
-}
-
 /* ---- threads ------------------------------------------------------------------------------ */
 
 /* `fork(122)` where the thread writes itself T122: the number of T122, or HD_NONE. */
@@ -26,8 +23,7 @@ static uint32_t meant_thread(struct hd_text_reader *r, uint32_t thread) {
     if (r->thread.data[thread].has_lines) return HD_NONE;
     const char *name = table->name.data[thread];
     size_t length = strlen(name);
-    char *prefixed = malloc(length + 2);
-    if (prefixed == NULL) return HD_NONE;
+    char *prefixed = hd_alloc(1, length + 2);
     prefixed[0] = 'T';
     memcpy(prefixed + 1, name, length + 1);
     uint32_t meant = hd_intern_find(table, prefixed, length + 1);
@@ -37,12 +33,11 @@ static uint32_t meant_thread(struct hd_text_reader *r, uint32_t thread) {
 
 /* Renumbers threads in the order of first mention, under whichever name. meant[i] is the thread
  * that name i means, HD_NONE if itself. */
-static bool renumber_threads(struct hd_text_reader *r, const uint32_t *meant) {
+static void renumber_threads(struct hd_text_reader *r, const uint32_t *meant) {
     struct hd_trace *trace = r->builder->trace;
     const struct hd_intern *table = &r->builder->memory->threads;
     uint32_t *number = r->thread_number, count = trace->threads, kept = 0;
     char **names = hd_arena_zalloc(&r->builder->memory->arena, count, sizeof *names);
-    if (names == NULL) return out_of_memory(r);
     for (uint32_t i = 0; i < count; i++) number[i] = HD_NONE;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t thread = meant[i] != HD_NONE ? meant[i] : i;
@@ -59,22 +54,17 @@ static bool renumber_threads(struct hd_text_reader *r, const uint32_t *meant) {
     }
     trace->threads = kept;
     trace->thread_names = names;
-    return true;
 }
 
-static bool settle_threads(struct hd_text_reader *r) {
+static void settle_threads(struct hd_text_reader *r) {
     struct hd_trace *trace = r->builder->trace;
     const struct hd_intern *table = &r->builder->memory->threads;
     uint32_t count = (uint32_t)r->thread.size, others = 0;
     const char *example = NULL;
     trace->threads = count;
     trace->thread_names = table->name.data;
-    uint32_t *meant = calloc((size_t)count + 1, sizeof *meant);
-    r->thread_number = calloc((size_t)count + 1, sizeof *r->thread_number);
-    if (meant == NULL || r->thread_number == NULL) {
-        free(meant);
-        return out_of_memory(r);
-    }
+    uint32_t *meant = hd_alloc(count, sizeof *meant);
+    r->thread_number = hd_alloc(count, sizeof *r->thread_number);
     for (uint32_t i = 0; i < count; i++) {
         r->thread_number[i] = i;
         meant[i] = meant_thread(r, i);
@@ -84,18 +74,16 @@ static bool settle_threads(struct hd_text_reader *r) {
         else
             others++;
     }
-    bool good = true;
     if (example != NULL) {
         char more[48] = "";
         if (others > 0) snprintf(more, sizeof more, " (and %u more like it)", others);
-        good = hd_build_warn(r->builder, r->error,
-                             "%s: no thread %.50s, but T%.50s is one: fork and join of %.50s are "
-                             "taken to mean it%s",
-                             r->path, example, example, example, more) &&
-               renumber_threads(r, meant);
+        hd_build_warn(r->builder,
+                      "%s: no thread %.50s, but T%.50s is one: fork and join of %.50s are "
+                      "taken to mean it%s",
+                      r->path, example, example, example, more);
+        renumber_threads(r, meant);
     }
     free(meant);
-    return good;
 }
 
 /* ---- objects ------------------------------------------------------------------------------ */
@@ -173,12 +161,11 @@ static void settle_frees(struct hd_text_reader *r) {
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-static bool give_names(struct hd_text_reader *r) {
+static void give_names(struct hd_text_reader *r) {
     struct hd_trace *trace = r->builder->trace;
     struct hd_trace_memory *memory = r->builder->memory;
     size_t sites = memory->sites.name.size;
     char **site_names = hd_arena_zalloc(&memory->arena, sites + 1, sizeof *site_names);
-    if (site_names == NULL) return out_of_memory(r);
     if (sites != 0) memcpy(site_names + 1, memory->sites.name.data, sites * sizeof *site_names);
     trace->sites = (uint32_t)sites + 1;
     trace->site_names = site_names;
@@ -186,12 +173,13 @@ static bool give_names(struct hd_text_reader *r) {
     trace->variable_names = memory->variables.name.data;
     trace->objects = (uint32_t)memory->objects.name.size;
     trace->object_names = memory->objects.name.data;
-    return true;
 }
 
 bool hd_text_settle(struct hd_text_reader *r) {
-    if (!settle_threads(r) || !settle_waits(r) || !settle_blocked(r)) return false;
+    settle_threads(r);
+    if (!settle_waits(r) || !settle_blocked(r)) return false;
     settle_locks(r);
     settle_frees(r);
-    return give_names(r);
+    give_names(r);
+    return true;
 }

@@ -18,10 +18,6 @@ struct writer {
     struct hd_error *error;
 };
 
-static bool out_of_memory(struct writer *w) {
-    return hd_fail(w->error, HD_ERR_MEMORY, "%s: out of memory", w->out.path);
-}
-
 /* ---- the parts of a line ------------------------------------------------------------------ */
 
 static void put_start(struct writer *w, uint32_t event, const char *op) {
@@ -32,7 +28,6 @@ static void put_start(struct writer *w, uint32_t event, const char *op) {
 
 static bool put_end(struct writer *w, uint32_t event) {
     const char *site = hd_naming_site(&w->naming, w->trace->site[event]);
-    if (site == NULL) return out_of_memory(w);
     hd_output_char(&w->out, '|');
     hd_output_string(&w->out, site);
     hd_output_char(&w->out, '\n');
@@ -57,7 +52,6 @@ static bool plain_line(struct writer *w, uint32_t event, const char *op) {
 static bool object_line(struct writer *w, uint32_t event, const char *op,
                         enum hd_name_class class) {
     const char *name = hd_naming_object(&w->naming, event, class, w->trace->operand[event]);
-    if (name == NULL) return out_of_memory(w);
     put_start(w, event, op);
     hd_output_char(&w->out, '(');
     hd_output_string(&w->out, name);
@@ -100,7 +94,6 @@ static bool memory_line(struct writer *w, uint32_t event, const char *op, uint64
     uint64_t start, left;
     const struct hd_named_piece *piece =
         hd_naming_memory(&w->naming, event, address, size, &start, &left);
-    if (piece == NULL) return out_of_memory(w);
     *taken = size < left ? size : left;
     uint64_t offset = address - start + piece->offset;
     uint8_t kind = w->trace->kind[event];
@@ -221,8 +214,9 @@ bool hd_text_write(const struct hd_trace *trace, int fd, const char *path,
     static const struct hd_text_options defaults;
     if (options == NULL) options = &defaults;
     struct writer w = {.trace = trace, .options = options, .error = error};
-    if (!hd_naming_start(&w.naming, trace, &options->names, error)) return false;
-    bool good = hd_output_open(&w.out, fd, path, error);
+    hd_naming_start(&w.naming, trace, &options->names);
+    hd_output_open(&w.out, fd, path, error);
+    bool good = true;
     bool branches = trace->has_branches && !options->no_branches;
     hd_progress_start(options->progress, "writing the trace", trace->events);
     for (uint32_t e = 0; good && e < trace->events && !w.out.failed; e++) {
@@ -233,7 +227,7 @@ bool hd_text_write(const struct hd_trace *trace, int fd, const char *path,
         if (e % 65536 == 0) hd_progress_step(options->progress, e);
     }
     hd_progress_step(options->progress, trace->events);
-    if (w.out.buffer != NULL && !hd_output_close(&w.out)) good = false;
+    if (!hd_output_close(&w.out)) good = false;
     hd_naming_free(&w.naming);
     return good;
 }

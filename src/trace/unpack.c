@@ -1,6 +1,7 @@
 /* The unpacking side: see pack.h and pack_state.h. The bytes are untrusted: how much of every
  * column the tokens will take is counted before the first event is made, so that the loop itself
  * can't run past a column. */
+#include "base/alloc.h"
 #include "base/varint.h"
 #include "trace/pack.h"
 #include "trace/pack_state.h"
@@ -16,19 +17,12 @@ struct hd_unpacker {
 
 struct hd_unpacker *hd_unpacker_new(void) {
     struct hd_unpacker *unpacker = aligned_alloc(64, sizeof *unpacker);
-    if (unpacker == NULL) return NULL;
+    if (unpacker == NULL) hd_out_of_memory();
     memset(unpacker, 0, offsetof(struct hd_unpacker, state));
     unpacker->zstd = ZSTD_createDCtx();
-    bool good = unpacker->zstd != NULL;
-    for (unsigned i = 0; i < COLUMNS; i++) {
-        unpacker->column[i] =
-            malloc((size_t)HD_PACK_EVENTS * (i == COLUMN_NEW ? NEW_SHAPE_BYTES : 1));
-        good = good && unpacker->column[i] != NULL;
-    }
-    if (!good) {
-        hd_unpacker_free(unpacker);
-        return NULL;
-    }
+    if (unpacker->zstd == NULL) hd_out_of_memory();
+    for (unsigned i = 0; i < COLUMNS; i++)
+        unpacker->column[i] = hd_alloc(HD_PACK_EVENTS, i == COLUMN_NEW ? NEW_SHAPE_BYTES : 1);
     return unpacker;
 }
 

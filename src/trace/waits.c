@@ -1,6 +1,7 @@
 /* Under the free scheduler a WAIT is logged by the thread that was woken, some time after the
  * signal. The thread was blocked all the while, so that the WAIT may be moved directly behind its
  * signal, where a total order wants it. */
+#include "base/alloc.h"
 #include "base/map.h"
 #include "trace/merge.h"
 
@@ -26,39 +27,35 @@ struct placement {
 
 static bool is_signal(uint8_t kind) { return kind == HD_EV_SIGNAL || kind == HD_EV_BROADCAST; }
 
-static bool collect(struct placement *p) {
+static void collect(struct placement *p) {
     struct hd_trace *trace = p->trace;
     for (uint32_t i = 0; i < trace->extras; i++) {
         uint32_t event = trace->extra_event[i];
         if (!is_signal(trace->kind[event])) continue;
-        if (hd_map_slot(&p->signals, trace->extra_value[i], event) == NULL) return false;
+        hd_map_slot(&p->signals, trace->extra_value[i], event);
     }
-    if (p->signals.count == 0) return true;
+    if (p->signals.count == 0) return;
     for (uint32_t i = 0; i < trace->extras; i++) {
         uint32_t event = trace->extra_event[i];
         if (trace->kind[event] != HD_EV_WAIT) continue;
         uint32_t signal = hd_map_get(&p->signals, trace->extra_value[i], HD_NONE);
         if (signal == HD_NONE || signal + 1 == event) continue;
-        if (!hd_vector_push(&p->move, ((struct move){.wait = event, .signal = signal})))
-            return false;
+        hd_vector_push(&p->move, ((struct move){.wait = event, .signal = signal}));
     }
-    return true;
 }
 
 /* Program order comes first: a wait stays between the events of its own thread before and after it.
  * Leaves the moves that can be made. */
-static bool drop_impossible(struct placement *p) {
+static void drop_impossible(struct placement *p) {
     struct hd_trace *trace = p->trace;
     struct neighbours {
         uint32_t before, after;
-    } *near = calloc(p->move.size, sizeof *near);
-    uint32_t *last = malloc((size_t)trace->threads * sizeof *last);
-    uint32_t *open =
-        malloc((size_t)trace->threads * sizeof *open); /* move that wants its `after` */
-    bool good = near != NULL && last != NULL && open != NULL;
-    for (uint32_t t = 0; good && t < trace->threads; t++) last[t] = open[t] = HD_NONE;
+    } *near = hd_zalloc(p->move.size, sizeof *near);
+    uint32_t *last = hd_alloc(trace->threads, sizeof *last);
+    uint32_t *open = hd_alloc(trace->threads, sizeof *open); /* move that wants its `after` */
+    for (uint32_t t = 0; t < trace->threads; t++) last[t] = open[t] = HD_NONE;
     uint32_t next = 0; /* moves are still in the order of their waits */
-    for (uint32_t e = 0; good && e < trace->events; e++) {
+    for (uint32_t e = 0; e < trace->events; e++) {
         uint16_t thread = trace->thread[e];
         if (open[thread] != HD_NONE) near[open[thread]].after = e;
         open[thread] = HD_NONE;
@@ -69,7 +66,7 @@ static bool drop_impossible(struct placement *p) {
         last[thread] = e;
     }
     size_t kept = 0;
-    for (size_t i = 0; good && i < p->move.size; i++) {
+    for (size_t i = 0; i < p->move.size; i++) {
         struct move move = p->move.data[i];
         uint32_t before = near[i].before;
         bool after_own =
@@ -80,18 +77,13 @@ static bool drop_impossible(struct placement *p) {
     free(near);
     free(last);
     free(open);
-    return good;
 }
 
-static bool make_order(struct placement *p) {
+static void make_order(struct placement *p) {
     struct hd_trace *trace = p->trace;
     qsort(p->move.data, p->move.size, sizeof *p->move.data, by_signal);
-    p->order = calloc(trace->events, sizeof *p->order);
-    uint8_t *moved = calloc(trace->events, 1);
-    if (p->order == NULL || moved == NULL) {
-        free(moved);
-        return false;
-    }
+    p->order = hd_alloc(trace->events, sizeof *p->order);
+    uint8_t *moved = hd_zalloc(trace->events, 1);
     for (size_t i = 0; i < p->move.size; i++) moved[p->move.data[i].wait] = 1;
     uint32_t at = 0;
     size_t next = 0;
@@ -101,7 +93,6 @@ static bool make_order(struct placement *p) {
             p->order[at++] = p->move.data[next].wait;
     }
     free(moved);
-    return true;
 }
 
 #define PERMUTE(column)                                                                \
@@ -117,44 +108,42 @@ static int by_event(const void *a, const void *b) {
     return x[0] < y[0] ? -1 : x[0] > y[0];
 }
 
-static bool permute(struct placement *p) {
+static void permute(struct placement *p) {
     struct hd_trace *trace = p->trace;
-    void *scratch = malloc((size_t)trace->events * sizeof(uint64_t));
-    uint64_t(*extra)[2] = malloc((size_t)trace->extras * sizeof *extra);
-    bool good = scratch != NULL && extra != NULL;
-    if (good) {
-        PERMUTE(thread);
-        PERMUTE(kind);
-        PERMUTE(flags);
-        PERMUTE(operand);
-        PERMUTE(site);
-        PERMUTE(stack);
-        PERMUTE(branches);
-        PERMUTE(calls);
-        uint32_t *position = scratch;
-        for (uint32_t at = 0; at < trace->events; at++) position[p->order[at]] = at;
-        for (uint32_t i = 0; i < trace->extras; i++) {
-            extra[i][0] = position[trace->extra_event[i]];
-            extra[i][1] = trace->extra_value[i];
-        }
-        qsort(extra, trace->extras, sizeof *extra, by_event);
-        for (uint32_t i = 0; i < trace->extras; i++) {
-            trace->extra_event[i] = (uint32_t)extra[i][0];
-            trace->extra_value[i] = extra[i][1];
-        }
+    void *scratch = hd_alloc(trace->events, sizeof(uint64_t));
+    uint64_t(*extra)[2] = hd_alloc(trace->extras, sizeof *extra);
+    PERMUTE(thread);
+    PERMUTE(kind);
+    PERMUTE(flags);
+    PERMUTE(operand);
+    PERMUTE(site);
+    PERMUTE(stack);
+    PERMUTE(branches);
+    PERMUTE(calls);
+    uint32_t *position = scratch;
+    for (uint32_t at = 0; at < trace->events; at++) position[p->order[at]] = at;
+    for (uint32_t i = 0; i < trace->extras; i++) {
+        extra[i][0] = position[trace->extra_event[i]];
+        extra[i][1] = trace->extra_value[i];
+    }
+    qsort(extra, trace->extras, sizeof *extra, by_event);
+    for (uint32_t i = 0; i < trace->extras; i++) {
+        trace->extra_event[i] = (uint32_t)extra[i][0];
+        trace->extra_value[i] = extra[i][1];
     }
     free(scratch);
     free(extra);
-    return good;
 }
 
-bool hd_place_waits(struct hd_trace *trace, struct hd_error *error) {
+void hd_place_waits(struct hd_trace *trace) {
     struct placement p = {.trace = trace};
-    bool good = collect(&p);
-    if (good && p.move.size > 0) good = drop_impossible(&p);
-    if (good && p.move.size > 0) good = make_order(&p) && permute(&p);
+    collect(&p);
+    if (p.move.size > 0) drop_impossible(&p);
+    if (p.move.size > 0) {
+        make_order(&p);
+        permute(&p);
+    }
     hd_map_free(&p.signals);
     hd_vector_free(&p.move);
     free(p.order);
-    return good || hd_fail(error, HD_ERR_MEMORY, "out of memory while reading a trace");
 }

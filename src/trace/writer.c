@@ -1,5 +1,6 @@
 /* Writes binary traces: see trace.h for the calls, format.h for the layout. Raw events wait in
  * memory, stream by stream, until there are enough for a chunk that packs well. */
+#include "base/alloc.h"
 #include "base/varint.h"
 #include "base/vector.h"
 #include "trace/format.h"
@@ -64,10 +65,6 @@ static bool write_chunk(struct hd_writer *writer, struct hd_file_chunk header, c
            write_all(writer, payload, length, error);
 }
 
-static bool out_of_memory(struct hd_writer *writer, struct hd_error *error) {
-    return hd_fail(error, HD_ERR_MEMORY, "%s: out of memory while writing", writer->path);
-}
-
 /* ---- events ------------------------------------------------------------------------------- */
 
 /* The stamp that comes before the first event that is not bookkeeping, 0 if none does: the reader
@@ -86,8 +83,7 @@ static bool store_events(struct hd_writer *writer, uint32_t number,
     struct stream *stream = &writer->stream.data[number];
     const uint8_t *bytes;
     size_t length;
-    if (!hd_pack(writer->packer, event, count, &bytes, &length))
-        return out_of_memory(writer, error);
+    hd_pack(writer->packer, event, count, &bytes, &length);
     struct hd_file_chunk header = {.type = HD_CHUNK_EVENTS_TYPE,
                                    .stream = number,
                                    .sequence = stream->sequence,
@@ -129,18 +125,15 @@ static bool relieve(struct hd_writer *writer, struct hd_error *error) {
     return true;
 }
 
-static bool make_room(struct hd_writer *writer, struct stream *stream, size_t count) {
+static void make_room(struct hd_writer *writer, struct stream *stream, size_t count) {
     size_t wanted = stream->size + count;
-    if (wanted <= stream->capacity) return true;
+    if (wanted <= stream->capacity) return;
     if (wanted < stream->capacity * (size_t)2) wanted = stream->capacity * (size_t)2;
     wanted = (wanted + 63) & ~(size_t)63;
     if (wanted > HD_PACK_EVENTS) wanted = HD_PACK_EVENTS;
-    struct hd_wire_event *larger = reallocarray(stream->event, wanted, sizeof *larger);
-    if (larger == NULL) return false;
+    stream->event = hd_realloc(stream->event, wanted, sizeof *stream->event);
     writer->pending += wanted - stream->capacity;
-    stream->event = larger;
     stream->capacity = (uint32_t)wanted;
-    return true;
 }
 
 bool hd_writer_events(struct hd_writer *writer, uint32_t number, const struct hd_wire_event *event,
@@ -148,10 +141,7 @@ bool hd_writer_events(struct hd_writer *writer, uint32_t number, const struct hd
     if (number >= STREAM_LIMIT)
         return hd_fail(error, HD_ERR_LIMIT, "%s: stream %u, but streams go up to %u", writer->path,
                        number, STREAM_LIMIT - 1);
-    while (writer->stream.size <= number) {
-        if (!hd_vector_push(&writer->stream, ((struct stream){0})))
-            return out_of_memory(writer, error);
-    }
+    while (writer->stream.size <= number) hd_vector_push(&writer->stream, ((struct stream){0}));
     struct stream *stream = &writer->stream.data[number];
     while (count > 0) {
         if (stream->size == 0 && count >= HD_PACK_EVENTS) {
@@ -162,7 +152,7 @@ bool hd_writer_events(struct hd_writer *writer, uint32_t number, const struct hd
         }
         size_t part = HD_PACK_EVENTS - stream->size;
         if (part > count) part = count;
-        if (!make_room(writer, stream, part)) return out_of_memory(writer, error);
+        make_room(writer, stream, part);
         memcpy(stream->event + stream->size, event, part * sizeof *event);
         stream->size += (uint32_t)part;
         event += part;
@@ -185,8 +175,7 @@ static bool write_about(struct hd_writer *writer, const struct hd_trace_about *a
                         uint32_t origin, struct hd_error *error) {
     const char *command = about->command != NULL ? about->command : "";
     size_t size = 64 + strlen(command);
-    struct hd_fields to = {.bytes = malloc(size), .size = size};
-    if (to.bytes == NULL) return out_of_memory(writer, error);
+    struct hd_fields to = {.bytes = hd_alloc(1, size), .size = size};
     hd_put32(&to, origin);
     hd_put32(&to, (uint32_t)about->pid);
     hd_put32(&to, about->options.scheduler);
@@ -207,8 +196,7 @@ bool hd_writer_module(struct hd_writer *writer, const struct hd_trace_module *mo
                       struct hd_error *error) {
     const char *path = module->path != NULL ? module->path : "";
     size_t size = 128 + strlen(path);
-    struct hd_fields to = {.bytes = malloc(size), .size = size};
-    if (to.bytes == NULL) return out_of_memory(writer, error);
+    struct hd_fields to = {.bytes = hd_alloc(1, size), .size = size};
     uint32_t id_length = module->build_id_length;
     if (id_length > sizeof module->build_id) id_length = sizeof module->build_id;
     hd_put64(&to, module->text_lo);
@@ -229,14 +217,13 @@ bool hd_writer_module(struct hd_writer *writer, const struct hd_trace_module *mo
 static bool write_names(struct hd_writer *writer, enum hd_name_list list, const uint8_t *raw,
                         size_t length, uint32_t count, struct hd_error *error) {
     size_t bound = ZSTD_compressBound(length);
-    uint8_t *payload = malloc(4 + bound);
-    if (payload == NULL) return out_of_memory(writer, error);
+    uint8_t *payload = hd_alloc(1, 4 + bound);
     uint32_t raw_length = (uint32_t)length;
     memcpy(payload, &raw_length, 4);
     size_t stored = ZSTD_compress(payload + 4, bound, raw, length, 3);
+    if (ZSTD_isError(stored)) hd_out_of_memory(); /* nothing else can fail with that much room */
     struct hd_file_chunk header = {.type = HD_CHUNK_NAMES, .stream = list, .count = count};
-    bool good = ZSTD_isError(stored) ? out_of_memory(writer, error)
-                                     : write_chunk(writer, header, payload, 4 + stored, error);
+    bool good = write_chunk(writer, header, payload, 4 + stored, error);
     free(payload);
     return good;
 }
@@ -253,10 +240,7 @@ bool hd_writer_names(struct hd_writer *writer, enum hd_name_list list, char *con
             good = hd_fail(error, HD_ERR_LIMIT, "%s: a name of %zu bytes", writer->path, length);
             break;
         }
-        if (!hd_vector_reserve(&raw, HD_VARINT_BYTES + length)) {
-            good = out_of_memory(writer, error);
-            break;
-        }
+        hd_vector_reserve(&raw, HD_VARINT_BYTES + length);
         raw.size += hd_varint_put(raw.data + raw.size, name[i] != NULL ? length + 1 : 0);
         if (length != 0) memcpy(raw.data + raw.size, name[i], length);
         raw.size += length;
@@ -284,14 +268,9 @@ void hd_writer_abandon(struct hd_writer *writer) {
 
 struct hd_writer *hd_writer_create(const char *path, const struct hd_trace_about *about,
                                    uint32_t features, uint32_t origin, struct hd_error *error) {
-    struct hd_writer *writer = calloc(1, sizeof *writer);
-    if (writer != NULL) writer->fd = -1;
-    if (writer == NULL || (writer->path = strdup(path)) == NULL ||
-        (writer->packer = hd_packer_new()) == NULL) {
-        hd_fail(error, HD_ERR_MEMORY, "%s: out of memory", path);
-        hd_writer_abandon(writer);
-        return NULL;
-    }
+    struct hd_writer *writer = hd_zalloc(1, sizeof *writer);
+    writer->path = hd_strdup(path);
+    writer->packer = hd_packer_new();
     writer->keep_open = strcmp(path, "-") == 0;
     writer->fd = writer->keep_open ? STDOUT_FILENO
                                    : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
