@@ -128,8 +128,9 @@ static bool emit(struct hd_text_reader *r, const struct hd_text_line *line, unsi
 
 static bool emit_extra(struct hd_text_reader *r, const struct hd_text_line *line, unsigned kind,
                        unsigned flags, uint64_t operand, uint64_t extra) {
-    return emit(r, line, kind, flags, operand) &&
-           hd_build_extra(r->builder, r->builder->trace->events - 1, extra, r->error);
+    if (!emit(r, line, kind, flags, operand)) return false;
+    hd_build_extra(r->builder, r->builder->trace->events - 1, extra);
+    return true;
 }
 
 static bool emit_access(struct hd_text_reader *r, const struct hd_text_line *line, unsigned kind) {
@@ -222,7 +223,8 @@ static bool emit_barrier(struct hd_text_reader *r, const struct hd_text_line *li
     struct hd_text_thread *thread = &r->thread.data[line->thread_id];
     thread->barrier = object;
     thread->round = barrier->round;
-    return hd_build_extra(r->builder, r->builder->trace->events - 1, barrier->round, r->error);
+    hd_build_extra(r->builder, r->builder->trace->events - 1, barrier->round);
+    return true;
 }
 
 static bool emit_sem_init(struct hd_text_reader *r, const struct hd_text_line *line) {
