@@ -31,7 +31,8 @@ void *hd_pool_alloc(struct hd_pool *pool, size_t bytes) {
 }
 
 const char *hd_pool_intern(struct hd_pool *pool, const char *text, size_t length) {
-    return pool->strings.name.data[hd_intern(&pool->strings, text, length)];
+    uint32_t id = hd_intern(&pool->strings, text, length); /* may move the names */
+    return pool->strings.name.data[id];
 }
 
 const char *hd_pool_text(struct hd_pool *pool, const char *text) {
