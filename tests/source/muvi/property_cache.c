@@ -1,6 +1,6 @@
-/* A cache of properties, after Mozilla's (js_FlushPropertyCache, js_PropertyCacheFill): `empty` says
- * whether there is anything in `table`. Every function that fills or wipes the table keeps or checks
- * the flag, but one: cache_forget_shape. */
+/* A cache of properties, after Mozilla's (js_FlushPropertyCache, js_PropertyCacheFill): `empty`
+ * says whether there is anything in `table`. Every function that fills or wipes the table keeps or
+ * checks the flag, but one: cache_forget_shape. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
