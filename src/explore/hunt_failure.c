@@ -3,6 +3,7 @@
 #include "explore/hunt_orders.h"
 
 #include "explore/reduce.h"
+#include "finding/words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,22 +58,13 @@ static const struct hunt_failure *failure_within(struct hunt_work *work,
 
 static const char *found_words(struct hunt_work *work, const struct hd_finding *finding) {
     const struct hd_finding_event *e = finding->event;
+    static const char never[] = "In no run that passed did they come in this order.";
     if (finding->events == 3)
-        return hd_finding_text(&work->own,
-                               "%s %s %s at %s between two accesses of %s, which %s it at %s and "
-                               "then %s it at %s. In no run that passed did they come in this "
-                               "order.",
-                               e[1].thread, e[1].verb, e[1].variable,
-                               hd_finding_short_site(e[1].site), e[0].thread, e[0].verb,
-                               hd_finding_short_site(e[0].site), e[2].verb,
-                               hd_finding_short_site(e[2].site));
+        return hd_finding_text(&work->own, "%s. %s", hd_words_between(&work->own, finding), never);
     if (finding->events == 2)
-        return hd_finding_text(&work->own,
-                               "%s %s %s at %s, and then %s %s it at %s. In no run that passed "
-                               "did they come in this order.",
-                               e[0].thread, e[0].verb, e[0].variable,
-                               hd_finding_short_site(e[0].site), e[1].thread, e[1].verb,
-                               hd_finding_short_site(e[1].site));
+        return hd_finding_text(&work->own, "%s, and then %s %s it%s. %s",
+                               hd_words_step(&work->own, &e[0], e[0].variable), e[1].thread,
+                               e[1].verb, hd_words_at(&work->own, e[1].site), never);
     return "The program fails under this schedule, but does no pair of accesses that it does not "
            "do in runs that pass.";
 }
@@ -101,10 +93,8 @@ static struct hd_finding *make_finding(struct hunt_work *work, const struct hunt
         hunt_set_found_orders(work, &critical, failing, forced, order);
     }
     finding->conclusion = found_words(work, finding);
-    if (critical.events == 3)
-        finding->repair = "lock strategy: one critical section around the "
-                          "accesses that belong together";
-    if (critical.events == 2) finding->repair = "make the later operation wait for the earlier one";
+    if (critical.events == 3) finding->repair = HD_REPAIR_SECTION;
+    if (critical.events == 2) finding->repair = HD_REPAIR_ORDER;
     hd_finding_fingerprint(finding);
     return finding;
 }

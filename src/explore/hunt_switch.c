@@ -4,6 +4,8 @@
  * would change nothing. */
 #include "explore/hunt_work.h"
 
+#include "finding/words.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,18 +111,12 @@ static const char *pattern_of(const struct hd_model *model, uint32_t first, uint
 static const char *words_for(struct hd_findings *findings, const struct hd_finding *finding) {
     const struct hd_finding_event *e = finding->event;
     if (finding->events == 3)
-        return hd_finding_text(findings,
-                               "%s %s %s at %s between two accesses of %s, which %s it at %s and "
-                               "then %s it at %s.",
-                               e[1].thread, e[1].verb, e[1].variable,
-                               hd_finding_short_site(e[1].site), e[0].thread, e[0].verb,
-                               hd_finding_short_site(e[0].site), e[2].verb,
-                               hd_finding_short_site(e[2].site));
+        return hd_finding_text(findings, "%s.", hd_words_between(findings, finding));
     return hd_finding_text(findings,
-                           "%s %s %s at %s before %s %s %s at %s; in the run that passed it is the "
-                           "other way round, but nothing sees to it.",
-                           e[0].thread, e[0].verb, e[0].variable, hd_finding_short_site(e[0].site),
-                           e[1].thread, e[1].verb, e[1].variable, hd_finding_short_site(e[1].site));
+                           "%s before %s; in the run that passed it is the other way round, but "
+                           "nothing sees to it.",
+                           hd_words_step(findings, &e[0], e[0].variable),
+                           hd_words_step(findings, &e[1], e[1].variable));
 }
 
 static void wait_in_words(struct hd_findings *findings, struct hd_finding_event *event,
@@ -147,10 +143,7 @@ static void add_words(struct hd_findings *findings, struct hd_finding *finding, 
                              "time it returns."
                            : "The exchange succeeds if the value is the same again, whatever else "
                              "has changed meanwhile (ABA).");
-    finding->repair = sign == IN_NO_LOOP
-                          ? "condition check: a loop around the wait, which looks again each time"
-                          : "design change: a count beside the value, which changes every time; or "
-                            "lock strategy: one critical section around read and exchange";
+    finding->repair = sign == IN_NO_LOOP ? HD_REPAIR_WAIT_LOOP : HD_REPAIR_ABA;
 }
 
 /* `event` of one thread, in front of which `other` is to come. `wait` is the wait that `event`

@@ -4,6 +4,7 @@
 #include "predict/deadlock.h"
 
 #include "base/alloc.h"
+#include "finding/words.h"
 #include "predict/lock_cycles.h"
 #include "predict/lock_tuples.h"
 #include "predict/questions.h"
@@ -235,78 +236,61 @@ static const char *resource_name(const struct search *s, uint32_t resource) {
                                : hd_describe_object(describe, place->object, HD_SHORT));
 }
 
-static const char *place_words(struct hd_findings *findings, const char *site) {
-    return *site == '\0' ? "" : hd_finding_text(findings, " at %s", hd_finding_short_site(site));
-}
-
-/* "waits for the lock m at a.c:3", "waits for a signal on c" */
-static const char *want_words(const struct search *s, struct part part) {
-    struct hd_findings *findings = s->findings;
-    const char *at = place_words(findings, part.event->site);
-    if (hd_resource_is_lock(&s->graph, part.dependency->wants))
-        return hd_finding_text(findings, "wants %s%s%s", part.event->variable,
-                               part.dependency->wants_reading ? " for reading" : "", at);
-    const struct hd_wait_place *place =
-        &s->graph.place.data[part.dependency->wants - s->graph.model->locks];
-    const char *name = resource_name(s, part.dependency->wants);
-    switch (place->kind) {
+static unsigned wait_type(uint8_t kind) {
+    switch (kind) {
     case HD_EV_WAIT:
-        return hd_finding_text(findings, "waits for a signal on %s%s", name, at);
+        return HD_WAIT_COND;
     case HD_EV_SEM_WAIT:
-        return hd_finding_text(findings, "waits for the semaphore %s%s", name, at);
+        return HD_WAIT_SEM;
     case HD_EV_JOIN:
-        return hd_finding_text(findings, "waits for the end of %s%s", name, at);
+        return HD_WAIT_JOIN;
     default:
-        return hd_finding_text(findings, "waits for the others at the barrier %s%s", name, at);
+        return HD_WAIT_BARRIER;
     }
 }
 
-/* "T1 holds a (acquired at a.c:2) and wants b at a.c:3" */
-static const char *part_words(const struct search *s, struct part part) {
-    struct hd_findings *findings = s->findings;
-    const char *want = want_words(s, part);
-    if (!hd_resource_is_lock(&s->graph, part.dependency->holds)) {
-        uint32_t thread =
-            s->graph.place.data[part.dependency->holds - s->graph.model->locks].thread;
-        return hd_finding_text(findings, "%s, without which %s can't go on, %s", part.event->thread,
-                               hd_describe_thread(s->predict->describe, thread), want);
+static const struct hd_wait_place *wait_place(const struct search *s, uint32_t resource) {
+    return &s->graph.place.data[resource - s->graph.model->locks];
+}
+
+static struct hd_stuck stuck_thread(const struct search *s, struct part part) {
+    const struct hd_lock_graph *graph = &s->graph;
+    const struct hd_dependency *dependency = part.dependency;
+    struct hd_stuck stuck = {.thread = part.event->thread, .acquired = ""};
+    unsigned type = hd_resource_is_lock(graph, dependency->wants)
+                        ? HD_WAIT_LOCK
+                        : wait_type(wait_place(s, dependency->wants)->kind);
+    stuck.wait = hd_words_wait(s->findings, type, part.event->variable, dependency->wants_reading,
+                               part.event->site);
+    if (!hd_resource_is_lock(graph, dependency->holds)) {
+        stuck.needed_by =
+            hd_describe_thread(s->predict->describe, wait_place(s, dependency->holds)->thread);
+        return stuck;
     }
-    uint32_t section = hd_standing_section(s->graph.model, part.standing, part.dependency->holds);
-    const char *acquired = "";
-    if (section != HD_NONE) {
-        const char *site =
-            hd_describe_site(s->predict->describe, s->graph.model->section[section].acquire);
-        if (*site != '\0')
-            acquired = hd_finding_text(findings, " (acquired at %s)", hd_finding_short_site(site));
-    }
-    return hd_finding_text(findings, "%s holds %s%s%s and %s", part.event->thread,
-                           resource_name(s, part.dependency->holds),
-                           part.dependency->holds_reading ? " for reading" : "", acquired, want);
+    stuck.holds = resource_name(s, dependency->holds);
+    stuck.holds_reading = dependency->holds_reading;
+    uint32_t section = hd_standing_section(graph->model, part.standing, dependency->holds);
+    if (section != HD_NONE)
+        stuck.acquired =
+            hd_describe_site(s->predict->describe, graph->model->section[section].acquire);
+    return stuck;
 }
 
 static const char *conclusion(const struct search *s, const struct group *group,
                               const struct hd_finding *finding) {
-    if (finding->verdict == HD_VERDICT_UNDECIDED)
-        return group->cut ? "There were more ways to bring these threads together than were looked "
-                            "at; none of those works."
-                          : "The budget ran out before this was decided.";
-    if (finding->verdict == HD_VERDICT_INFEASIBLE)
-        return "The locks are taken in a circle, but no correct reordering of this trace brings "
-               "all these threads up at the same time.";
-    if (group->length == 1)
-        return hd_finding_text(s->findings, "%s, which it holds already: it waits for itself.",
-                               part_words(s, part_of(s, group, finding, 0)));
-    const char *text = "";
-    for (uint32_t i = 0; i < group->length; i++) {
-        if (!hd_finding_in_words(i, group->length)) continue;
-        bool gap = i > 0 && !hd_finding_in_words(i - 1, group->length);
-        text =
-            hd_finding_text(s->findings, "%s%s%s%s", text, i > 0 ? "; " : "",
-                            gap ? "and so on; " : "", part_words(s, part_of(s, group, finding, i)));
-    }
-    return hd_finding_text(s->findings, "%s. %s: a deadlock.", text,
-                           group->length == 2 ? "Each waits for the other for ever"
-                                              : "Each waits for the next, the last for the first");
+    if (finding->verdict == HD_VERDICT_UNDECIDED && group->cut)
+        return "There were more ways to bring these threads together than were looked at; none of "
+               "those works.";
+    if (finding->verdict != HD_VERDICT_FEASIBLE)
+        return hd_words_no_schedule(s->findings, finding,
+                                    "brings all these threads to their waits at the same time, "
+                                    "though they take the locks in a cycle");
+    struct hd_stuck *stuck = hd_alloc(group->length, sizeof *stuck);
+    for (uint32_t i = 0; i < group->length; i++)
+        stuck[i] = stuck_thread(s, part_of(s, group, finding, i));
+    const char *words = hd_words_deadlock(s->findings, stuck, group->length, false);
+    free(stuck);
+    return words;
 }
 
 static const char *pattern(const struct search *s, const struct group *group) {
@@ -314,12 +298,12 @@ static const char *pattern(const struct search *s, const struct group *group) {
     for (uint32_t i = 0; i < group->length; i++) {
         uint32_t wants = s->graph.dependency.data[circle(group)[i]].wants;
         if (hd_resource_is_lock(&s->graph, wants)) continue;
-        switch (s->graph.place.data[wants - s->graph.model->locks].kind) {
-        case HD_EV_WAIT:
+        switch (wait_type(wait_place(s, wants)->kind)) {
+        case HD_WAIT_COND:
             return "lock and signal";
-        case HD_EV_SEM_WAIT:
+        case HD_WAIT_SEM:
             return "lock and semaphore";
-        case HD_EV_JOIN:
+        case HD_WAIT_JOIN:
             return "lock and join";
         default:
             return "lock and barrier";
@@ -329,14 +313,9 @@ static const char *pattern(const struct search *s, const struct group *group) {
 }
 
 static const char *repair(const struct search *s, const struct group *group) {
-    if (group->length == 1)
-        return "give-up (do not take what is held already: split off a function that expects the "
-               "lock to be held), or a recursive mutex";
-    if (strcmp(pattern(s, group), "lock order") != 0)
-        return "give-up (release the lock before waiting), split (another lock for what the "
-               "waiting thread protects)";
-    return "give-up (do not take the second lock there, or try it and back off), acquisition order "
-           "(one order everywhere), split (smaller sections)";
+    if (group->length == 1) return HD_REPAIR_SELF_DEADLOCK;
+    bool locks = strcmp(pattern(s, group), "lock order") == 0;
+    return locks ? HD_REPAIR_LOCK_ORDER : HD_REPAIR_LOCK_AND_WAIT;
 }
 
 /* "a, b"; "a, b, c and 97 more" */

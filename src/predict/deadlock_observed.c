@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "finding/words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,25 +36,13 @@ static uint32_t waits_for(const struct ending *ending, uint32_t thread) {
                : HD_NONE;
 }
 
-static const char *thread_name(const struct ending *ending, uint32_t thread) {
-    return hd_describe_thread(ending->predict->describe, thread);
-}
-
-/* "waits for the end of T2", "waits for a signal on c" */
-static const char *wait_words(const struct ending *ending, uint32_t event) {
-    static const char *const what[] = {[HD_WAIT_LOCK] = "wants",
-                                       [HD_WAIT_COND] = "waits for a signal on",
-                                       [HD_WAIT_JOIN] = "waits for the end of",
-                                       [HD_WAIT_BARRIER] = "waits for the others at the barrier",
-                                       [HD_WAIT_SEM] = "waits for the semaphore",
-                                       [HD_WAIT_ONCE] = "waits for the initialiser of"};
-    unsigned type = ending->model->flags[event];
-    const char *words =
-        type < sizeof what / sizeof *what && what[type] != NULL ? what[type] : "waits for";
-    const char *site = hd_describe_site(ending->predict->describe, event);
-    return hd_finding_text(ending->findings, "%s %s%s%s", words,
-                           hd_describe_event(ending->predict->describe, event, HD_SHORT),
-                           *site != '\0' ? " at " : "", hd_finding_short_site(site));
+static struct hd_stuck stuck_thread(const struct ending *ending, uint32_t thread) {
+    struct hd_describe *describe = ending->predict->describe;
+    uint32_t event = ending->blocked[thread];
+    return (struct hd_stuck){.thread = hd_describe_thread(describe, thread),
+                             .wait = hd_words_wait(ending->findings, ending->model->flags[event],
+                                                   hd_describe_event(describe, event, HD_SHORT),
+                                                   false, hd_describe_site(describe, event))};
 }
 
 /* The whole trace up to what the threads cannot do. */
@@ -93,18 +82,16 @@ static struct hd_finding *add_finding(struct ending *ending, const uint32_t *eve
 /* ---- circles through joins ---------------------------------------------------------------------
  */
 
-static bool add_circle(struct ending *ending, const uint32_t *thread, uint32_t count) {
-    uint32_t *event = malloc(count * sizeof *event);
-    if (event == NULL) return false;
-    const char *text = "", *names = "";
+static void add_cycle(struct ending *ending, const uint32_t *thread, uint32_t count) {
+    uint32_t *event = hd_alloc(count, sizeof *event);
+    struct hd_stuck *stuck = hd_alloc(count, sizeof *stuck);
+    const char *names = "";
     for (uint32_t i = 0; i < count; i++) {
         event[i] = ending->blocked[thread[i]];
+        stuck[i] = stuck_thread(ending, thread[i]);
         ending->done[thread[i]] = true;
         if (!hd_finding_in_words(i, count)) continue;
         bool gap = i > 0 && !hd_finding_in_words(i - 1, count);
-        text = hd_finding_text(ending->findings, "%s%s%s%s %s", text, i > 0 ? "; " : "",
-                               gap ? "and so on; " : "", thread_name(ending, thread[i]),
-                               wait_words(ending, event[i]));
         names = hd_finding_text(ending->findings, "%s%s%s", names,
                                 i == 0 ? ""
                                 : gap  ? ", ..., "
@@ -112,15 +99,12 @@ static bool add_circle(struct ending *ending, const uint32_t *thread, uint32_t c
                                 hd_describe_event(ending->predict->describe, event[i], HD_SHORT));
     }
     struct hd_finding *finding = add_finding(ending, event, count);
-    free(event);
     finding->pattern = "join";
     finding->variable = names;
-    finding->conclusion = hd_finding_text(
-        ending->findings, "The run ended so: %s. Each waits for the next, the last for the first.",
-        text);
-    finding->repair =
-        "give-up (do not hold what the joined thread needs; join from one place only)";
-    return true;
+    finding->conclusion = hd_words_deadlock(ending->findings, stuck, count, true);
+    finding->repair = HD_REPAIR_JOIN;
+    free(stuck);
+    free(event);
 }
 
 /* A circle of threads of which one at least waits for an end; of locks alone it is reported
@@ -136,7 +120,8 @@ static bool find_circle(struct ending *ending, uint32_t start, uint32_t *path) {
     if (thread != start) return true;
     for (uint32_t i = 0; i < count; i++)
         if (path[i] < start || ending->done[path[i]]) return true; /* found from its first */
-    return !joins || add_circle(ending, path, count);
+    if (joins) add_cycle(ending, path, count);
+    return true;
 }
 
 /* ---- waits without end -------------------------------------------------------------------------
@@ -154,13 +139,10 @@ static bool add_endless(struct ending *ending, uint32_t thread) {
         return true;
     }
     struct hd_finding *finding = add_finding(ending, &event, 1);
+    struct hd_stuck stuck = stuck_thread(ending, thread);
     finding->pattern = "endless wait";
-    finding->conclusion = hd_finding_text(
-        ending->findings, "The run ended so: %s %s, and no thread is left that could end the wait.",
-        thread_name(ending, thread), wait_words(ending, event));
-    finding->repair =
-        "condition check (test in a loop, under the lock, what the wait is for before "
-        "each wait)";
+    finding->conclusion = hd_words_endless_wait(ending->findings, &stuck);
+    finding->repair = HD_REPAIR_ENDLESS_WAIT;
     return true;
 }
 

@@ -282,23 +282,12 @@ static struct hd_run_counts count_runs(const struct hd_intent *intent,
 /* ---- the verdict ------------------------------------------------------------------------------
  */
 
-static void add_words(struct hd_intent_verdict *verdict, const char *words) {
-    size_t used = strlen(verdict->words);
-    snprintf(verdict->words + used, sizeof verdict->words - used, "%s%s", used > 0 ? "; " : "",
-             words);
-}
-
-static void weigh(struct hd_intent_verdict *verdict) {
-    int score = HD_INTENT_START;
-    for (unsigned s = 0; s < HD_SIGN_COUNT; s++)
-        if ((verdict->signs >> s & 1) != 0) score += sign[s].weight;
-    verdict->score = score < 0 ? 0 : score > 100 ? 100 : (uint32_t)score;
-    verdict->harm = verdict->score >= HD_INTENT_LIKELY ? HD_HARM_LIKELY : HD_HARM_UNLIKELY;
-    /* what speaks for a bug first */
+/* What speaks for a bug first. */
+static void weigh(struct hd_weighing *weighing, uint32_t signs) {
     for (int against = 0; against < 2; against++)
         for (unsigned s = 0; s < HD_SIGN_COUNT; s++)
-            if ((verdict->signs >> s & 1) != 0 && (sign[s].weight < 0) == against)
-                add_words(verdict, sign[s].words);
+            if ((signs >> s & 1) != 0 && (sign[s].weight < 0) == against)
+                hd_weigh(weighing, sign[s].weight, sign[s].words);
 }
 
 static bool forced_between(const struct hd_intent *intent, const struct hd_triple *triple) {
@@ -306,24 +295,23 @@ static bool forced_between(const struct hd_intent *intent, const struct hd_tripl
            hd_clocks_before(intent->triples->clocks, triple->remote, triple->second);
 }
 
-bool hd_intent_judge(struct hd_intent *intent, const struct hd_triple_decision *decision,
-                     struct hd_intent_verdict *verdict) {
+struct hd_weighing hd_intent_weigh(struct hd_intent *intent,
+                                   const struct hd_triple_decision *decision) {
     const struct hd_triple *triple = &decision->triple;
     enum hd_pattern pattern = intent->triples->group.data[decision->group].pattern;
     struct between between = look_between(intent->model, triple, has_stacks(intent->model));
     struct hd_run_counts counts = count_runs(intent, triple);
-    *verdict = (struct hd_intent_verdict){0};
-    verdict->signs = place_signs(intent, triple, &between) | pattern_signs(intent, triple, pattern);
+    uint32_t signs = place_signs(intent, triple, &between) | pattern_signs(intent, triple, pattern);
     if (between.waits)
-        verdict->signs |= bit(HD_SIGN_WAITS);
+        signs |= bit(HD_SIGN_WAITS);
     else if (is_wait_condition(intent, triple))
-        verdict->signs |= bit(HD_SIGN_WAIT_LOOP);
+        signs |= bit(HD_SIGN_WAIT_LOOP);
     if (between.far || between.steps > MANY_STEPS)
-        verdict->signs |= bit(HD_SIGN_LONG);
+        signs |= bit(HD_SIGN_LONG);
     else if (between.steps <= FEW_STEPS)
-        verdict->signs |= bit(HD_SIGN_SHORT);
-    if (decision->observed && !intent->passed) verdict->signs |= bit(HD_SIGN_FAILED);
-    if (counts.had > 0 && counts.exercised == 0) verdict->signs |= bit(HD_SIGN_NEVER);
+        signs |= bit(HD_SIGN_SHORT);
+    if (decision->observed && !intent->passed) signs |= bit(HD_SIGN_FAILED);
+    if (counts.had > 0 && counts.exercised == 0) signs |= bit(HD_SIGN_NEVER);
     char words[96];
     const char *exercised = NULL;
     if (decision->observed && forced_between(intent, triple))
@@ -335,8 +323,8 @@ bool hd_intent_judge(struct hd_intent *intent, const struct hd_triple_decision *
                  counts.exercised);
         exercised = words;
     }
-    if (exercised != NULL) add_words(verdict, exercised);
-    weigh(verdict);
-    if (exercised != NULL) verdict->harm = HD_HARM_EXERCISED;
-    return true;
+    struct hd_weighing weighing = {.score = HD_INTENT_START, .exercised = exercised != NULL};
+    if (exercised != NULL) hd_weigh(&weighing, 0, exercised);
+    weigh(&weighing, signs);
+    return weighing;
 }

@@ -4,10 +4,11 @@
 #ifndef HEDDLE_PREDICT_INTENT_H
 #define HEDDLE_PREDICT_INTENT_H
 
+#include "finding/intent.h"
 #include "predict/atomicity_decide.h"
 
 /* name, weight, words. The weights were set by tests/programs (docs/atomicity.md has the table):
- * they start from HD_INTENT_START, and a triple with HD_INTENT_LIKELY or more is likely a bug. */
+ * they start from HD_INTENT_START, on the scale of finding/intent.h. */
 #define HD_INTENT_SIGNS(X)                                                                     \
     X(ONE_CALL, 20, "both accesses in one call of one function")                               \
     X(ONE_CALLER, 0, "both accesses below one call of a function")                             \
@@ -34,14 +35,7 @@ enum hd_intent_sign {
         HD_SIGN_COUNT
 };
 
-enum { HD_INTENT_START = 45, HD_INTENT_LIKELY = 60 };
-
-struct hd_intent_verdict {
-    enum hd_finding_harm harm;
-    uint32_t score; /* 0 to 100 */
-    uint32_t signs; /* a bit for each enum hd_intent_sign */
-    char words[768];
-};
+enum { HD_INTENT_START = 45 };
 
 struct hd_intent;
 /* Reads the passing runs of the options. NULL when memory is out. */
@@ -49,8 +43,7 @@ struct hd_intent *hd_intent_new(const struct hd_predict *predict, const struct h
                                 const struct hd_branches *branches, struct hd_error *error);
 void hd_intent_free(struct hd_intent *intent);
 
-/* False when memory is out. */
-bool hd_intent_judge(struct hd_intent *intent, const struct hd_triple_decision *decision,
-                     struct hd_intent_verdict *verdict);
+struct hd_weighing hd_intent_weigh(struct hd_intent *intent,
+                                   const struct hd_triple_decision *decision);
 
 #endif

@@ -2,6 +2,8 @@
  * by signs of intent, with a schedule that the checker has passed. */
 #include "base/map.h"
 #include "facts/conflicts.h"
+#include "finding/intent.h"
+#include "finding/words.h"
 #include "predict/nondet.h"
 #include "predict/questions.h"
 
@@ -172,32 +174,20 @@ static struct habits habits_of(const struct hd_model *model, const struct hd_rea
     return habits;
 }
 
-struct signs {
-    char text[512];
-    size_t used;
-};
-
-static void sign(struct signs *signs, const char *words) {
-    if (signs->used >= sizeof signs->text) return;
-    signs->used += (size_t)snprintf(signs->text + signs->used, sizeof signs->text - signs->used,
-                                    "%s%s", signs->used > 0 ? "; " : "", words);
-}
+/* The scale starts so that one strong sign (no lock), or all three weak ones, are reported. */
+enum { START = 9, STRONG = 51, WEAK = 17 };
 
 /* Nondeterminism may be intended. Against that speak: no lock that both take, a value that is not
  * there yet, a read that is made once. For it: atomics, a lock around both, polling, updates. */
-static void rank(struct desk *desk, struct hd_finding *finding, const struct hd_read *read,
-                 uint32_t other) {
+static struct hd_weighing weigh(struct desk *desk, const struct hd_read *read, uint32_t other) {
     const struct hd_model *model = desk->model;
-    struct signs signs = {"", 0};
-    uint32_t score = 0;
-    bool final = read->event == HD_NONE, atomic;
+    bool final = read->event == HD_NONE;
     uint32_t place = final ? read->seen : read->event;
-    if (other != HD_NONE && model->kind[other] == HD_EV_FREE) {
-        finding->harm = HD_HARM_ITSELF;
-        finding->ranking = "the memory may be freed before it is read";
-        return;
-    }
-    atomic =
+    if (other != HD_NONE && model->kind[other] == HD_EV_FREE)
+        return (struct hd_weighing){.itself = true,
+                                    .words = "the memory may be freed before it is read"};
+    struct hd_weighing w = {.score = START};
+    bool atomic =
         hd_model_is_atomic(model, place) && (other == HD_NONE || hd_model_is_atomic(model, other));
     /* What comes before the read in any case is seen only if the write that was seen comes later:
      * then those two are what has no order. */
@@ -205,52 +195,36 @@ static void rank(struct desk *desk, struct hd_finding *finding, const struct hd_
     if (!final && (other == HD_NONE || must_precede(desk, other, place))) against = read->seen;
     uint32_t lock =
         place != HD_NONE && against != HD_NONE ? common_lock(desk, place, against) : HD_NONE;
-    if (atomic) {
-        sign(&signs, "atomic, so other threads are expected");
-    } else if (lock != HD_NONE) {
-        sign(&signs, hd_finding_text(desk->findings,
-                                     "both hold %s: the order is left open, the "
-                                     "accesses are not",
-                                     hd_describe_lock(desk->predict->describe, lock, HD_SHORT)));
-    } else {
-        score += 3;
-        sign(&signs, "no lock is held around both");
-    }
-    if (other == HD_NONE) {
-        score++;
-        sign(&signs, "the read may come before the first write");
-    }
-    if (!final) {
-        struct habits habits = habits_of(model, read);
-        if (habits.again)
-            sign(&signs, "read again and again: perhaps polling");
-        else
-            score++;
-        if (habits.writes)
-            sign(&signs, "written next by the same thread: perhaps a count or a sum");
-        else
-            score++;
-        if (!habits.again && !habits.writes) sign(&signs, "read once, for its value");
-    }
-    if (atomic && score > 0) score--;
-    finding->score = score;
-    finding->harm = score >= 3 && !atomic ? HD_HARM_LIKELY : HD_HARM_UNLIKELY;
-    finding->ranking = hd_finding_text(desk->findings, "%s", signs.text);
+    if (atomic)
+        hd_weigh(&w, -WEAK, "atomic, so other threads are expected");
+    else if (lock != HD_NONE)
+        hd_weigh(&w, 0,
+                 hd_finding_text(desk->findings,
+                                 "both hold %s: the order is left open, the accesses are not",
+                                 hd_describe_lock(desk->predict->describe, lock, HD_SHORT)));
+    else
+        hd_weigh(&w, STRONG, "no lock is held around both");
+    if (other == HD_NONE) hd_weigh(&w, WEAK, "the read may come before the first write");
+    if (final) return w;
+    struct habits habits = habits_of(model, read);
+    if (habits.again) hd_weigh(&w, 0, "read again and again: perhaps polling");
+    if (habits.writes) hd_weigh(&w, 0, "written next by the same thread: perhaps a count or a sum");
+    if (!habits.again && !habits.writes)
+        hd_weigh(&w, 2 * WEAK, "read once, for its value");
+    else if (!habits.again || !habits.writes)
+        w.score += WEAK;
+    return w;
 }
 
 /* ---- words -------------------------------------------------------------------------------------
  */
-
-static const char *at(struct hd_findings *findings, const char *site) {
-    return *site == '\0' ? "" : hd_finding_text(findings, " at %s", hd_finding_short_site(site));
-}
 
 /* "what T1 wrote at f.c:3"; "the initial value" */
 static const char *value_of(struct desk *desk, uint32_t write) {
     if (write == HD_NONE) return "the initial value";
     struct hd_describe *describe = desk->predict->describe;
     const char *thread = hd_describe_thread(describe, desk->model->thread[write]);
-    const char *place = at(desk->findings, hd_describe_site(describe, write));
+    const char *place = hd_words_at(desk->findings, hd_describe_site(describe, write));
     if (desk->model->kind[write] == HD_EV_FREE)
         return hd_finding_text(desk->findings, "memory that %s freed%s", thread, place);
     return hd_finding_text(desk->findings, "what %s wrote%s", thread, place);
@@ -258,51 +232,14 @@ static const char *value_of(struct desk *desk, uint32_t write) {
 
 static void put_in_words(struct desk *desk, struct hd_finding *finding, const struct hd_read *read,
                          const struct hd_triplet *triplet) {
-    struct hd_findings *findings = desk->findings;
     struct hd_describe *describe = desk->predict->describe;
-    const char *seen = value_of(desk, triplet->seen), *other = value_of(desk, triplet->other);
-    if (read->event == HD_NONE) {
-        finding->seen =
-            hd_finding_text(findings, "in the end %s holds %s", finding->variable, seen);
-        finding->possible =
-            hd_finding_text(findings, "in the end %s holds %s", finding->variable, other);
-    } else {
-        const char *thread = hd_describe_thread(describe, desk->model->thread[read->event]);
-        const char *place = at(findings, hd_describe_site(describe, read->event));
-        finding->seen = hd_finding_text(findings, "%s, reading %s%s, sees %s", thread,
-                                        finding->variable, place, seen);
-        finding->possible = hd_finding_text(findings, "%s, reading %s%s, sees %s", thread,
-                                            finding->variable, place, other);
+    struct hd_read_words words = {.seen = value_of(desk, triplet->seen),
+                                  .other = value_of(desk, triplet->other)};
+    if (read->event != HD_NONE) {
+        words.reader = hd_describe_thread(describe, desk->model->thread[read->event]);
+        words.site = hd_describe_site(describe, read->event);
     }
-    if (finding->verdict == HD_VERDICT_INFEASIBLE) finding->possible = "";
-    switch (finding->verdict) {
-    case HD_VERDICT_FEASIBLE:
-        finding->conclusion =
-            read->event == HD_NONE
-                ? hd_finding_text(
-                      findings,
-                      "All threads are through, every read has seen what it saw in this "
-                      "run, and %s holds %s instead of %s.",
-                      finding->variable, other, seen)
-                : hd_finding_text(
-                      findings,
-                      "The read sees %s instead of %s: from here on, the program may do "
-                      "something else than in this run.",
-                      other, seen);
-        return;
-    case HD_VERDICT_POSSIBLE:
-        finding->conclusion =
-            hd_finding_text(findings, "The paper's graphs do not rule this out; they do not "
-                                      "show a schedule either (--model sound does).");
-        return;
-    case HD_VERDICT_UNDECIDED:
-        finding->conclusion =
-            hd_finding_text(findings, "The budget ran out before this was decided.");
-        return;
-    default:
-        finding->conclusion =
-            hd_finding_text(findings, "No correct reordering of this trace lets it see %s.", other);
-    }
+    hd_words_nondeterminism(desk->findings, finding, &words);
 }
 
 /* ---- findings ----------------------------------------------------------------------------------
@@ -338,10 +275,9 @@ static void describe_group(struct desk *desk, const struct group *group,
     hd_finding_set_events(findings, &draft, predict->describe, desk->model, event, events);
     draft.variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, read->location, HD_SHORT));
-    if (verdict != HD_INFEASIBLE)
-        rank(desk, &draft, read, triplet->other);
-    else
-        draft.harm = HD_HARM_UNLIKELY;
+    struct hd_weighing weighing = {0};
+    if (verdict != HD_INFEASIBLE) weighing = weigh(desk, read, triplet->other);
+    hd_finding_set_intent(findings, &draft, &weighing);
     put_in_words(desk, &draft, read, triplet);
     if (answer != NULL && answer->witness.run != NULL)
         hd_finding_set_witness(findings, &draft, predict->describe, desk->model,
@@ -366,9 +302,8 @@ static bool is_shown(struct desk *desk, const struct group *group) {
     if (desk->predict->options.all) return true;
     if (group->best.verdict != HD_FEASIBLE) return false;
     const struct hd_read *read = &desk->nondet->couples.read.data[group->best.read];
-    struct hd_finding finding = {0};
-    rank(desk, &finding, read, group->best.other);
-    return finding.harm != HD_HARM_UNLIKELY;
+    struct hd_weighing weighing = weigh(desk, read, group->best.other);
+    return hd_weighing_harm(&weighing) != HD_HARM_UNLIKELY;
 }
 
 static bool add_findings(struct desk *desk, struct hd_error *error) {

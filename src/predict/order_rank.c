@@ -1,22 +1,6 @@
 /* Signs of intent: how likely an order that is not harmful by itself is a bug, and why. */
 #include "predict/order_violations.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#define LIKELY_SCORE 50
-
-struct weighing {
-    int score;
-    char words[512];
-};
-
-static void weigh(struct weighing *w, int points, const char *why) {
-    size_t used = strlen(w->words);
-    w->score += points;
-    snprintf(w->words + used, sizeof w->words - used, "%s%s", used > 0 ? "; " : "", why);
-}
-
 /* The event that started a thread, HD_NONE. */
 static uint32_t fork_of(const struct hd_model *model, uint32_t thread) {
     if (model->thread_start[thread] == model->thread_start[thread + 1]) return HD_NONE;
@@ -109,53 +93,52 @@ static bool is_tested(const struct hd_model *model, uint32_t read) {
            model->branches[model->thread_event[at]] > 0;
 }
 
-static void weigh_early_read(struct weighing *w, const struct hd_model *model, uint32_t read,
+static void weigh_early_read(struct hd_weighing *w, const struct hd_model *model, uint32_t read,
                              uint32_t write, uint32_t location) {
     uint32_t lock = common_lock(model, read, write);
-    w->score = 30;
+    w->score = 40;
     if (creates_first(model, write, read))
-        weigh(w, 40, "the reading thread is started before its starter writes");
+        hd_weigh(w, 40, "the reading thread is started before its starter writes");
     if (lock == HD_NONE)
-        weigh(w, 20, "no lock in common");
+        hd_weigh(w, 20, "no lock in common");
     else if (belongs_to_condition(model, lock) || signals_in_section(model, write, lock))
-        weigh(w, -40,
-              "read under the lock of a condition variable: most likely what is waited for");
+        hd_weigh(w, -40,
+                 "read under the lock of a condition variable: most likely what is waited for");
     else
-        weigh(w, 0, "both hold a lock");
+        hd_weigh(w, 0, "both hold a lock");
     if (initial_value_is_read(model, location, write))
-        weigh(w, -50, "the initial value was read in this run too, so it is expected");
-    if (hd_model_is_atomic(model, read)) weigh(w, -40, "an atomic read: most likely a flag");
-    if (is_tested(model, read)) weigh(w, -10, "tested at once");
-    if (reads_again(model, location, read)) weigh(w, -30, "read again and again at this place");
+        hd_weigh(w, -50, "the initial value was read in this run too, so it is expected");
+    if (hd_model_is_atomic(model, read)) hd_weigh(w, -40, "an atomic read: most likely a flag");
+    if (is_tested(model, read)) hd_weigh(w, -10, "tested at once");
+    if (reads_again(model, location, read)) hd_weigh(w, -30, "read again and again at this place");
 }
 
-static void weigh_late_initialisation(struct weighing *w, const struct hd_model *model,
+static void weigh_late_initialisation(struct hd_weighing *w, const struct hd_model *model,
                                       uint32_t later, uint32_t initial, uint32_t location) {
-    w->score = 20;
+    w->score = 30;
     if (creates_first(model, initial, later))
-        weigh(w, 50, "the other thread is started before its starter initialises");
+        hd_weigh(w, 50, "the other thread is started before its starter initialises");
     if (common_lock(model, later, initial) == HD_NONE)
-        weigh(w, 20, "no lock in common");
+        hd_weigh(w, 20, "no lock in common");
     else
-        weigh(w, 0, "both hold a lock");
+        hd_weigh(w, 0, "both hold a lock");
     if (initial_value_is_read(model, location, initial))
-        weigh(w, -40, "the first write builds on the value before it");
+        hd_weigh(w, -40, "the first write builds on the value before it");
     if (model->site[later] == model->site[initial] && model->site[later] != 0)
-        weigh(w, -30, "both are at one place of the source");
+        hd_weigh(w, -30, "both are at one place of the source");
     if (hd_model_is_atomic(model, later) && hd_model_is_atomic(model, initial))
-        weigh(w, -30, "both are atomic");
+        hd_weigh(w, -30, "both are atomic");
 }
 
-struct hd_order_rank hd_order_rank(const struct hd_order_candidates *candidates,
-                                   const struct hd_order_candidate *candidate,
-                                   const struct hd_order_group *group, struct hd_describe *describe,
-                                   const struct hd_shown_orders *shown,
-                                   struct hd_findings *findings) {
+struct hd_weighing hd_order_weigh(const struct hd_order_candidates *candidates,
+                                  const struct hd_order_candidate *candidate,
+                                  const struct hd_order_group *group, struct hd_describe *describe,
+                                  const struct hd_shown_orders *shown) {
     const struct hd_model *model = candidates->model;
-    struct weighing w = {0};
+    struct hd_weighing w = {0};
     switch ((enum hd_order_type)group->type) {
     case HD_ORDER_EARLY_READ:
-        if (group->raw) return (struct hd_order_rank){HD_HARM_ITSELF, 0, ""};
+        if (group->raw) return (struct hd_weighing){.itself = true};
         weigh_early_read(&w, model, candidate->first, candidate->second, candidate->location);
         break;
     case HD_ORDER_LATE_INITIALISATION:
@@ -164,16 +147,12 @@ struct hd_order_rank hd_order_rank(const struct hd_order_candidates *candidates,
         break;
     case HD_ORDER_MISSED_SIGNAL:
         w.score = 90;
-        weigh(&w, 0, "nobody signals any more, and the wait has no end");
+        hd_weigh(&w, 0, "nobody signals any more, and the wait has no end");
         break;
     default:
-        return (struct hd_order_rank){HD_HARM_ITSELF, 0, ""};
+        return (struct hd_weighing){.itself = true};
     }
-    enum hd_finding_harm harm = w.score >= LIKELY_SCORE ? HD_HARM_LIKELY : HD_HARM_UNLIKELY;
-    if (shown != NULL && hd_order_was_shown(shown, describe, candidate, group)) {
-        harm = HD_HARM_EXERCISED;
-        weigh(&w, 0, "a run that passed took this order");
-    }
-    return (struct hd_order_rank){harm, (uint32_t)(w.score > 0 ? w.score : 0),
-                                  hd_finding_text(findings, "%s", w.words)};
+    w.exercised = shown != NULL && hd_order_was_shown(shown, describe, candidate, group);
+    if (w.exercised) hd_weigh(&w, 0, "a run that passed took this order");
+    return w;
 }

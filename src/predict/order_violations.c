@@ -1,6 +1,8 @@
 /* Order violations: from candidates to findings. */
 #include "predict/order_violations.h"
 
+#include "finding/words.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,71 +58,40 @@ static const char *repair_of(unsigned type) {
     switch (type) {
     case HD_ORDER_USE_AFTER_FREE:
     case HD_ORDER_DOUBLE_FREE:
-        return "design change (count the users, the last one frees), code switch (join or wait for "
-               "them before the free)";
+        return HD_REPAIR_FREE;
     case HD_ORDER_MISSED_SIGNAL:
-        return "condition check (test in a loop, in the section that waits, what the signal says)";
+        return HD_REPAIR_SIGNAL;
     default:
-        return "code switch (initialise before the other thread is started), condition check (wait "
-               "until it is initialised), lock strategy (hold a lock from the start to the "
-               "initialisation)";
+        return HD_REPAIR_INITIALISATION;
     }
 }
 
-static const char *at(struct hd_findings *findings, const struct hd_finding_event *event) {
-    if (*event->site == '\0') return "";
-    return hd_finding_text(findings, " at %s", hd_finding_short_site(event->site));
-}
-
-/* "T1 reads x at a.c:3" */
-static const char *step_words(struct hd_findings *findings, const struct hd_finding_event *event,
-                              const char *variable) {
-    return hd_finding_text(findings, "%s %s %s%s", event->thread, event->verb, variable,
-                           at(findings, event));
-}
-
-static void tell(struct search *s, struct hd_finding *finding, const struct hd_order_group *group) {
-    struct hd_findings *findings = s->findings;
-    const struct hd_finding_event *one = &finding->event[0], *two = &finding->event[1];
-    const char *first = step_words(findings, one, finding->variable);
-    const char *second = step_words(findings, two, finding->variable);
-    if (group->type == HD_ORDER_USE_AFTER_FREE) second = step_words(findings, two, two->variable);
-    const char *then = hd_finding_text(findings, "%s, then %s", second, first);
-    const char *turned = hd_finding_text(findings, "%s, then %s", first, second);
-    finding->seen = finding->observed ? turned : then;
-    finding->possible = turned;
+static const char *conclusion(struct hd_findings *findings, const struct hd_finding *finding,
+                              const struct hd_order_group *group) {
     switch ((enum hd_order_type)group->type) {
     case HD_ORDER_EARLY_READ:
-        finding->conclusion =
-            hd_finding_text(findings, "%s before %s has written it%s: it finds %s.", first,
-                            two->thread, at(findings, two),
-                            group->raw ? "whatever was in the freshly allocated memory"
-                                       : "the value from before the initialisation");
-        break;
+        return hd_words_early_read(findings, finding, group->raw);
     case HD_ORDER_USE_AFTER_FREE:
-        finding->conclusion = hd_finding_text(
-            findings, "%s, and next %s, which is no longer there: a use after free.", first,
-            second);
-        break;
+        return hd_words_use_after_free(findings, finding);
     case HD_ORDER_DOUBLE_FREE:
-        finding->conclusion =
-            hd_finding_text(findings, "%s, and next %s once more: a double free.", first, second);
-        break;
+        return hd_words_double_free(findings, finding);
     case HD_ORDER_LATE_INITIALISATION:
-        finding->conclusion =
-            hd_finding_text(findings,
-                            "%s before %s initialises it%s: the initialisation comes last, and "
-                            "what %s wrote is lost.",
-                            first, two->thread, at(findings, two), one->thread);
-        break;
+        return hd_words_late_initialisation(findings, finding);
     default:
-        finding->conclusion = hd_finding_text(
-            findings,
-            "%s before %s begins to wait%s. The signal finds nobody waiting, no other comes, and "
-            "%s waits for ever.",
-            first, two->thread, at(findings, two), two->thread);
-        break;
+        return hd_words_missed_signal(findings, finding);
     }
+}
+
+static void set_words(struct search *s, struct hd_finding *finding,
+                      const struct hd_order_group *group) {
+    const struct hd_finding_event *one = &finding->event[0], *two = &finding->event[1];
+    bool use = group->type == HD_ORDER_USE_AFTER_FREE;
+    const char *first = hd_words_step(s->findings, one, finding->variable);
+    const char *second = hd_words_step(s->findings, two, use ? two->variable : finding->variable);
+    finding->possible = hd_finding_text(s->findings, "%s, then %s", first, second);
+    finding->seen = finding->observed ? finding->possible
+                                      : hd_finding_text(s->findings, "%s, then %s", second, first);
+    finding->conclusion = conclusion(s->findings, finding, group);
 }
 
 /* ---- findings ----------------------------------------------------------------------------------
@@ -152,7 +123,7 @@ static bool is_shown(const struct hd_predict_options *options, enum hd_verdict v
 }
 
 static void add_finding(struct search *s, uint32_t at_candidate, const struct hd_answer *answer,
-                        enum hd_verdict verdict, struct hd_order_rank rank) {
+                        enum hd_verdict verdict, const struct hd_weighing *weighing) {
     struct hd_predict *predict = s->predict;
     const struct hd_model *model = predict->model;
     const struct hd_order_candidate *candidate = &s->candidates.list.data[at_candidate];
@@ -165,24 +136,20 @@ static void add_finding(struct search *s, uint32_t at_candidate, const struct hd
         .instances = predict->options.instances ? 1 : group->count,
         .pattern = pattern_of(group->type),
         .repair = repair_of(group->type),
-        .harm = rank.harm,
-        .score = rank.score,
-        .ranking = rank.words,
         .threads_involved = 2,
         .accesses_involved = 2,
         .variables_involved = 1,
         .observed = verdict == HD_FEASIBLE && group->type != HD_ORDER_MISSED_SIGNAL &&
                     candidate->first < candidate->second};
+    hd_finding_set_intent(s->findings, &draft, weighing);
     hd_finding_set_events(s->findings, &draft, predict->describe, model, event, 2);
     draft.variable = variable_of(s, candidate, group->type);
     if (verdict == HD_FEASIBLE) {
-        tell(s, &draft, group);
+        set_words(s, &draft, group);
         hd_finding_set_witness(s->findings, &draft, predict->describe, model, answer->witness.run,
                                answer->witness.runs, answer->witness.next);
     } else
-        draft.conclusion = verdict == HD_UNDECIDED
-                               ? "The budget ran out before this was decided."
-                               : "No correct reordering of this trace has this order.";
+        draft.conclusion = hd_words_no_schedule(s->findings, &draft, "has this order");
     hd_finding_add(s->findings, &draft);
 }
 
@@ -199,13 +166,13 @@ static void report(struct search *s) {
         summary->verdict[verdict]++;
         if (!options->all && verdict != HD_FEASIBLE) continue;
         uint32_t candidate = candidate_at(s, g, answer->number);
-        struct hd_order_rank rank =
-            hd_order_rank(&s->candidates, &s->candidates.list.data[candidate],
-                          group_of(s, candidate), s->predict->describe, s->shown, s->findings);
-        if (!is_shown(options, verdict, rank.harm))
+        struct hd_weighing weighing =
+            hd_order_weigh(&s->candidates, &s->candidates.list.data[candidate],
+                           group_of(s, candidate), s->predict->describe, s->shown);
+        if (!is_shown(options, verdict, hd_weighing_harm(&weighing)))
             summary->hidden++;
         else
-            add_finding(s, candidate, answer, verdict, rank);
+            add_finding(s, candidate, answer, verdict, &weighing);
     }
 }
 

@@ -5,6 +5,7 @@
 #define HEDDLE_PREDICT_ORDER_VIOLATIONS_H
 
 #include "base/map.h"
+#include "finding/intent.h"
 #include "predict/questions.h"
 
 /* name, pattern in reports, where first and second stand in the query */
@@ -94,16 +95,10 @@ bool hd_order_was_shown(const struct hd_shown_orders *shown, struct hd_describe 
                         const struct hd_order_candidate *candidate,
                         const struct hd_order_group *group);
 
-struct hd_order_rank {
-    enum hd_finding_harm harm;
-    uint32_t score;
-    const char *words;
-};
 /* `shown` may be NULL. */
-struct hd_order_rank hd_order_rank(const struct hd_order_candidates *candidates,
-                                   const struct hd_order_candidate *candidate,
-                                   const struct hd_order_group *group, struct hd_describe *describe,
-                                   const struct hd_shown_orders *shown,
-                                   struct hd_findings *findings);
+struct hd_weighing hd_order_weigh(const struct hd_order_candidates *candidates,
+                                  const struct hd_order_candidate *candidate,
+                                  const struct hd_order_group *group, struct hd_describe *describe,
+                                  const struct hd_shown_orders *shown);
 
 #endif

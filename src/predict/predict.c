@@ -1,6 +1,12 @@
 /* The tables of kinds and methods. */
 #include "predict/predict.h"
 
+/* A finding's verdict is cast from the engine's. */
+_Static_assert((int)HD_VERDICT_INFEASIBLE == (int)HD_INFEASIBLE, "verdicts differ");
+_Static_assert((int)HD_VERDICT_FEASIBLE == (int)HD_FEASIBLE, "verdicts differ");
+_Static_assert((int)HD_VERDICT_UNDECIDED == (int)HD_UNDECIDED, "verdicts differ");
+_Static_assert((int)HD_VERDICT_POSSIBLE == (int)HD_POSSIBLE, "verdicts differ");
+
 static const struct {
     const char *word;
     bool model_matters;

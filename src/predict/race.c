@@ -1,60 +1,11 @@
 /* Data races: two accesses that can be next at the same time (DESIGN section 5). */
 #include "predict/race.h"
 
+#include "finding/words.h"
 #include "predict/hb.h"
-
-#include <stdio.h>
 
 bool hd_race_is_shown(enum hd_method method, enum hd_verdict verdict) {
     return verdict == HD_FEASIBLE || (method != HD_METHOD_POLY && verdict == HD_POSSIBLE);
-}
-
-static void list_locks(const struct hd_finding_event *event, char *text, size_t room) {
-    size_t used = (size_t)snprintf(text, room, "%s holds ", event->thread);
-    if (event->locks == 0 && used < room) snprintf(text + used, room - used, "no lock");
-    for (uint32_t i = 0; i < event->locks && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s%s", i > 0 ? " and " : "",
-                                 event->lock[i].name, event->lock[i].reading ? " for reading" : "");
-}
-
-static const char *at(struct hd_findings *findings, const struct hd_finding_event *event) {
-    if (*event->site == '\0') return "";
-    return hd_finding_text(findings, " at %s", hd_finding_short_site(event->site));
-}
-
-/* "neither holds a lock"; "T1 holds no lock; T2 holds m" */
-static const char *protection(struct hd_findings *findings, const struct hd_finding *finding) {
-    const struct hd_finding_event *a = &finding->event[0], *b = &finding->event[1];
-    char first[512], second[512];
-    if (a->locks == 0 && b->locks == 0) return "neither holds a lock";
-    list_locks(a, first, sizeof first);
-    list_locks(b, second, sizeof second);
-    return hd_finding_text(findings, "%s, %s", first, second);
-}
-
-static const char *conclusion(struct hd_findings *findings, const struct hd_finding *finding) {
-    const struct hd_finding_event *a = &finding->event[0], *b = &finding->event[1];
-    const char *locks = protection(findings, finding);
-    switch (finding->verdict) {
-    case HD_VERDICT_FEASIBLE:
-        return hd_finding_text(findings,
-                               "Next, %s %s %s%s and %s %s it%s. Nothing makes either wait for the "
-                               "other (%s), so they "
-                               "can happen at the same time: a race.",
-                               a->thread, a->verb, finding->variable, at(findings, a), b->thread,
-                               b->verb, at(findings, b), locks);
-    case HD_VERDICT_POSSIBLE:
-        return hd_finding_text(findings,
-                               "Engine %s finds nothing that keeps the two apart (%s), but has no "
-                               "schedule to show.",
-                               finding->engine, locks);
-    case HD_VERDICT_UNDECIDED:
-        return hd_finding_text(findings, "The budget ran out before this was decided.");
-    default:
-        return hd_finding_text(findings,
-                               "No correct reordering of this trace brings both accesses up at the "
-                               "same time.");
-    }
 }
 
 static void add_finding(struct hd_predict *predict, const struct hd_decision *decision,
@@ -72,7 +23,7 @@ static void add_finding(struct hd_predict *predict, const struct hd_decision *de
     hd_finding_set_events(findings, &draft, predict->describe, predict->model, event, 2);
     draft.variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, decision->pair.location, HD_SHORT));
-    draft.conclusion = conclusion(findings, &draft);
+    draft.conclusion = hd_words_race(findings, &draft);
     if (decision->verdict == HD_FEASIBLE)
         hd_finding_set_witness(findings, &draft, predict->describe, predict->model,
                                decision->witness.run, decision->witness.runs,
