@@ -1,5 +1,6 @@
 /* The report for a person: what happens, where, under which locks, and the schedule that leads
  * there. */
+#include "finding/intent.h"
 #include "report/page.h"
 
 #include <string.h>
@@ -203,9 +204,13 @@ static void print_finding(const struct hd_page *page, const struct hd_finding *f
         labelled(page, "Seen", finding->seen);
         labelled(page, "Possible", finding->possible);
         if (finding->harm != HD_HARM_ITSELF) {
-            char label[64];
-            snprintf(label, sizeof label, "A bug: %s, score %u",
-                     hd_finding_harm_name(finding->harm), finding->score);
+            static const char *const words[HD_HARM_COUNT] = {
+                [HD_HARM_LIKELY] = "Likely a bug",
+                [HD_HARM_UNLIKELY] = "Probably intended",
+                [HD_HARM_EXERCISED] = "Did no harm in a passing run"};
+            char label[80];
+            snprintf(label, sizeof label, "%s (score %u; reported from %u)", words[finding->harm],
+                     finding->score, HD_SCORE_REPORTED);
             labelled(page, label, finding->ranking);
         }
         print_nature(page, finding);
@@ -234,8 +239,9 @@ static void print_summary(const struct hd_page *page, const struct hd_finding_su
         separator = ", ";
     }
     if (summary->hidden > 0)
-        fprintf(page->out, "; %llu not shown, since it may be intended (--all shows it)",
-                (unsigned long long)summary->hidden);
+        fprintf(page->out, "; %llu hidden because %s may be intended (--all shows %s)",
+                (unsigned long long)summary->hidden, summary->hidden == 1 ? "it" : "they",
+                summary->hidden == 1 ? "it" : "them");
     fputc('\n', page->out);
 }
 
