@@ -96,7 +96,7 @@ static void print_stats(const struct hd_campaign_result *r, enum hd_strategy str
 }
 
 static void print_rate(const struct hd_campaign_result *r) {
-    const struct hd_steering *steering = &r->reproducer.steering;
+    const struct hd_steering *steering = &r->reproducer.control;
     const char *how = steering->policy == HD_POLICY_FORCE   ? "the suspensions"
                       : steering->policy == HD_POLICY_NOISE ? "the noise"
                       : steering->scheduler == HD_SCHED_OFF ? "running it again"
@@ -222,8 +222,8 @@ static int finish(struct hd_campaign_result *result, const struct hd_campaign_op
     int status = HD_EXIT_CLEAN;
     if (result->verdict == HD_CAMPAIGN_EXPOSED) {
         status = HD_EXIT_FINDINGS;
-        if (!(result->has_schedule ? hd_schedule_save(&result->schedule, path, &error)
-                                   : hd_reproducer_save(&result->reproducer, path, &error)))
+        if (!hd_schedule_save(result->has_schedule ? &result->schedule : &result->reproducer, path,
+                              &error))
             status = hd_complain_error(COMMAND, &error);
     } else if (result->verdict == HD_CAMPAIGN_FLAKY) {
         status = HD_EXIT_FAILED;
@@ -307,13 +307,14 @@ int hd_cmd_expose(int argc, char **argv) {
             return hd_complain(COMMAND, "out of memory");
         output = path;
     }
+    struct hd_host host = {.library_directory = directory};
     struct hd_campaign_options campaign = {.program = {.argv = argv + first,
-                                                       .library_directory = directory,
                                                        .input = input,
                                                        .limit_ms = limit * 1000,
                                                        .good_status = (int)good_status,
                                                        .oracle = oracle,
                                                        .keep_aslr = aslr},
+                                           .host = &host,
                                            .strategy = (enum hd_strategy)strategy,
                                            .seed = seed,
                                            .most_runs = runs,

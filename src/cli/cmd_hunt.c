@@ -263,13 +263,14 @@ int hd_cmd_hunt(int argc, char **argv) {
     }
     struct hd_status_line line;
     hd_status_line_begin(&line);
+    struct hd_host host = {.library_directory = library};
     struct hd_hunt_options wanted = {.program = {.argv = argv + operands,
-                                                 .library_directory = library,
                                                  .input = input,
                                                  .limit_ms = limit * 1000,
                                                  .good_status = (int)good_status,
                                                  .oracle = oracle,
                                                  .keep_aslr = aslr},
+                                     .host = &host,
                                      .most_recorded = (uint32_t)records,
                                      .most_forced = (uint32_t)runs,
                                      .repeats = (uint32_t)repeats,

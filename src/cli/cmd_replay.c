@@ -8,7 +8,8 @@
 #include "cli/replay_gdb.h"
 #include "model/describe.h"
 #include "run/process.h"
-#include "run/replay.h"
+#include "run/run.h"
+#include "run/schedule.h"
 #include "toolchain/compiler.h"
 
 #include <errno.h>
@@ -24,9 +25,9 @@
 enum { FORMAT_TEXT, FORMAT_JSON };
 
 struct request {
-    struct hd_program program;
+    struct hd_job job; /* follows the schedule */
+    struct hd_host host;
     struct hd_schedule schedule;
-    struct hd_replay_options options;
     uint64_t times;
     bool check, quiet;
     unsigned format;
@@ -81,7 +82,6 @@ static bool spool_input(struct hd_program *program, char *path, size_t room) {
 
 static int print_schedule(const struct hd_schedule *schedule) {
     char *text = hd_schedule_write(schedule);
-    if (text == NULL) return hd_complain(COMMAND, "out of memory");
     fputs(text, stdout);
     free(text);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
@@ -97,7 +97,7 @@ static void pass_on(void *context, int stream, const char *bytes, size_t count) 
 
 /* ---- one replay ----------------------------------------------------------------------------- */
 
-static int status_of(const struct hd_program_run *run) {
+static int status_of(const struct hd_result *run) {
     if (run->outcome.kind == HD_OUTCOME_DEADLOCK) return HD_EXIT_FINDINGS;
     int status = run->wait_status;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && hd_outcome_failed(&run->outcome))
@@ -148,69 +148,69 @@ static json_t *json_head(const struct request *request) {
 }
 
 /* What the same schedule gives in a second run. */
-static bool check_again(const struct request *request, const struct hd_replay *first,
+static bool check_again(const struct request *request, const struct hd_result *first,
                         struct hd_difference *difference, int *interrupted,
                         struct hd_error *error) {
-    struct hd_program silent = request->program;
+    struct hd_host silent = request->host;
     silent.echo = NULL;
-    struct hd_replay second;
-    if (!hd_replay(&silent, &request->schedule, &request->options, &second, error)) return false;
-    *interrupted = second.run.interrupted;
-    bool good = *interrupted ||
-                hd_runs_differ(first->run.trace_path, second.run.trace_path, difference, error);
-    hd_replay_free(&second);
+    struct hd_result second;
+    if (!hd_run(&request->job, &silent, &second, error)) return false;
+    *interrupted = second.interrupted;
+    bool good =
+        *interrupted || hd_runs_differ(first->trace_path, second.trace_path, difference, error);
+    hd_result_free(&second);
     return good;
 }
 
 static int replay_once(const struct request *request) {
-    struct hd_replay replay;
+    struct hd_result run;
     struct hd_error error;
-    if (!hd_replay(&request->program, &request->schedule, &request->options, &replay, &error))
+    if (!hd_run(&request->job, &request->host, &run, &error))
         return hd_complain_error(COMMAND, &error);
-    int interrupted = replay.run.interrupted;
+    const struct hd_replay *replay = &run.replay;
+    int interrupted = run.interrupted;
     struct hd_difference difference = {.there = false};
     bool good = true;
     if (!interrupted && request->check)
-        good = check_again(request, &replay, &difference, &interrupted, &error);
+        good = check_again(request, &run, &difference, &interrupted, &error);
     if (good && !interrupted && request->keep != NULL)
-        good = hd_program_run_keep_trace(&replay.run, request->keep, &error);
-    int status = status_of(&replay.run);
+        good = hd_result_keep_trace(&run, request->keep, &error);
+    int status = status_of(&run);
     if (interrupted) {
-        hd_replay_free(&replay);
+        hd_result_free(&run);
         return end_by(interrupted);
     }
     if (!good) {
-        hd_replay_free(&replay);
+        hd_result_free(&run);
         return hd_complain_error(COMMAND, &error);
     }
     if (request->format == FORMAT_JSON) {
         json_t *root = json_head(request);
-        json_object_set_new(root, "verdict", json_string(hd_replay_verdict_name(replay.verdict)));
-        json_object_set_new(root, "reached", json_boolean(replay.reached));
-        json_object_set_new(root, "outcome", json_outcome(&replay.run.outcome));
-        json_object_set_new(root, "divergence", json_divergence(&replay.divergence));
-        json_object_set_new(root, "words", json_string(replay.words));
+        json_object_set_new(root, "verdict", json_string(hd_replay_verdict_name(replay->verdict)));
+        json_object_set_new(root, "reached", json_boolean(replay->reached));
+        json_object_set_new(root, "outcome", json_outcome(&run.outcome));
+        json_object_set_new(root, "divergence", json_divergence(&replay->divergence));
+        json_object_set_new(root, "words", json_string(replay->words));
         if (request->check)
             json_object_set_new(root, "differs",
                                 difference.there ? json_string(difference.words) : json_null());
         int printed = print_json(root);
         if (printed != HD_EXIT_CLEAN) status = printed;
     } else if (!request->quiet) {
-        fprintf(stderr, "heddle: replay: %s\n", replay.words);
-        if (replay.run.outcome.kind == HD_OUTCOME_DEADLOCK)
-            hd_print_deadlock(stderr, replay.run.trace_path);
+        fprintf(stderr, "heddle: replay: %s\n", replay->words);
+        if (run.outcome.kind == HD_OUTCOME_DEADLOCK) hd_print_deadlock(stderr, run.trace_path);
         if (request->check)
             fprintf(stderr, "heddle: replay: %s\n",
                     difference.there ? difference.words
                                      : "a second run of the schedule gave the same events");
     }
-    hd_replay_free(&replay);
+    hd_result_free(&run);
     return status;
 }
 
 /* ---- many ----------------------------------------------------------------------------------- */
 
-static bool step(void *context, const struct hd_replay_rate *rate) {
+static bool step(void *context, const struct hd_rate *rate) {
     hd_progress_step(context, rate->runs);
     return true;
 }
@@ -219,10 +219,10 @@ static int replay_times(const struct request *request) {
     struct hd_progress_bar bar;
     hd_progress_bar_begin(&bar);
     hd_progress_start(&bar.progress, "replaying", request->times);
-    struct hd_replay_rate rate;
+    struct hd_rate rate;
     struct hd_error error;
-    bool good = hd_replay_times(&request->program, &request->schedule, &request->options,
-                                (uint32_t)request->times, NULL, step, &bar.progress, &rate, &error);
+    bool good = hd_run_times(&request->job, &request->host, (uint32_t)request->times, NULL, step,
+                             &bar.progress, &rate, &error);
     hd_progress_bar_end(&bar);
     if (!good) return hd_complain_error(COMMAND, &error);
     if (rate.interrupted) return end_by(rate.interrupted);
@@ -301,42 +301,45 @@ int hd_cmd_replay(int argc, char **argv) {
     if (request.keep != NULL && (request.times > 0 || gdb))
         return hd_complain(COMMAND, "--output is for a single replay without gdb");
     struct hd_error error;
-    bool control = hd_is_control_file(file);
-    if (control && (request.check || gdb || swap || request.keep != NULL))
-        return hd_complain(COMMAND,
-                           "%s has no turns but a control (see heddle expose): --check, --gdb, "
-                           "--swap and --output do not go with it",
-                           file);
-    if (!control && !load_schedule(file, &request.schedule, &error))
-        return hd_complain_error(COMMAND, &error);
+    if (!load_schedule(file, &request.schedule, &error)) return hd_complain_error(COMMAND, &error);
+    bool control = request.schedule.has_control;
     char input[64];
-    if (swap && !hd_schedule_swap(&request.schedule)) {
+    if (control && (request.check || gdb || swap || request.keep != NULL)) {
+        status = hd_complain(COMMAND,
+                             "%s has no turns but a control (see heddle expose): --check, --gdb, "
+                             "--swap and --output do not go with it",
+                             file);
+    } else if (swap && !hd_schedule_swap(&request.schedule)) {
         status = hd_complain(COMMAND, "%s: \"then\" has no two entries to swap", file);
     } else if (print) {
-        status = control ? hd_print_control(file) : print_schedule(&request.schedule);
+        status = print_schedule(&request.schedule);
     } else {
         char *directory = hd_runtime_directory(&error);
-        request.program.argv = argv + first;
-        request.program.library_directory = directory;
-        request.program.limit_ms = limit * 1000;
-        request.program.oracle = oracle;
-        if (!control && *request.schedule.good_output != '\0')
-            request.program.good_output = request.schedule.good_output;
-        request.program.good_status = (int)good_status;
-        request.options.patience_ms = (uint32_t)patience;
+        struct hd_program *program = &request.job.program;
+        *program = (struct hd_program){.argv = argv + first,
+                                       .limit_ms = limit * 1000,
+                                       .oracle = oracle,
+                                       .good_status = (int)good_status};
+        if (*request.schedule.good_output != '\0')
+            program->good_output = request.schedule.good_output;
+        request.job.steering = hd_schedule_steering(&request.schedule);
+        request.job.steering.patience_ms = (uint32_t)patience;
+        if (control) request.job.steering.no_trace = true;
+        request.host.library_directory = directory;
         bool many = request.times > 0 || request.check, from_input = strcmp(file, "-") == 0;
-        if (!many && !from_input) request.program.inherit_input = true;
+        if (!many && !from_input) request.host.inherit_input = true;
         if (request.times == 0) {
-            request.program.echo = pass_on;
-            request.program.context = &request;
+            request.host.echo = pass_on;
+            request.host.context = &request;
         }
         if (gdb)
-            status = hd_replay_in_gdb(&request.program, &request.schedule, &request.options);
-        else if (many && !from_input && !spool_input(&request.program, input, sizeof input))
+            status = hd_replay_in_gdb(&request.job, &request.host);
+        else if (many && !from_input && !spool_input(program, input, sizeof input))
             status = hd_complain(COMMAND, "cannot keep standard input: %s", strerror(errno));
         else if (control)
-            status = hd_replay_control(file, &request.program, request.times,
-                                       request.format == FORMAT_JSON, request.quiet);
+            status = hd_replay_control(&request.schedule, &request.job, &request.host,
+                                       (uint32_t)request.times, request.format == FORMAT_JSON,
+                                       request.quiet);
         else
             status = request.times > 0 ? replay_times(&request) : replay_once(&request);
         free(directory);

@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include "cli/replay_gdb.h"
 
+#include "base/alloc.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "run/recorder.h"
+#include "run/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,40 +32,31 @@ static void report(const struct hd_record_result *result, const struct hd_schedu
         fprintf(stderr, "heddle: replay: the last run followed the schedule to its end\n");
 }
 
-int hd_replay_in_gdb(const struct hd_program *program, const struct hd_schedule *schedule,
-                     const struct hd_replay_options *options) {
+int hd_replay_in_gdb(const struct hd_job *job, const struct hd_host *host) {
+    const struct hd_program *program = &job->program;
     char name[] = "gdb", quiet[] = "-q", ex[] = "-ex", shell[] = "set startup-with-shell off",
          arguments[] = "--args";
     char *const gdb[] = {name, quiet, ex, shell, arguments};
     size_t own = sizeof gdb / sizeof *gdb, words = 0;
     while (program->argv[words] != NULL) words++;
-    char **argv = calloc(own + words + 1, sizeof *argv);
+    char **argv = hd_zalloc(own + words + 1, sizeof *argv);
     size_t bytes;
-    void *plan = hd_schedule_plan(schedule, options->patience_ms, &bytes);
-    struct hd_record_result *result = malloc(sizeof *result);
-    if (argv == NULL || plan == NULL || result == NULL) {
-        free(argv);
-        free(plan);
-        free(result);
-        return hd_complain(COMMAND, "out of memory");
-    }
+    void *plan = hd_steering_plan(&job->steering, &bytes);
+    struct hd_record_result *result = hd_alloc(1, sizeof *result);
     memcpy(argv, gdb, sizeof gdb);
     memcpy(argv + own, program->argv, words * sizeof *argv);
     struct hd_record_options record = {.output = "/dev/null",
                                        .command = "gdb",
                                        .argv = argv,
-                                       .wire = {.scheduler = HD_SCHED_SERIAL,
-                                                .policy = HD_POLICY_REPLAY,
-                                                .quantum = 1000000,
-                                                .watchdog_ms = 5},
-                                       .library_directory = program->library_directory,
+                                       .wire = hd_steering_options(&job->steering),
+                                       .library_directory = host->library_directory,
                                        .plan = plan,
                                        .plan_bytes = bytes,
                                        .again = true};
     struct hd_error error;
     int status;
     if (hd_record(&record, result, &error)) {
-        report(result, schedule);
+        report(result, job->steering.schedule);
         status = WIFEXITED(result->wait_status) ? WEXITSTATUS(result->wait_status)
                                                 : 128 + WTERMSIG(result->wait_status);
     } else {

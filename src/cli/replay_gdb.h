@@ -2,10 +2,9 @@
 #ifndef HEDDLE_CLI_REPLAY_GDB_H
 #define HEDDLE_CLI_REPLAY_GDB_H
 
-#include "run/replay.h"
+#include "run/run.h"
 
 /* Returns gdb's status. */
-int hd_replay_in_gdb(const struct hd_program *program, const struct hd_schedule *schedule,
-                     const struct hd_replay_options *options);
+int hd_replay_in_gdb(const struct hd_job *job, const struct hd_host *host);
 
 #endif

@@ -46,24 +46,17 @@ uint64_t hd_campaign_hangs_again_ms(const struct hd_campaign *c, const struct hd
 }
 
 static bool steer(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
-                  uint64_t limit_ms, struct hd_program_run *run) {
-    struct hd_control control;
-    void *plan;
-    if (!hd_steering_control(steering, &control, &plan)) {
-        c->broken = !hd_fail(c->error, HD_ERR_MEMORY, "out of memory");
-        return false;
-    }
-    control.no_trace = !traced;
-    c->program.limit_ms = limit_ms;
-    bool ran = hd_run_program(&c->program, &control, run, c->error);
-    free(plan);
-    if (!ran) {
+                  uint64_t limit_ms, struct hd_result *run) {
+    struct hd_job job = {.program = c->program, .steering = *steering};
+    job.steering.no_trace = !traced;
+    job.program.limit_ms = limit_ms;
+    if (!hd_run(&job, c->options->host, run, c->error)) {
         c->broken = true;
         return false;
     }
     if (run->interrupted) {
         c->result->interrupted = run->interrupted;
-        hd_program_run_free(run);
+        hd_result_free(run);
         return false;
     }
     return true;
@@ -76,7 +69,7 @@ uint64_t hd_campaign_limit(const struct hd_campaign *c, const struct hd_steering
 }
 
 bool hd_campaign_steer(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
-                       struct hd_program_run *run) {
+                       struct hd_result *run) {
     return steer(c, steering, traced, hd_campaign_limit(c, steering), run);
 }
 
@@ -97,11 +90,11 @@ static bool is_over(struct hd_campaign *c) {
 
 enum hd_step hd_campaign_step(struct hd_campaign *c, const struct hd_steering *steering,
                               bool traced,
-                              bool (*look)(struct hd_campaign *, const struct hd_program_run *),
+                              bool (*look)(struct hd_campaign *, const struct hd_result *),
                               void (*learn)(struct hd_campaign *, const struct hd_steering *,
-                                            const struct hd_program_run *)) {
+                                            const struct hd_result *)) {
     if (is_over(c)) return HD_STEP_OVER;
-    struct hd_program_run run;
+    struct hd_result run;
     if (!hd_campaign_steer(c, steering, traced, &run)) return HD_STEP_OVER;
     if (traced)
         c->result->profiled++;
@@ -113,14 +106,11 @@ enum hd_step hd_campaign_step(struct hd_campaign *c, const struct hd_steering *s
         c->failed = true;
         c->result->outcome = run.outcome;
         memcpy(c->answer, run.answer, sizeof c->answer);
-        if (!hd_steering_copy(&c->steering, steering)) {
-            c->broken = !hd_fail(c->error, HD_ERR_MEMORY, "out of memory");
-            step = HD_STEP_OVER;
-        }
+        hd_steering_copy(&c->steering, steering);
     }
     if (learn != NULL) learn(c, steering, &run);
     if (step == HD_STEP_PASSED && look != NULL && !look(c, &run)) step = HD_STEP_OVER;
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     hd_campaign_tell(c, traced ? "profiling" : "forcing");
     return step;
 }
@@ -132,7 +122,7 @@ static bool plain_runs(struct hd_campaign *c) {
     uint32_t wanted = c->options->plain_runs;
     if (wanted == 0) wanted = 1; /* something has to tell how long a run takes */
     for (uint32_t i = 0; i < wanted; i++) {
-        struct hd_program_run run;
+        struct hd_result run;
         if (!hd_campaign_steer(c, &plain, false, &run)) return false;
         c->result->plain++;
         c->result->plain_tries++;
@@ -150,7 +140,7 @@ static bool plain_runs(struct hd_campaign *c) {
             snprintf(path, sizeof path, "/proc/self/fd/%d", run.output);
             c->program.output_like = path;
         } else {
-            hd_program_run_free(&run);
+            hd_result_free(&run);
         }
         hd_campaign_tell(c, "plain runs");
     }
@@ -160,13 +150,13 @@ static bool plain_runs(struct hd_campaign *c) {
 /* ---- after the failure ---------------------------------------------------------------------- */
 
 static bool fails_again(struct hd_campaign *c, const struct hd_steering *steering) {
-    struct hd_program_run run;
+    struct hd_result run;
     uint64_t limit = c->result->outcome.kind == HD_OUTCOME_HANG
                          ? hd_campaign_hangs_again_ms(c, steering)
                          : hd_campaign_limit(c, steering);
     if (!steer(c, steering, false, limit, &run)) return false;
     bool same = hd_outcome_same(&run.outcome, &c->result->outcome);
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     return same;
 }
 
@@ -280,14 +270,14 @@ void hd_interleaving_words(const struct hd_places *places, const struct hd_inter
  * repeat themselves, so the run is the same; if it is not, nothing is said. */
 static const struct hd_interleaving *only_here(struct hd_campaign *c,
                                                const struct hd_steering *failing) {
-    struct hd_program_run run;
+    struct hd_result run;
     for (uint32_t i = c->profile.runs; i < 3; i++) { /* what passing runs do */
         struct hd_steering passing = {.scheduler = HD_SCHED_SERIAL,
                                       .policy = i == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
                                       .seed = c->options->seed + i};
         if (!hd_campaign_steer(c, &passing, true, &run)) return NULL;
         bool good = hd_outcome_failed(&run.outcome) || hd_campaign_add_profile(c, &run);
-        hd_program_run_free(&run);
+        hd_result_free(&run);
         if (!good) return NULL;
     }
     size_t before = c->profile.list.size;
@@ -303,7 +293,7 @@ static const struct hd_interleaving *only_here(struct hd_campaign *c,
                 if (!it->exercised || (i < before && had[i])) continue;
                 if (best == NULL || it->gap < best->gap) best = it;
             }
-        hd_program_run_free(&run);
+        hd_result_free(&run);
     }
     free(had);
     return best;
@@ -351,7 +341,7 @@ static void say_what(struct hd_campaign *c) {
                  it->variable, second, r, result->outcome.words);
 }
 
-static void name_schedule(struct hd_campaign_result *result, const struct hd_reproducer *like) {
+static void name_schedule(struct hd_campaign_result *result, const struct hd_schedule *like) {
     struct hd_schedule *schedule = &result->schedule;
     schedule->kind = "failure";
     schedule->variable = hd_schedule_text(schedule, like->variable);
@@ -370,25 +360,25 @@ static const char *good_output(const struct hd_campaign *c, struct hd_arena *are
     return good ? hd_arena_copy(arena, mark, strlen(mark)) : "";
 }
 
-static bool make_reproducer(struct hd_campaign *c) {
+static void make_reproducer(struct hd_campaign *c) {
     struct hd_campaign_result *result = c->result;
-    struct hd_reproducer *to = &result->reproducer;
+    struct hd_schedule *to = &result->reproducer;
     char *command = hd_quote_command(c->options->program.argv);
-    to->variable = hd_arena_copy(&to->arena, result->variable, strlen(result->variable));
-    to->about = hd_arena_copy(&to->arena, result->what, strlen(result->what));
-    to->command = command ? hd_arena_copy(&to->arena, command, strlen(command)) : NULL;
+    to->kind = "failure";
+    to->variable = hd_schedule_text(to, result->variable);
+    to->fingerprint = "";
+    to->about = hd_schedule_text(to, result->what);
+    to->command = hd_schedule_text(to, command);
     to->outcome = hd_outcome_name(result->outcome.kind);
     to->good_output = good_output(c, &to->arena);
     free(command);
-    to->steering = c->steering;
+    to->has_control = true;
+    to->control = c->steering;
     memset(&c->steering, 0, sizeof c->steering);
     to->places = c->profile.places; /* the profile's numbers mean the same there */
     memset(&c->profile.places, 0, sizeof c->profile.places);
-    to->steering.places = &to->places;
-    if (to->variable == NULL || to->about == NULL || to->command == NULL || to->good_output == NULL)
-        return false;
+    to->control.places = &to->places;
     if (result->has_schedule) name_schedule(result, to);
-    return true;
 }
 
 /* ---- the campaign --------------------------------------------------------------------------- */
@@ -467,11 +457,10 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
         if (result->has_schedule) result->outcome = c.scheduled; /* a hang may be a deadlock */
         result->verdict = is_flaky(&c) ? HD_CAMPAIGN_FLAKY : HD_CAMPAIGN_EXPOSED;
         say_what(&c);
-        if (!c.broken && !make_reproducer(&c))
-            c.broken = !hd_fail(error, HD_ERR_MEMORY, "out of memory");
+        if (!c.broken) make_reproducer(&c);
     }
     if (result->interrupted) result->verdict = HD_CAMPAIGN_STOPPED;
-    if (c.has_reference) hd_program_run_free(&c.reference);
+    if (c.has_reference) hd_result_free(&c.reference);
     hd_steering_free(&c.steering);
     hd_profile_free(&c.profile);
     hd_vector_free(&c.chosen);
@@ -485,5 +474,5 @@ bool hd_campaign_run(const struct hd_campaign_options *options, struct hd_campai
 void hd_campaign_result_free(struct hd_campaign_result *result) {
     if (result->has_schedule) hd_schedule_free(&result->schedule);
     result->has_schedule = false;
-    hd_reproducer_free(&result->reproducer);
+    hd_schedule_free(&result->reproducer);
 }

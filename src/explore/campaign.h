@@ -6,8 +6,8 @@
 #define HEDDLE_EXPLORE_CAMPAIGN_H
 
 #include "explore/potential.h"
+#include "run/run.h"
 #include "run/schedule.h"
-#include "run/steering.h"
 
 enum hd_context { HD_CONTEXT_NONE, HD_CONTEXT_CALLER, HD_CONTEXT_THREAD };
 
@@ -23,6 +23,7 @@ struct hd_campaign_status {
 
 struct hd_campaign_options {
     struct hd_program program; /* limit_ms 0: from the plain runs */
+    const struct hd_host *host;
     enum hd_strategy strategy;
     uint64_t seed;
     uint64_t most_runs; /* 0: no limit */
@@ -72,7 +73,7 @@ struct hd_campaign_result {
     char variable[96];
     struct hd_interleaving critical; /* if has_critical; its places are of reproducer.places */
     bool has_critical;
-    struct hd_reproducer reproducer; /* of an exposed failure */
+    struct hd_schedule reproducer; /* of an exposed failure: its control */
     /* The failing run as a schedule, minimised, if it fails at least as often as the control. */
     bool has_schedule;
     struct hd_schedule schedule;

@@ -28,34 +28,36 @@ static void pass_on(void *context, const struct hd_reduce *how, const char *doin
     hd_campaign_tell(context, doing);
 }
 
-/* A replay fails as the campaign's run did; *replay is the caller's to free. */
-static bool fails(struct hd_campaign *c, const struct hd_schedule *schedule,
-                  const struct hd_replay_options *options, struct hd_replay *replay) {
-    if (!hd_replay(&c->program, schedule, options, replay, c->error)) {
+/* A replay fails as the campaign's run did; *run is the caller's to free. */
+static bool fails(struct hd_campaign *c, const struct hd_schedule *schedule, bool traced,
+                  struct hd_result *run) {
+    struct hd_job job = {.program = c->program, .steering = hd_schedule_steering(schedule)};
+    job.steering.unchecked = true;
+    job.steering.no_trace = !traced;
+    if (!hd_run(&job, c->options->host, run, c->error)) {
         c->broken = true;
-        *replay = (struct hd_replay){.run = {.output = -1, .error = -1, .trace = -1}};
         return false;
     }
-    c->result->interrupted = replay->run.interrupted;
-    return !replay->run.interrupted && replay->verdict == HD_REPLAYED_CONFIRMED &&
-           is_same_there(&replay->run.outcome, &c->result->outcome);
+    c->result->interrupted = run->interrupted;
+    return !run->interrupted && run->replay.verdict == HD_REPLAYED_CONFIRMED &&
+           is_same_there(&run->outcome, &c->result->outcome);
 }
 
 /* Once more, with a trace, to name its turns after what they really end with. */
 static void name_turns(struct hd_campaign *c, struct hd_schedule *schedule) {
-    struct hd_replay replay;
+    struct hd_result run;
     struct hd_model model;
     struct hd_error ignored;
-    if (fails(c, schedule, &(struct hd_replay_options){.unchecked = true}, &replay) &&
-        hd_model_load(replay.run.trace_path, NULL, &(struct hd_model_options){.lenient = true},
-                      &model, &ignored)) {
+    if (fails(c, schedule, true, &run) &&
+        hd_model_load(run.trace_path, NULL, &(struct hd_model_options){.lenient = true}, &model,
+                      &ignored)) {
         struct hd_describe *describe = hd_describe_open(&model);
         if (!hd_schedule_name_turns(schedule, &model, describe))
             c->broken = !hd_fail(c->error, HD_ERR_MEMORY, "out of memory");
         hd_describe_close(describe);
         hd_model_free(&model);
     }
-    hd_replay_free(&replay);
+    hd_result_free(&run);
 }
 
 /* As often as a user may expect. */
@@ -72,19 +74,19 @@ static bool is_better(uint32_t good, uint32_t of, uint32_t than, uint32_t of_tha
  * gets. */
 static bool take(struct hd_campaign *c, struct hd_schedule *schedule) {
     struct hd_campaign_result *result = c->result;
-    struct hd_replay replay;
-    struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
+    struct hd_result run;
     struct hd_steering serial = {.scheduler = HD_SCHED_SERIAL};
     c->program.limit_ms = hd_campaign_limit(c, &serial);
-    bool good = fails(c, schedule, &quick, &replay);
-    struct hd_outcome outcome = replay.run.outcome;
+    bool good = fails(c, schedule, false, &run);
+    struct hd_outcome outcome = run.outcome;
     struct hd_reduce how = {.program = &c->program,
+                            .host = c->options->host,
                             .outcome = &outcome,
                             .hangs_again_ms = hd_campaign_hangs_again_ms(c, &serial),
                             .times = c->options->tries,
                             .told = pass_on,
                             .context = c};
-    hd_replay_free(&replay);
+    hd_result_free(&run);
     if (!good) return false;
     if (!hd_reduce(schedule, &how, c->error)) {
         c->broken = true;
@@ -107,7 +109,7 @@ static bool take(struct hd_campaign *c, struct hd_schedule *schedule) {
 }
 
 /* What can't be read, or can't be followed, is no schedule; that is no error. */
-static void try_run(struct hd_campaign *c, const struct hd_program_run *run) {
+static void try_run(struct hd_campaign *c, const struct hd_result *run) {
     struct hd_model model;
     struct hd_error ignored;
     struct hd_schedule schedule;
@@ -136,11 +138,11 @@ static void follow_control(struct hd_campaign *c) {
     double until = hd_seconds_now() + TRACED_SECONDS;
     for (uint32_t i = 0; i < TRACED_TRIES && !result->has_schedule && hd_seconds_now() < until;
          i++) {
-        struct hd_program_run run;
+        struct hd_result run;
         hd_campaign_tell(c, "scheduling");
         if (!hd_campaign_steer(c, &c->steering, true, &run)) return;
         if (hd_outcome_same(&run.outcome, &result->outcome)) try_run(c, &run);
-        hd_program_run_free(&run);
+        hd_result_free(&run);
         if (c->broken || result->interrupted) return;
     }
 }
@@ -150,19 +152,15 @@ static void follow_control(struct hd_campaign *c) {
 /* False if there is no point in going on: the program may not even carry the runtime, which stress
  * does without. */
 static bool run_serially(struct hd_campaign *c, const struct hd_steering *steering, bool traced,
-                         struct hd_program_run *run) {
-    struct hd_control control;
+                         struct hd_result *run) {
     struct hd_error ignored;
-    void *plan;
-    if (!hd_steering_control(steering, &control, &plan)) return false;
-    control.no_trace = !traced;
-    c->program.limit_ms = hd_campaign_hangs_again_ms(c, steering);
-    bool ran = hd_run_program(&c->program, &control, run, &ignored);
-    free(plan);
-    if (!ran) return false;
+    struct hd_job job = {.program = c->program, .steering = *steering};
+    job.steering.no_trace = !traced;
+    job.program.limit_ms = hd_campaign_hangs_again_ms(c, steering);
+    if (!hd_run(&job, c->options->host, run, &ignored)) return false;
     c->result->interrupted = run->interrupted;
     if (!run->interrupted && (!traced || run->recorded)) return true;
-    hd_program_run_free(run);
+    hd_result_free(run);
     return false;
 }
 
@@ -179,10 +177,10 @@ static struct hd_steering serial_steering(const struct hd_campaign *c, uint32_t 
 
 static bool measure_length(struct hd_campaign *c) {
     struct hd_steering steering = {.scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_ROUND_ROBIN};
-    struct hd_program_run run;
+    struct hd_result run;
     if (!run_serially(c, &steering, true, &run)) return false;
     hd_campaign_look_length(c, &run);
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     return true;
 }
 
@@ -192,18 +190,18 @@ static void search(struct hd_campaign *c) {
     if (!measure_length(c)) return;
     for (uint32_t i = 0; i < SEARCH_RUNS && !is_reliable(result) && hd_seconds_now() < until; i++) {
         struct hd_steering steering = serial_steering(c, i);
-        struct hd_program_run run;
+        struct hd_result run;
         hd_campaign_tell(c, "scheduling");
         if (!run_serially(c, &steering, false, &run)) return;
         bool same = is_same_there(&run.outcome, &result->outcome);
-        hd_program_run_free(&run);
+        hd_result_free(&run);
         if (!same) continue;
         if (!run_serially(c, &steering, true, &run)) return;
         if (is_same_there(&run.outcome, &result->outcome)) {
             try_run(c, &run);
             if (result->has_schedule) c->serial = steering;
         }
-        hd_program_run_free(&run);
+        hd_result_free(&run);
         if (c->broken || result->interrupted) return;
     }
 }

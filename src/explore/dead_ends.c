@@ -32,9 +32,9 @@ static uint64_t least_mark(const struct hd_wire_replay_answer *answer) {
 }
 
 bool hd_dead_ends_add(struct hd_dead_ends *ends, const struct hd_schedule *schedule,
-                      const struct hd_replay *replay) {
+                      const struct hd_result *run) {
     struct hd_wire_replay_answer answer;
-    memcpy(&answer, replay->run.answer, sizeof answer);
+    memcpy(&answer, run->answer, sizeof answer);
     uint64_t mark = least_mark(&answer), before = 0;
     if (answer.state != HD_REPLAY_DIVERGED || mark >= UINT32_MAX) return true;
     size_t bytes;

@@ -5,7 +5,8 @@
 #define HEDDLE_EXPLORE_DEAD_ENDS_H
 
 #include "base/map.h"
-#include "run/replay.h"
+#include "run/run.h"
+#include "run/schedule.h"
 
 /* Zeroed: none is known. */
 struct hd_dead_ends {
@@ -14,7 +15,7 @@ struct hd_dead_ends {
 
 /* Remembers where a replay of the schedule got stuck, if it did. False when memory is out. */
 bool hd_dead_ends_add(struct hd_dead_ends *ends, const struct hd_schedule *schedule,
-                      const struct hd_replay *replay);
+                      const struct hd_result *run);
 bool hd_dead_ends_has(const struct hd_dead_ends *ends, const struct hd_schedule *schedule);
 void hd_dead_ends_free(struct hd_dead_ends *ends);
 

@@ -18,7 +18,8 @@ struct hd_hunt_progress {
 
 /* Zeroed fields mean what is said in brackets. */
 struct hd_hunt_options {
-    struct hd_program program;  /* its limit 0: from its own runs */
+    struct hd_program program; /* its limit 0: from its own runs */
+    const struct hd_host *host;
     uint32_t plain_runs;        /* (3) */
     uint32_t most_recorded;     /* (12) */
     uint32_t most_forced;       /* runs that force something (0: no limit) */

@@ -19,41 +19,35 @@ static void pass_on(void *context, const struct hd_campaign_status *status) {
 /* A traced run of the same control that fails too: its order is the schedule. */
 static bool fails_in_order(struct hunt_work *work, const struct hd_steering *steering, bool *done,
                            struct hd_error *error) {
-    struct hd_control control;
-    struct hd_program_run run;
-    void *plan = NULL;
+    struct hd_job job = {.program = work->program, .steering = *steering};
+    struct hd_result run;
+    bool good = true;
     *done = false;
-    if (!hd_steering_control(steering, &control, &plan)) {
-        free(plan);
-        return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
-    control.no_trace = false;
-    bool good = hd_run_program(&work->program, &control, &run, error);
-    free(plan);
-    if (!good) return false;
+    job.steering.no_trace = false;
+    if (!hd_run(&job, work->options->host, &run, error)) return false;
     work->hunt->interrupted = run.interrupted;
     if (!run.interrupted && hunt_failed(work, &run)) {
         good = hunt_failure(work, NULL, NULL, &run, error);
         *done = true;
     }
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     return good;
 }
 
 /* The failing run as a schedule: from here on a failure like any other. */
 static bool fails_by_schedule(struct hunt_work *work, const struct hd_schedule *schedule,
                               bool *done, struct hd_error *error) {
-    struct hd_replay replay;
-    if (!hd_replay(&work->program, schedule, &(struct hd_replay_options){.unchecked = true},
-                   &replay, error))
-        return false;
-    work->hunt->interrupted = replay.run.interrupted;
+    struct hd_job job = {.program = work->program, .steering = hd_schedule_steering(schedule)};
+    struct hd_result run;
+    job.steering.unchecked = true;
+    if (!hd_run(&job, work->options->host, &run, error)) return false;
+    work->hunt->interrupted = run.interrupted;
     bool good = true;
-    if (!replay.run.interrupted && hunt_failed(work, &replay.run)) {
-        good = hunt_failure(work, NULL, schedule, &replay.run, error);
+    if (!run.interrupted && hunt_failed(work, &run)) {
+        good = hunt_failure(work, NULL, schedule, &run, error);
         *done = true;
     }
-    hd_replay_free(&replay);
+    hd_result_free(&run);
     return good;
 }
 
@@ -64,7 +58,7 @@ static bool keep_control(struct hunt_work *work, const struct hd_campaign_result
                               result->variable, result->tries, result->reproduced, &finding))
         return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     if (*finding->forced->reproducer == '\0') return true;
-    return hd_reproducer_save(&result->reproducer, finding->forced->reproducer, error);
+    return hd_schedule_save(&result->reproducer, finding->forced->reproducer, error);
 }
 
 static bool run_campaign(struct hunt_work *work, enum hd_strategy strategy, uint64_t most_ms,
@@ -72,6 +66,7 @@ static bool run_campaign(struct hunt_work *work, enum hd_strategy strategy, uint
     uint32_t runs = work->options->expose_runs ? work->options->expose_runs : USUAL_RUNS;
     struct hd_campaign_options options = {
         .program = work->program,
+        .host = work->options->host,
         .strategy = strategy,
         .seed = work->options->seed + 1,
         .most_runs = strategy == HD_STRATEGY_CTRIGGER ? 2 * (uint64_t)runs : runs,
@@ -94,8 +89,8 @@ static bool run_campaign(struct hunt_work *work, enum hd_strategy strategy, uint
     work->hunt->exposed += (uint32_t)result.runs;
     bool good = true, done = false;
     if (!result.interrupted && result.verdict == HD_CAMPAIGN_EXPOSED) {
-        if (result.reproducer.steering.scheduler == HD_SCHED_SERIAL)
-            good = fails_in_order(work, &result.reproducer.steering, &done, error);
+        if (result.reproducer.control.scheduler == HD_SCHED_SERIAL)
+            good = fails_in_order(work, &result.reproducer.control, &done, error);
         else if (result.has_schedule)
             good = fails_by_schedule(work, &result.schedule, &done, error);
         bool output = result.outcome.kind == HD_OUTCOME_OUTPUT;

@@ -198,9 +198,10 @@ static void pass_on(void *context, const struct hd_reduce *how, const char *doin
 
 /* Smaller, and how often it fails. */
 static bool reduce(struct hunt_work *work, struct hd_schedule *schedule,
-                   const struct hd_program_run *run, struct hd_finding_forced *forced,
+                   const struct hd_result *run, struct hd_finding_forced *forced,
                    struct hd_error *error) {
     struct hd_reduce how = {.program = &work->program,
+                            .host = work->options->host,
                             .outcome = &run->outcome,
                             .hangs_again_ms = work->hangs_again_ms,
                             .patience_ms = work->patience_ms,
@@ -271,7 +272,7 @@ static void was_slow(struct hunt_target *target) {
 }
 
 static bool examine(struct hunt_work *work, struct hunt_target *target,
-                    struct hd_schedule *schedule, const struct hd_program_run *run,
+                    struct hd_schedule *schedule, const struct hd_result *run,
                     struct hd_finding_forced *forced, struct hd_error *error) {
     if (!reduce(work, schedule, run, forced, error)) return false;
     if (work->hunt->interrupted) return true;
@@ -281,13 +282,14 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     }
     forced->failed = true;
     /* The failing run itself, once more, to be looked at. */
-    struct hd_replay replay;
-    struct hd_replay_options unchecked = {.unchecked = true};
-    if (!hd_replay(&work->program, schedule, &unchecked, &replay, error)) return false;
-    work->hunt->interrupted = replay.run.interrupted;
-    bool again = !replay.run.interrupted && hd_outcome_same(&replay.run.outcome, &run->outcome);
+    struct hd_result small;
+    struct hd_job job = {.program = work->program, .steering = hd_schedule_steering(schedule)};
+    job.steering.unchecked = true;
+    if (!hd_run(&job, work->options->host, &small, error)) return false;
+    work->hunt->interrupted = small.interrupted;
+    bool again = !small.interrupted && hd_outcome_same(&small.outcome, &run->outcome);
     struct hunt_failing failing;
-    hunt_failing_load(&failing, again ? replay.run.trace_path : run->trace_path);
+    hunt_failing_load(&failing, again ? small.trace_path : run->trace_path);
     if (again && failing.there) hd_schedule_name_turns(schedule, &failing.model, failing.describe);
     struct hd_finding *finding = NULL;
     struct hunt_order order = {0};
@@ -302,7 +304,7 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
     }
     if (known != NULL) {
         hunt_failing_free(&failing);
-        hd_replay_free(&replay);
+        hd_result_free(&small);
         return fails_as_known(work, target, known, &run->outcome, error);
     }
     bool good = finding != NULL;
@@ -324,12 +326,12 @@ static bool examine(struct hunt_work *work, struct hunt_target *target,
             good = fails_as_known(work, target, &failure, &run->outcome, error);
     }
     hunt_failing_free(&failing);
-    hd_replay_free(&replay);
+    hd_result_free(&small);
     return good;
 }
 
 bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
-                  const struct hd_schedule *schedule, const struct hd_program_run *run,
+                  const struct hd_schedule *schedule, const struct hd_result *run,
                   struct hd_error *error) {
     struct hd_finding *finding = target != NULL ? target->finding : NULL;
     double found = hd_seconds_now() - work->start;
@@ -340,8 +342,7 @@ bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
     if (forced == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     struct hd_schedule own;
     if (schedule != NULL) {
-        if (!hd_schedule_copy(&own, schedule))
-            return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+        hd_schedule_copy(&own, schedule);
     } else { /* it went its own way: the run tells which */
         struct hunt_failing failing;
         hunt_failing_load(&failing, run->trace_path);

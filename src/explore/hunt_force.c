@@ -212,8 +212,7 @@ static bool make_variant(const struct hunt_target *target, uint32_t variant,
 static bool force_variant(struct hunt_work *work, struct hunt_target *target, uint32_t variant,
                           struct hd_error *error) {
     struct hd_schedule schedule;
-    struct hd_replay_options impatient = {.patience_ms = work->patience_ms};
-    struct hd_replay replay;
+    struct hd_result run;
     if (!make_variant(target, variant, &schedule, error)) return false;
     target->tried = variant + 1;
     if (hd_dead_ends_has(&work->dead_ends, &schedule)) {
@@ -221,35 +220,37 @@ static bool force_variant(struct hunt_work *work, struct hunt_target *target, ui
         hd_schedule_free(&schedule);
         return true;
     }
-    if (!hd_replay(&work->program, &schedule, &impatient, &replay, error)) {
+    struct hd_job job = {.program = work->program, .steering = hd_schedule_steering(&schedule)};
+    job.steering.patience_ms = work->patience_ms;
+    if (!hd_run(&job, work->options->host, &run, error)) {
         hd_schedule_free(&schedule);
         return false;
     }
     struct hd_hunt *hunt = work->hunt;
     bool good = true;
-    hunt->interrupted = replay.run.interrupted;
-    if (!hunt->interrupted && !hd_dead_ends_add(&work->dead_ends, &schedule, &replay))
+    hunt->interrupted = run.interrupted;
+    if (!hunt->interrupted && !hd_dead_ends_add(&work->dead_ends, &schedule, &run))
         good = hd_fail(error, HD_ERR_MEMORY, "out of memory");
     if (good && !hunt->interrupted) {
         hunt->forced++;
-        hunt->reached += replay.reached;
-        hunt->diverged += !replay.reached;
-        bool failed = hunt_failed(work, &replay.run);
-        if (replay.reached) target->reached = true;
+        hunt->reached += run.replay.reached;
+        hunt->diverged += !run.replay.reached;
+        bool failed = hunt_failed(work, &run);
+        if (run.replay.reached) target->reached = true;
         if (failed) {
-            target->outcome = replay.run.outcome;
-            target->failed = replay.reached;
-            good = replay.reached ? hunt_failure(work, target, &schedule, &replay.run, error)
-                                  : hunt_failure(work, NULL, NULL, &replay.run, error);
+            target->outcome = run.outcome;
+            target->failed = run.replay.reached;
+            good = run.replay.reached ? hunt_failure(work, target, &schedule, &run, error)
+                                      : hunt_failure(work, NULL, NULL, &run, error);
             if (hunt->failures > 0 && hunt->first_failure == 0) hunt->first_failure = hunt->forced;
         } else if (!target->failed) {
-            target->outcome = replay.run.outcome;
-            if (replay.reached && target->depth != HUNT_EXACT && !target->shown &&
+            target->outcome = run.outcome;
+            if (run.replay.reached && target->depth != HUNT_EXACT && !target->shown &&
                 target->finding->harm == HD_HARM_ITSELF)
-                target->shown = hunt_is_shown(target, replay.run.trace_path);
+                target->shown = hunt_is_shown(target, run.trace_path);
         }
     }
-    hd_replay_free(&replay);
+    hd_result_free(&run);
     hd_schedule_free(&schedule);
     return good;
 }

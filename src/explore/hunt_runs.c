@@ -38,7 +38,7 @@ static bool same_lines(int a, int b) {
            strcmp(first, second) == 0;
 }
 
-bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run) {
+bool hunt_failed(struct hunt_work *work, const struct hd_result *run) {
     if (!hd_outcome_failed(&run->outcome)) return false;
     if (run->outcome.kind != HD_OUTCOME_OUTPUT || work->reference < 0 ||
         !same_lines(run->output, work->reference))
@@ -49,7 +49,7 @@ bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run) {
 
 /* ---- plain runs ----------------------------------------------------------------------------- */
 
-static bool keep_output(struct hunt_work *work, const struct hd_program_run *run) {
+static bool keep_output(struct hunt_work *work, const struct hd_result *run) {
     size_t bytes;
     char *text = read_all(run->output, &bytes);
     work->reference = text != NULL ? hd_temporary_file() : -1;
@@ -91,7 +91,7 @@ static void set_limit(struct hunt_work *work, uint64_t limit) {
 }
 
 bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
-    struct hd_control plain = {.scheduler = HD_SCHED_OFF};
+    struct hd_job plain = {.steering = {.scheduler = HD_SCHED_OFF}};
     struct hd_hunt *hunt = work->hunt;
     uint32_t runs = work->options->plain_runs ? work->options->plain_runs : 3;
     bool same = !work->options->any_output && work->options->program.oracle == NULL &&
@@ -99,11 +99,12 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
     uint64_t hash = 0, longest = 0;
     bool hung = false;
     if (work->program.limit_ms == 0) work->program.limit_ms = plain_limit(work);
+    plain.program = work->program;
     /* One that fails may be the bug itself: there are always two. */
     for (uint32_t i = 0; i < runs && !hunt->interrupted && (i < 2 || !hunt_is_over(work)); i++) {
-        struct hd_program_run run;
+        struct hd_result run;
         hunt_tell(work, "plain runs", i, runs);
-        if (!hd_run_program(&work->program, &plain, &run, error)) return false;
+        if (!hd_run(&plain, work->options->host, &run, error)) return false;
         hunt->interrupted = run.interrupted;
         if (!run.interrupted) {
             hunt->plain++;
@@ -119,7 +120,7 @@ bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error) {
                 same = false;
             }
         }
-        hd_program_run_free(&run);
+        hd_result_free(&run);
     }
     if (hunt->plain_failed == hunt->plain && hunt->plain > 0)
         return hd_fail(error, HD_ERR_USAGE,
@@ -150,15 +151,16 @@ bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
                   struct hd_error *error) {
     if (!run->asked && !work->hunt->interrupted) {
         struct hd_schedule schedule;
-        struct hd_replay replay;
+        struct hd_result again;
         if (!hd_schedule_from_run(&schedule, &run->model, run->describe, error)) return false;
-        bool ran = hd_replay(&work->program, &schedule, NULL, &replay, error);
+        struct hd_job job = {.program = work->program, .steering = hd_schedule_steering(&schedule)};
+        bool ran = hd_run(&job, work->options->host, &again, error);
         hd_schedule_free(&schedule);
         if (!ran) return false;
-        work->hunt->interrupted = replay.run.interrupted;
-        run->repeats = !replay.run.interrupted && replay.verdict == HD_REPLAYED_DID_NOT_FAIL;
+        work->hunt->interrupted = again.interrupted;
+        run->repeats = !again.interrupted && again.replay.verdict == HD_REPLAYED_DID_NOT_FAIL;
         run->asked = true;
-        hd_replay_free(&replay);
+        hd_result_free(&again);
     }
     *repeats = run->asked && run->repeats;
     return true;
@@ -166,14 +168,14 @@ bool hunt_repeats(struct hunt_work *work, struct hunt_run *run, bool *repeats,
 
 /* Forced runs may take ten times as long as a run that is recorded; and a thread that is away for
  * several times as long as the whole of that run will not come. */
-static void learn_limits(struct hunt_work *work, const struct hd_program_run *run) {
+static void learn_limits(struct hunt_work *work, const struct hd_result *run) {
     uint64_t took = run->nanoseconds / 1000000u, patience = LEAST_PATIENCE_MS + 4 * took;
     work->patience_ms = (uint32_t)(patience < MOST_PATIENCE_MS ? patience : MOST_PATIENCE_MS);
     if (run->outcome.kind != HD_OUTCOME_HANG) set_limit(work, LEAST_LIMIT_MS + 10 * took);
 }
 
 static bool fails_as_recorded(struct hunt_work *work, const struct hunt_run *recorded,
-                              const struct hd_program_run *run, struct hd_error *error) {
+                              const struct hd_result *run, struct hd_error *error) {
     struct hd_schedule schedule;
     if (!hd_schedule_from_run(&schedule, &recorded->model, recorded->describe, error)) return false;
     bool good = hunt_failure(work, NULL, &schedule, run, error);
@@ -181,7 +183,7 @@ static bool fails_as_recorded(struct hunt_work *work, const struct hunt_run *rec
     return good;
 }
 
-static bool load(struct hunt_work *work, const struct hd_program_run *run, struct hunt_run **added,
+static bool load(struct hunt_work *work, const struct hd_result *run, struct hunt_run **added,
                  uint32_t *news, struct hd_error *error) {
     struct hunt_run *recorded = calloc(1, sizeof *recorded);
     if (recorded == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
@@ -216,17 +218,18 @@ static bool load(struct hunt_work *work, const struct hd_program_run *run, struc
 }
 
 /* All runs that are predicted from are kept: half of the memory has to be enough. */
-static bool fits(const struct hunt_work *work, const struct hd_program_run *run) {
+static bool fits(const struct hunt_work *work, const struct hd_result *run) {
     return work->bytes + run->wire_events * BYTES_AN_EVENT < hd_memory_limit() / 2;
 }
 
 bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, uint32_t *news,
                  struct hd_error *error) {
-    struct hd_control control = hd_seed_control(n, work->options->seed, work->calls);
-    struct hd_program_run run;
+    struct hd_job job = {.program = work->program,
+                         .steering = hd_seed_steering(n, work->options->seed, work->calls)};
+    struct hd_result run;
     *added = NULL;
     *news = 0;
-    if (!hd_run_program(&work->program, &control, &run, error)) return false;
+    if (!hd_run(&job, work->options->host, &run, error)) return false;
     work->hunt->interrupted = run.interrupted;
     bool good = true;
     if (!run.interrupted) {
@@ -252,6 +255,6 @@ bool hunt_record(struct hunt_work *work, uint32_t n, struct hunt_run **added, ui
                            run.outcome.words);
         if (*added != NULL) work->bytes += (*added)->model.bytes;
     }
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     return good;
 }

@@ -97,7 +97,7 @@ bool hunt_is_over(const struct hunt_work *work); /* time, runs or Ctrl-C */
 bool hunt_phase_is_over(const struct hunt_work *work);
 void hunt_tell(struct hunt_work *work, const char *what, uint32_t done, uint32_t all);
 /* Runs fail as the hunt sees it: the same lines in another order are no failure. */
-bool hunt_failed(struct hunt_work *work, const struct hd_program_run *run);
+bool hunt_failed(struct hunt_work *work, const struct hd_result *run);
 
 /* hunt_runs.c */
 bool hunt_plain_runs(struct hunt_work *work, struct hd_error *error);
@@ -143,7 +143,7 @@ bool hunt_expose(struct hunt_work *work, struct hd_error *error);
 /* A run failed under a schedule: reproduces it, minimises it, says what it is about. The finding is
  * the target's, or NULL for a run that was not aimed at anything. */
 bool hunt_failure(struct hunt_work *work, struct hunt_target *target,
-                  const struct hd_schedule *schedule, const struct hd_program_run *run,
+                  const struct hd_schedule *schedule, const struct hd_result *run,
                   struct hd_error *error);
 /* A failure that has a control, but no schedule. */
 bool hunt_control_failure(struct hunt_work *work, const struct hd_outcome *outcome,

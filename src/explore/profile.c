@@ -6,7 +6,7 @@
 
 #define STABLE 2 /* runs without news */
 
-bool hd_campaign_add_profile(struct hd_campaign *c, const struct hd_program_run *run) {
+bool hd_campaign_add_profile(struct hd_campaign *c, const struct hd_result *run) {
     struct hd_model model;
     struct hd_error ignored;
     /* A run without a usable trace tells nothing; the others may. */
@@ -26,8 +26,7 @@ bool hd_campaign_add_profile(struct hd_campaign *c, const struct hd_program_run 
 }
 
 enum hd_step hd_campaign_profile(struct hd_campaign *c,
-                                 bool (*look)(struct hd_campaign *,
-                                              const struct hd_program_run *)) {
+                                 bool (*look)(struct hd_campaign *, const struct hd_result *)) {
     uint32_t quiet = 0;
     for (uint32_t i = 0; i < c->options->profile_runs && quiet < STABLE; i++) {
         struct hd_steering steering = {.strategy = c->options->strategy,

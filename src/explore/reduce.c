@@ -18,19 +18,20 @@ struct asking {
 static bool fails(void *context, const struct hd_schedule *schedule) {
     struct asking *asking = context;
     struct hd_reduce *how = asking->how;
-    struct hd_replay_options quick = {
-        .patience_ms = how->patience_ms, .unchecked = true, .no_trace = true};
-    struct hd_replay replay;
+    struct hd_job job = {.program = *asking->program, .steering = hd_schedule_steering(schedule)};
+    job.steering.patience_ms = how->patience_ms;
+    job.steering.no_trace = true;
+    struct hd_result run;
     if (how->told != NULL) how->told(how->context, how, "minimising", 0, 0);
-    if (!hd_replay(asking->program, schedule, &quick, &replay, &asking->error)) {
+    if (!hd_run(&job, how->host, &run, &asking->error)) {
         asking->broken = true;
         return false;
     }
-    how->interrupted = replay.run.interrupted;
+    how->interrupted = run.interrupted;
     how->asked++;
-    bool same = !replay.run.interrupted && replay.verdict == HD_REPLAYED_CONFIRMED &&
-                hd_outcome_same(&replay.run.outcome, how->outcome);
-    hd_replay_free(&replay);
+    bool same = !run.interrupted && run.replay.verdict == HD_REPLAYED_CONFIRMED &&
+                hd_outcome_same(&run.outcome, how->outcome);
+    hd_result_free(&run);
     return same;
 }
 
@@ -39,7 +40,7 @@ static bool enough(void *context) {
     return asking->broken || asking->how->interrupted || hd_seconds_now() > asking->until;
 }
 
-static bool tell_rate(void *context, const struct hd_replay_rate *rate) {
+static bool tell_rate(void *context, const struct hd_rate *rate) {
     struct asking *asking = context;
     struct hd_reduce *how = asking->how;
     how->repeated++;
@@ -47,13 +48,13 @@ static bool tell_rate(void *context, const struct hd_replay_rate *rate) {
     return hd_seconds_now() < asking->until;
 }
 
-static bool repeat(struct asking *asking, const struct hd_schedule *schedule,
-                   struct hd_replay_rate *rate, struct hd_error *error) {
+static bool repeat(struct asking *asking, const struct hd_schedule *schedule, struct hd_rate *rate,
+                   struct hd_error *error) {
     struct hd_reduce *how = asking->how;
-    struct hd_replay_options quick = {.unchecked = true, .no_trace = true};
+    struct hd_job job = {.program = *asking->program, .steering = hd_schedule_steering(schedule)};
+    job.steering.no_trace = true;
     asking->until = hd_seconds_now() + REPEAT_SECONDS;
-    if (!hd_replay_times(asking->program, schedule, &quick, how->times, how->outcome, tell_rate,
-                         asking, rate, error))
+    if (!hd_run_times(&job, how->host, how->times, how->outcome, tell_rate, asking, rate, error))
         return false;
     how->interrupted = rate->interrupted;
     return true;
@@ -62,7 +63,7 @@ static bool repeat(struct asking *asking, const struct hd_schedule *schedule,
 bool hd_reduce(struct hd_schedule *schedule, struct hd_reduce *how, struct hd_error *error) {
     struct hd_schedule small;
     how->switches = how->switches_before = hd_schedule_switches(schedule);
-    if (!hd_schedule_copy(&small, schedule)) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    hd_schedule_copy(&small, schedule);
     struct hd_program program = *how->program;
     if (how->outcome->kind == HD_OUTCOME_HANG && how->hangs_again_ms != 0)
         program.limit_ms = how->hangs_again_ms;
@@ -78,7 +79,7 @@ bool hd_reduce(struct hd_schedule *schedule, struct hd_reduce *how, struct hd_er
     }
     if (good && !how->interrupted) good = repeat(&asking, &small, &how->rate, error);
     if (good && !how->interrupted && how->rate.reproduced * 20 < how->rate.runs * 19) {
-        struct hd_replay_rate before;
+        struct hd_rate before;
         good = repeat(&asking, schedule, &before, error);
         smaller = before.reproduced * how->rate.runs <= how->rate.reproduced * before.runs;
         if (good && !smaller) how->rate = before;

@@ -2,10 +2,12 @@
 #ifndef HEDDLE_EXPLORE_REDUCE_H
 #define HEDDLE_EXPLORE_REDUCE_H
 
-#include "run/replay.h"
+#include "run/run.h"
+#include "run/schedule.h"
 
 struct hd_reduce {
     const struct hd_program *program;
+    const struct hd_host *host;
     const struct hd_outcome *outcome; /* the failure */
     /* It hangs, and nothing else can be found out by waiting for long: what a run may take while
      * that is seen again; 0: the program's own limit. */
@@ -19,7 +21,7 @@ struct hd_reduce {
                  uint32_t all);
     void *context;
     /* what came of it */
-    struct hd_replay_rate rate;
+    struct hd_rate rate;
     uint32_t asked, repeated; /* runs */
     uint32_t switches, switches_before;
     int interrupted;

@@ -15,18 +15,18 @@ static uint32_t at_least(uint32_t quantum, uint64_t calls) {
     return quantum > least ? quantum : (uint32_t)least;
 }
 
-struct hd_control hd_seed_control(uint32_t n, uint64_t seed, uint64_t calls) {
+struct hd_steering hd_seed_steering(uint32_t n, uint64_t seed, uint64_t calls) {
     static const uint32_t quantum[] = {200, 20, 5, 50, 2, 10, 1000, 3};
-    struct hd_control control = {.scheduler = HD_SCHED_SERIAL};
+    struct hd_steering steering = {.scheduler = HD_SCHED_SERIAL};
     if (n < 2) {
-        control.policy = HD_POLICY_ROUND_ROBIN;
-        control.quantum = n == 0 ? 0 : at_least(25, calls);
-        return control;
+        steering.policy = HD_POLICY_ROUND_ROBIN;
+        steering.quantum = n == 0 ? 0 : at_least(25, calls);
+        return steering;
     }
-    control.policy = HD_POLICY_RANDOM;
-    control.seed = seed + n;
-    control.quantum = at_least(quantum[(n - 2) % (sizeof quantum / sizeof *quantum)], calls);
-    return control;
+    steering.policy = HD_POLICY_RANDOM;
+    steering.seed = seed + n;
+    steering.quantum = at_least(quantum[(n - 2) % (sizeof quantum / sizeof *quantum)], calls);
+    return steering;
 }
 
 /* ---- coverage ------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 /* The n-th control to record under, from 0: first without preemption, as regular as can be, then
  * random ones with turns of ever other lengths; not too short ones for a run of so many hook calls.
  * `seed` shifts the random ones. */
-struct hd_control hd_seed_control(uint32_t n, uint64_t seed, uint64_t calls);
+struct hd_steering hd_seed_steering(uint32_t n, uint64_t seed, uint64_t calls);
 
 /* What runs have shown so far. A zeroed one has seen nothing. */
 struct hd_seen {

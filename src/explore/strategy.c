@@ -21,7 +21,7 @@ static bool next_sync(struct hd_campaign *c, struct hd_steering *s) {
 }
 
 /* How long a run is, in hook calls. */
-bool hd_campaign_look_length(struct hd_campaign *c, const struct hd_program_run *run) {
+bool hd_campaign_look_length(struct hd_campaign *c, const struct hd_result *run) {
     struct hd_trace trace;
     struct hd_error ignored;
     if (!hd_trace_load(run->trace_path, NULL, &trace, &ignored)) return true;

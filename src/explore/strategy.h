@@ -21,7 +21,7 @@ struct hd_strategy_ops {
     bool (*next)(struct hd_campaign *campaign, struct hd_steering *steering);
     /* After it. May be NULL. */
     void (*learn)(struct hd_campaign *campaign, const struct hd_steering *steering,
-                  const struct hd_program_run *run);
+                  const struct hd_result *run);
 };
 extern const struct hd_strategy_ops hd_strategy_ops[HD_STRATEGY_COUNT];
 
@@ -32,8 +32,8 @@ struct hd_campaign {
     bool broken; /* *error says why the program can't be run */
     struct hd_program program;
     double start;
-    uint64_t longest_plain_ms;       /* of plain runs */
-    struct hd_program_run reference; /* same_output: the first plain run */
+    uint64_t longest_plain_ms;  /* of plain runs */
+    struct hd_result reference; /* same_output: the first plain run */
     bool has_reference;
     struct hd_campaign_status status;
     char best[200];
@@ -58,24 +58,24 @@ enum hd_step hd_race_prepare(struct hd_campaign *campaign);
 bool hd_race_next(struct hd_campaign *campaign, struct hd_steering *steering);
 /* Remembers which targets of a run came about. */
 void hd_force_learn(struct hd_campaign *campaign, const struct hd_steering *steering,
-                    const struct hd_program_run *run);
+                    const struct hd_result *run);
 
 /* One run. `look` (may be NULL) is given the run while its trace can be read. */
 enum hd_step hd_campaign_step(struct hd_campaign *campaign, const struct hd_steering *steering,
                               bool traced,
-                              bool (*look)(struct hd_campaign *, const struct hd_program_run *),
+                              bool (*look)(struct hd_campaign *, const struct hd_result *),
                               void (*learn)(struct hd_campaign *, const struct hd_steering *,
-                                            const struct hd_program_run *));
+                                            const struct hd_result *));
 
 /* Runs the program under a steering; false: it could not be, or a signal asks to stop. */
 bool hd_campaign_steer(struct hd_campaign *campaign, const struct hd_steering *steering,
-                       bool traced, struct hd_program_run *run);
+                       bool traced, struct hd_result *run);
 /* How long such a run may take before it is a hang; and one that is known to hang. */
 uint64_t hd_campaign_limit(const struct hd_campaign *campaign, const struct hd_steering *steering);
 uint64_t hd_campaign_hangs_again_ms(const struct hd_campaign *campaign,
                                     const struct hd_steering *steering);
 /* For hd_campaign_step: profile.calls becomes the number of hook calls of the longest run. */
-bool hd_campaign_look_length(struct hd_campaign *campaign, const struct hd_program_run *run);
+bool hd_campaign_look_length(struct hd_campaign *campaign, const struct hd_result *run);
 /* Tells the user what it is at. */
 void hd_campaign_tell(struct hd_campaign *campaign, const char *doing);
 /* campaign_schedule.c: the failure as a schedule, in result->schedule if there is one. */
@@ -83,9 +83,9 @@ void hd_campaign_schedule(struct hd_campaign *campaign);
 
 /* Passing runs under serial, with one seed after the other, until they bring nothing new. */
 enum hd_step hd_campaign_profile(struct hd_campaign *campaign,
-                                 bool (*look)(struct hd_campaign *, const struct hd_program_run *));
+                                 bool (*look)(struct hd_campaign *, const struct hd_result *));
 /* For look: adds potential interleavings to the profile. */
-bool hd_campaign_add_profile(struct hd_campaign *campaign, const struct hd_program_run *run);
+bool hd_campaign_add_profile(struct hd_campaign *campaign, const struct hd_result *run);
 
 /* "log.c:57 (append)" */
 void hd_place_words(const struct hd_places *places, uint32_t number, char *text, size_t room);

@@ -103,7 +103,7 @@ bool hd_ctrigger_next(struct hd_campaign *c, struct hd_steering *s) {
 }
 
 void hd_force_learn(struct hd_campaign *c, const struct hd_steering *steering,
-                    const struct hd_program_run *run) {
+                    const struct hd_result *run) {
     struct hd_wire_force_answer answer;
     _Static_assert(sizeof answer <= sizeof run->answer, "fits");
     __builtin_memcpy(&answer, run->answer, sizeof answer);

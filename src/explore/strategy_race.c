@@ -32,7 +32,7 @@ static bool add_pair(struct hd_campaign *c, uint32_t first, uint32_t second, uin
     return hd_vector_push(&c->profile.list, pair);
 }
 
-static bool look(struct hd_campaign *c, const struct hd_program_run *run) {
+static bool look(struct hd_campaign *c, const struct hd_result *run) {
     struct hd_model model;
     struct hd_error ignored;
     if (!hd_model_load(run->trace_path, NULL, &(struct hd_model_options){.lenient = true}, &model,

@@ -25,7 +25,7 @@ static bool look(void *context, pid_t process) {
 
 /* The recorder's plain run gives a command a process group, a time limit and a sure end. What the
  * oracle needs to know goes through `env`, so that our own environment stays as it is. */
-bool hd_oracle_ask(const struct hd_program *program, struct hd_program_run *run, int *status,
+bool hd_oracle_ask(const struct hd_program *program, struct hd_result *run, int *status,
                    struct hd_error *error) {
     char given[64], output[64], errors[64], own[64];
     snprintf(given, sizeof given, "HEDDLE_STATUS=%d", WEXITSTATUS(run->wait_status));

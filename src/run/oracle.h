@@ -6,7 +6,7 @@
 
 /* Fills in the oracle's exit status; false if it could not judge. A signal that asks this process
  * to stop ends the oracle too and is left in run->interrupted. */
-bool hd_oracle_ask(const struct hd_program *program, struct hd_program_run *run, int *status,
+bool hd_oracle_ask(const struct hd_program *program, struct hd_result *run, int *status,
                    struct hd_error *error);
 
 #endif

@@ -17,6 +17,15 @@ const char *hd_outcome_name(enum hd_outcome_kind kind) {
     return kind < HD_OUTCOME_COUNT ? name[kind] : "?";
 }
 
+bool hd_outcome_by_name(const char *name, enum hd_outcome_kind *kind) {
+    for (unsigned i = 0; i < HD_OUTCOME_COUNT; i++) {
+        if (strcmp(name, hd_outcome_name(i)) != 0) continue;
+        *kind = i;
+        return true;
+    }
+    return false;
+}
+
 bool hd_outcome_failed(const struct hd_outcome *outcome) {
     return outcome->kind != HD_OUTCOME_PASSED;
 }
@@ -147,6 +156,7 @@ static bool same_text(const char *a, const char *b) {
 
 bool hd_outcome_same(const struct hd_outcome *a, const struct hd_outcome *b) {
     if (a->kind != b->kind) return false;
+    if (a->status == HD_OUTCOME_ANY_STATUS || b->status == HD_OUTCOME_ANY_STATUS) return true;
     switch (a->kind) {
     case HD_OUTCOME_ASSERTION:
     case HD_OUTCOME_SANITIZER:

@@ -27,6 +27,7 @@ enum hd_outcome_kind {
         HD_OUTCOME_COUNT
 };
 
+#define HD_OUTCOME_ANY_STATUS (-1) /* of a failure of which only the kind is known */
 struct hd_outcome {
     enum hd_outcome_kind kind;
     int status;       /* exit status, signal number, or the oracle's exit status; as `kind` says */
@@ -58,5 +59,7 @@ bool hd_outcome_failed(const struct hd_outcome *outcome);
  * sanitizer's line without numbers that differ from run to run. */
 bool hd_outcome_same(const struct hd_outcome *a, const struct hd_outcome *b);
 const char *hd_outcome_name(enum hd_outcome_kind kind); /* "signal" */
+/* The kind with that name; false if there is none. */
+bool hd_outcome_by_name(const char *name, enum hd_outcome_kind *kind);
 
 #endif

@@ -1,7 +1,8 @@
-/* Replays a schedule and judges what came of it. See replay.h. */
+/* Judges a run that was to follow a schedule. See replay.h. */
 #include "run/replay.h"
 
 #include "run/replay_check.h"
+#include "run/run.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,36 +16,18 @@ const char *hd_replay_verdict_name(enum hd_replay_verdict verdict) {
     return (unsigned)verdict < sizeof name / sizeof *name ? name[verdict] : "?";
 }
 
-bool hd_schedule_swap(struct hd_schedule *schedule) {
-    size_t count = schedule->then.size;
-    if (count < 2) return false;
-    struct hd_turn last = schedule->then.data[count - 1];
-    schedule->then.data[count - 1] = schedule->then.data[count - 2];
-    schedule->then.data[count - 2] = last;
-    return true;
-}
-
 /* ---- what the runtime says ------------------------------------------------------------------ */
-
-static const struct hd_turn *turn_at(const struct hd_schedule *schedule, uint32_t turn) {
-    if (turn < schedule->turn.size) return &schedule->turn.data[turn];
-    return &schedule->then.data[turn - schedule->turn.size];
-}
-
-static uint64_t turn_count(const struct hd_schedule *schedule) {
-    return schedule->turn.size + schedule->then.size;
-}
 
 static void expect_turn(struct hd_divergence *d, const struct hd_schedule *schedule,
                         uint32_t turn) {
-    const struct hd_turn *wanted = turn_at(schedule, turn);
+    const struct hd_turn *wanted = hd_schedule_turn(schedule, turn);
     d->there = true;
     d->turn = turn;
     d->thread = wanted->thread;
     d->event = HD_NONE;
     d->call = 0;
     for (uint32_t i = 0; i <= turn; i++) {
-        const struct hd_turn *t = turn_at(schedule, i);
+        const struct hd_turn *t = hd_schedule_turn(schedule, i);
         if (t->thread == wanted->thread) d->call += t->calls + (i < turn ? t->beyond : 0);
     }
     if (wanted->to[0] != '\0')
@@ -57,7 +40,7 @@ static void take_divergence(const struct hd_schedule *schedule,
                             const struct hd_wire_replay_answer *answer, uint32_t patience_ms,
                             struct hd_divergence *d) {
     unsigned long long calls = answer->calls;
-    if (answer->reason == HD_REPLAY_BAD_PLAN || answer->turn >= turn_count(schedule)) {
+    if (answer->reason == HD_REPLAY_BAD_PLAN || answer->turn >= hd_schedule_turns(schedule)) {
         d->there = true;
         d->event = HD_NONE;
         snprintf(d->expected, sizeof d->expected, "a schedule");
@@ -95,9 +78,10 @@ static bool only_finishes(const struct hd_schedule *schedule) {
 /* The program ended on the way. If nothing is to come after the last turn but what threads are in
  * already (a wait that nobody ends), that may well be in it: whether the turn was done is seen in
  * the trace. */
-static void judge_early_end(struct hd_replay *replay, const struct hd_schedule *schedule) {
+static void judge_early_end(struct hd_replay *replay, const struct hd_schedule *schedule,
+                            const struct hd_outcome *outcome) {
     uint32_t turn = replay->turns;
-    if (turn >= turn_count(schedule)) return;
+    if (turn >= hd_schedule_turns(schedule)) return;
     if (turn + 1 == schedule->turn.size && only_finishes(schedule)) {
         replay->reached = true;
         replay->turns++;
@@ -105,22 +89,22 @@ static void judge_early_end(struct hd_replay *replay, const struct hd_schedule *
     }
     expect_turn(&replay->divergence, schedule, turn);
     snprintf(replay->divergence.came, sizeof replay->divergence.came, "the program ended: %.400s",
-             replay->run.outcome.words);
+             outcome->words);
 }
 
 /* ---- the verdict ---------------------------------------------------------------------------- */
 
-static void conclude(struct hd_replay *replay, const struct hd_schedule *schedule) {
-    const struct hd_outcome *outcome = &replay->run.outcome;
+static void conclude(struct hd_replay *replay, const struct hd_schedule *schedule,
+                     const struct hd_outcome *outcome) {
     const struct hd_divergence *d = &replay->divergence;
     if (d->there) {
         replay->verdict = HD_REPLAYED_DIVERGED;
         replay->reached = false;
         snprintf(replay->words, sizeof replay->words,
-                 "diverged at turn %u of %llu (T%u, call %llu): expected %.300s; came: %.400s. The "
+                 "diverged at turn %u of %u (T%u, call %llu): expected %.300s; came: %.400s. The "
                  "program went on without the schedule: %.300s",
-                 d->turn + 1, (unsigned long long)turn_count(schedule), d->thread,
-                 (unsigned long long)d->call, d->expected, d->came, outcome->words);
+                 d->turn + 1, hd_schedule_turns(schedule), d->thread, (unsigned long long)d->call,
+                 d->expected, d->came, outcome->words);
     } else if (hd_outcome_failed(outcome)) {
         replay->verdict = HD_REPLAYED_CONFIRMED;
         snprintf(replay->words, sizeof replay->words, "confirmed: %s", outcome->words);
@@ -132,68 +116,19 @@ static void conclude(struct hd_replay *replay, const struct hd_schedule *schedul
     }
 }
 
-bool hd_replay(const struct hd_program *program, const struct hd_schedule *schedule,
-               const struct hd_replay_options *options, struct hd_replay *replay,
-               struct hd_error *error) {
-    static const struct hd_replay_options usual;
-    if (options == NULL) options = &usual;
-    memset(replay, 0, sizeof *replay);
-    struct hd_control control = {.scheduler = HD_SCHED_SERIAL,
-                                 .policy = HD_POLICY_REPLAY,
-                                 .schedule = schedule,
-                                 .patience_ms = options->patience_ms ? options->patience_ms : 2000,
-                                 .no_trace = options->no_trace};
-    if (!hd_run_program(program, &control, &replay->run, error)) return false;
-    if (replay->run.interrupted) return true;
+void hd_replay_judge(const struct hd_steering *steering, struct hd_result *result) {
+    const struct hd_schedule *schedule = steering->schedule;
+    struct hd_replay *replay = &result->replay;
     struct hd_wire_replay_answer answer;
-    memcpy(&answer, replay->run.answer, sizeof answer);
+    memcpy(&answer, result->answer, sizeof answer);
     replay->turns = answer.turn;
     replay->reached = answer.state == HD_REPLAY_REACHED || answer.state == HD_REPLAY_OVER;
     if (answer.state == HD_REPLAY_DIVERGED)
-        take_divergence(schedule, &answer, control.patience_ms, &replay->divergence);
+        take_divergence(schedule, &answer, hd_steering_patience_ms(steering), &replay->divergence);
     else if (!replay->reached)
-        judge_early_end(replay, schedule);
+        judge_early_end(replay, schedule, &result->outcome);
     replay->unchecked =
-        options->unchecked || options->no_trace ||
-        !hd_replay_check(schedule, replay->run.trace_path, replay->turns, &replay->divergence);
-    conclude(replay, schedule);
-    return true;
-}
-
-void hd_replay_free(struct hd_replay *replay) { hd_program_run_free(&replay->run); }
-
-/* ---- the rate ------------------------------------------------------------------------------- */
-
-bool hd_replay_times(const struct hd_program *program, const struct hd_schedule *schedule,
-                     const struct hd_replay_options *options, uint32_t times,
-                     const struct hd_outcome *like,
-                     bool (*step)(void *context, const struct hd_replay_rate *rate), void *context,
-                     struct hd_replay_rate *rate, struct hd_error *error) {
-    memset(rate, 0, sizeof *rate);
-    bool known = like != NULL;
-    if (known) rate->outcome = *like;
-    bool enough = false;
-    for (uint32_t i = 0; i < times && !rate->interrupted && !enough; i++) {
-        struct hd_replay replay;
-        if (!hd_replay(program, schedule, options, &replay, error)) return false;
-        rate->interrupted = replay.run.interrupted;
-        if (!rate->interrupted) {
-            rate->runs++;
-            rate->nanoseconds += replay.run.nanoseconds;
-            rate->reached += replay.reached;
-            if (replay.divergence.there && rate->diverged++ == 0)
-                rate->divergence = replay.divergence;
-            if (replay.verdict == HD_REPLAYED_CONFIRMED) {
-                rate->failed++;
-                if (!known) rate->outcome = replay.run.outcome;
-                known = true;
-                rate->reproduced += hd_outcome_same(&rate->outcome, &replay.run.outcome);
-            } else if (!known && i + 1 == times) {
-                rate->outcome = replay.run.outcome;
-            }
-            if (step != NULL) enough = !step(context, rate);
-        }
-        hd_replay_free(&replay);
-    }
-    return true;
+        steering->unchecked || steering->no_trace ||
+        !hd_replay_check(schedule, result->trace_path, replay->turns, &replay->divergence);
+    conclude(replay, schedule, &result->outcome);
 }

@@ -1,18 +1,16 @@
-/* Replay: makes the program take a schedule, checks in the trace of that run that it did, and
- * judges how it ended. Also: how often the same schedule gives the same failure, and where two runs
- * of one schedule part because the program depends on something that nobody controls.
- *
- *     struct hd_replay replay;
- *     if (!hd_replay(&program, &schedule, NULL, &replay, &error)) ... could not be run
- *     if (replay.run.interrupted) ...
- *     replay.verdict, replay.words; replay.run.outcome; replay.run.trace_path
- *     hd_replay_free(&replay);
- */
+/* Did a run follow its schedule, and what came of that? Checked in the run's trace, independently
+ * of the runtime. Also: where two runs of one schedule differ because the program depends on
+ * something that no schedule controls. */
 #ifndef HEDDLE_RUN_REPLAY_H
 #define HEDDLE_RUN_REPLAY_H
 
-#include "run/run.h"
-#include "run/schedule.h"
+#include "base/status.h"
+
+#include <stdint.h>
+
+struct hd_result;
+struct hd_schedule;
+struct hd_steering;
 
 /* name, word */
 #define HD_REPLAY_VERDICTS(X)       \
@@ -23,6 +21,7 @@ enum hd_replay_verdict {
 #define X(name, word) HD_REPLAYED_##name,
     HD_REPLAY_VERDICTS(X)
 #undef X
+        HD_REPLAY_VERDICT_COUNT
 };
 const char *hd_replay_verdict_name(enum hd_replay_verdict verdict);
 
@@ -46,47 +45,12 @@ struct hd_replay {
     bool unchecked;   /* the run's trace could not be read: only counts were checked */
     char words[1400]; /* verdict, and why: one line */
     struct hd_divergence divergence;
-    struct hd_program_run run;
 };
 
-/* How to go about it; NULL or zeroes: the usual. */
-struct hd_replay_options {
-    uint32_t patience_ms; /* for a thread that is in a system call (2000) */
-    bool unchecked;       /* do not read the trace afterwards: quicker, for many replays */
-    bool no_trace;        /* do not even write it */
-};
+/* Judges a run that followed steering->schedule: fills in result->replay. */
+void hd_replay_judge(const struct hd_steering *steering, struct hd_result *result);
 
-bool hd_replay(const struct hd_program *program, const struct hd_schedule *schedule,
-               const struct hd_replay_options *options, struct hd_replay *replay,
-               struct hd_error *error);
-void hd_replay_free(struct hd_replay *replay);
-
-/* A race's accesses in the other order: turns the last `then` and the one before it round. False if
- * there are no two. */
-bool hd_schedule_swap(struct hd_schedule *schedule);
-
-/* ---- the rate ------------------------------------------------------------------------------- */
-
-struct hd_replay_rate {
-    uint32_t runs;
-    uint32_t reproduced; /* failed in the same way as the reference */
-    uint32_t failed;     /* failed in any way, the schedule followed */
-    uint32_t reached, diverged;
-    int interrupted;
-    struct hd_outcome outcome;       /* the reference: what was given, or the first failure */
-    struct hd_divergence divergence; /* the first one */
-    uint64_t nanoseconds;
-};
-
-/* Replays `times` times. `like` is the failure to be reproduced; NULL: the first that comes. `step`
- * is told after every run, and may be NULL; false: that is enough. */
-bool hd_replay_times(const struct hd_program *program, const struct hd_schedule *schedule,
-                     const struct hd_replay_options *options, uint32_t times,
-                     const struct hd_outcome *like,
-                     bool (*step)(void *context, const struct hd_replay_rate *rate), void *context,
-                     struct hd_replay_rate *rate, struct hd_error *error);
-
-/* ---- what nobody controls ------------------------------------------------------------------- */
+/* ---- what no schedule controls -------------------------------------------------------------- */
 
 enum hd_cause {
     HD_CAUSE_UNKNOWN,

@@ -3,6 +3,7 @@
 #define HEDDLE_RUN_REPLAY_CHECK_H
 
 #include "run/replay.h"
+#include "run/schedule.h"
 
 /* Looks whether each of the first `turns` turns ended with the call that it should have, in the
  * order of the schedule: site and operation must match, addresses need not. The first that did not

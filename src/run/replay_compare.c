@@ -2,6 +2,7 @@
  * schedule does not control. */
 #include "model/describe.h"
 #include "run/replay.h"
+#include "run/schedule.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,12 +2,12 @@
 #define _GNU_SOURCE
 #include "run/run.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "run/oracle.h"
 #include "run/process.h"
 #include "run/recorder.h"
-#include "run/schedule.h"
 #include "run/standstill.h"
 
 #include <errno.h>
@@ -25,9 +25,6 @@
 #define STILL_NS 500000000u /* without any thread running: nobody will */
 #define STILL_FIRST_NS 200000000u
 #define STILL_EVERY_NS 100000000u
-#define USUAL_QUANTUM 1000000u
-#define RANDOM_QUANTUM 2000u
-#define USUAL_PATIENCE 2000u
 #define ERROR_KEPT (1u << 20) /* of standard error, for the judge: its first and its last bytes */
 
 char *hd_quote_command(char *const *argv) {
@@ -35,8 +32,7 @@ char *hd_quote_command(char *const *argv) {
                                         "0123456789_-./=:,+@%";
     size_t bytes = 1;
     for (char *const *word = argv; *word != NULL; word++) bytes += 4 * strlen(*word) + 3;
-    char *text = malloc(bytes), *at = text;
-    if (text == NULL) return NULL;
+    char *text = hd_alloc(1, bytes), *at = text;
     for (char *const *word = argv; *word != NULL; word++) {
         bool plain = **word != '\0' && strspn(*word, plain_letters) == strlen(*word);
         if (at != text) *at++ = ' ';
@@ -57,6 +53,7 @@ char *hd_quote_command(char *const *argv) {
 
 struct watch {
     const struct hd_program *program;
+    const struct hd_host *host;
     int output, error;
     uint64_t start, told[2]; /* bytes of each stream that `echo` has been told */
     struct hd_standstill still;
@@ -70,13 +67,13 @@ static uint64_t size_of(int fd) {
 }
 
 static void echo(struct watch *watch, int stream) {
-    if (watch->program->echo == NULL) return;
+    if (watch->host->echo == NULL) return;
     int fd = stream == 1 ? watch->output : watch->error;
     uint64_t *told = &watch->told[stream - 1];
     char bytes[16384];
     ssize_t n;
     while ((n = pread(fd, bytes, sizeof bytes, (off_t)*told)) > 0) {
-        watch->program->echo(watch->program->context, stream, bytes, (size_t)n);
+        watch->host->echo(watch->host->context, stream, bytes, (size_t)n);
         *told += (uint64_t)n;
     }
 }
@@ -99,14 +96,12 @@ static bool look(void *context, pid_t process) {
 
 /* ---- afterwards ----------------------------------------------------------------------------- */
 
-char *hd_program_run_text(const struct hd_program_run *run, int stream, size_t most,
-                          size_t *bytes) {
+char *hd_result_text(const struct hd_result *run, int stream, size_t most, size_t *bytes) {
     int fd = stream == 1 ? run->output : run->error;
     uint64_t size = size_of(fd);
     if (size > most) size = most;
-    char *text = malloc((size_t)size + 1);
+    char *text = hd_alloc(1, (size_t)size + 1);
     *bytes = 0;
-    if (text == NULL) return NULL;
     while (*bytes < size) {
         ssize_t n = pread(fd, text + *bytes, (size_t)size - *bytes, (off_t)*bytes);
         if (n <= 0) break;
@@ -117,11 +112,9 @@ char *hd_program_run_text(const struct hd_program_run *run, int stream, size_t m
 }
 
 /* The first and the last bytes of standard error, as one text. */
-static char *error_text(const struct hd_program_run *run, size_t *bytes) {
-    if (run->error_bytes <= 2 * ERROR_KEPT)
-        return hd_program_run_text(run, 2, 2 * ERROR_KEPT, bytes);
-    char *text = malloc(2 * ERROR_KEPT);
-    if (text == NULL) return NULL;
+static char *error_text(const struct hd_result *run, size_t *bytes) {
+    if (run->error_bytes <= 2 * ERROR_KEPT) return hd_result_text(run, 2, 2 * ERROR_KEPT, bytes);
+    char *text = hd_alloc(2, ERROR_KEPT);
     ssize_t first = pread(run->error, text, ERROR_KEPT, 0);
     if (first < 0) first = 0;
     ssize_t last =
@@ -132,7 +125,7 @@ static char *error_text(const struct hd_program_run *run, size_t *bytes) {
 
 static uint64_t hash_of(int fd) {
     XXH3_state_t *state = XXH3_createState();
-    if (state == NULL) return 0;
+    if (state == NULL) hd_out_of_memory();
     XXH3_64bits_reset(state);
     char bytes[65536];
     off_t at = 0;
@@ -214,7 +207,7 @@ static bool compare_output(int fd, const char *path, struct hd_outcome_facts *fa
     return true;
 }
 
-static bool judge(const struct hd_program *program, struct hd_program_run *run,
+static bool judge(const struct hd_program *program, struct hd_result *run,
                   const struct watch *watch, struct hd_error *error) {
     struct hd_outcome_facts facts = {.wait_status = run->wait_status,
                                      .deadlocked = run->end.deadlocked || watch->stuck,
@@ -224,8 +217,8 @@ static bool judge(const struct hd_program *program, struct hd_program_run *run,
                                      .good_status = program->good_status};
     char *text = error_text(run, &facts.error_bytes);
     facts.error_text = text;
-    bool ok = text != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    if (ok && WIFEXITED(run->wait_status)) {
+    bool ok = true;
+    if (WIFEXITED(run->wait_status)) {
         if (program->oracle != NULL) {
             facts.asked_oracle = true;
             ok = hd_oracle_ask(program, run, &facts.oracle_status, error);
@@ -245,10 +238,11 @@ static bool judge(const struct hd_program *program, struct hd_program_run *run,
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-static bool open_files(const struct hd_program *program, const struct hd_control *control,
-                       struct hd_program_run *run, int *input, struct hd_error *error) {
+static bool open_files(const struct hd_job *job, const struct hd_host *host, struct hd_result *run,
+                       int *input, struct hd_error *error) {
+    const struct hd_program *program = &job->program;
     *input = -1;
-    if (!program->inherit_input) {
+    if (!host->inherit_input) {
         const char *path = program->input != NULL ? program->input : "/dev/null";
         *input = open(path, O_RDONLY | O_CLOEXEC);
         if (*input < 0)
@@ -257,7 +251,7 @@ static bool open_files(const struct hd_program *program, const struct hd_control
     }
     run->output = hd_temporary_file();
     run->error = hd_temporary_file();
-    bool traced = control->scheduler != HD_SCHED_OFF && !control->no_trace;
+    bool traced = job->steering.scheduler != HD_SCHED_OFF && !job->steering.no_trace;
     if (traced) run->trace = hd_temporary_file();
     if (run->output < 0 || run->error < 0 || (traced && run->trace < 0))
         return hd_fail(error, HD_ERR_IO, "cannot make a temporary file: %s", strerror(errno));
@@ -268,39 +262,28 @@ static bool open_files(const struct hd_program *program, const struct hd_control
     return true;
 }
 
-static struct hd_wire_options wire_options(const struct hd_control *control) {
-    uint32_t quantum = control->quantum;
-    if (quantum == 0)
-        quantum = control->policy == HD_POLICY_RANDOM ? RANDOM_QUANTUM : USUAL_QUANTUM;
-    return (struct hd_wire_options){.scheduler = control->scheduler,
-                                    .policy = control->policy,
-                                    .seed = control->seed,
-                                    .quantum = quantum,
-                                    .full = control->full,
-                                    .watchdog_ms = control->watchdog_ms ? control->watchdog_ms : 5};
-}
-
-static bool record(const struct hd_program *program, const struct hd_control *control,
-                   const char *command, struct watch *watch, struct hd_program_run *run, int input,
-                   struct hd_error *error) {
+static bool record(const struct hd_job *job, const char *command, struct watch *watch,
+                   struct hd_result *run, int input, struct hd_error *error) {
+    const struct hd_program *program = &job->program;
+    size_t plan_bytes;
+    void *plan = hd_steering_plan(&job->steering, &plan_bytes);
     int descriptors[3] = {input < 0 ? STDIN_FILENO : input, run->output, run->error};
     struct hd_record_options options = {
         .output = run->trace_path[0] != '\0' ? run->trace_path : "/dev/null",
         .command = command,
         .argv = program->argv,
-        .wire = wire_options(control),
+        .wire = hd_steering_options(&job->steering),
         .keep_aslr = program->keep_aslr,
-        .library_directory = program->library_directory,
-        .plan = control->plan,
-        .plan_bytes = control->plan_bytes,
+        .library_directory = watch->host->library_directory,
+        .plan = plan,
+        .plan_bytes = plan_bytes,
         .descriptors = descriptors,
         .apart = true,
         .foreground = input < 0 && isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(),
-        .plain = control->scheduler == HD_SCHED_OFF,
+        .plain = job->steering.scheduler == HD_SCHED_OFF,
         .look = look,
         .context = watch};
-    struct hd_record_result *result = malloc(sizeof *result);
-    if (result == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    struct hd_record_result *result = hd_alloc(1, sizeof *result);
     struct hd_children before;
     hd_children_adopt(&before);
     watch->start = hd_now_ns();
@@ -319,7 +302,8 @@ static bool record(const struct hd_program *program, const struct hd_control *co
         run->end = result->recorded[0].end;
         run->wire_events = result->recorded[0].wire_events;
         run->threads = result->recorded[0].threads;
-    } else if (ok && control->scheduler != HD_SCHED_OFF && !run->interrupted && !result->stopped) {
+    } else if (ok && job->steering.scheduler != HD_SCHED_OFF && !run->interrupted &&
+               !result->stopped) {
         ok = hd_fail(error, HD_ERR_USAGE,
                      "%s is not linked with `heddle cc` or `heddle c++`, so its threads can't be "
                      "steered",
@@ -331,47 +315,41 @@ static bool record(const struct hd_program *program, const struct hd_control *co
         run->interrupted = WTERMSIG(run->wait_status);
     hd_record_result_free(result);
     free(result);
+    free(plan);
     return ok;
 }
 
-bool hd_run_program(const struct hd_program *program, const struct hd_control *control,
-                    struct hd_program_run *run, struct hd_error *error) {
-    *run = (struct hd_program_run){.output = -1, .error = -1, .trace = -1};
-    struct hd_control chosen = *control;
-    char *command = NULL;
-    void *plan = NULL;
+bool hd_run(const struct hd_job *job, const struct hd_host *host, struct hd_result *result,
+            struct hd_error *error) {
+    static const struct hd_host usual;
+    if (host == NULL) host = &usual;
+    *result = (struct hd_result){.output = -1, .error = -1, .trace = -1};
+    char *command = hd_quote_command(job->program.argv);
     int input = -1;
-    bool ok = true;
-    if (control->policy == HD_POLICY_REPLAY && control->schedule != NULL) {
-        uint32_t patience = control->patience_ms ? control->patience_ms : USUAL_PATIENCE;
-        plan = hd_schedule_plan(control->schedule, patience, &chosen.plan_bytes);
-        chosen.plan = plan;
-        ok = plan != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
-    if (ok && program->command == NULL) {
-        command = hd_quote_command(program->argv);
-        ok = command != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
-    if (ok) ok = open_files(program, &chosen, run, &input, error);
+    bool ok = open_files(job, host, result, &input, error);
     if (ok) {
-        struct watch watch = {.program = program, .output = run->output, .error = run->error};
-        ok = record(program, &chosen, command != NULL ? command : program->command, &watch, run,
-                    input, error);
-        if (ok && !run->interrupted) {
-            run->output_bytes = size_of(run->output);
-            run->error_bytes = size_of(run->error);
-            run->output_hash = hash_of(run->output);
-            ok = judge(program, run, &watch, error);
+        struct watch watch = {.program = &job->program,
+                              .host = host,
+                              .output = result->output,
+                              .error = result->error};
+        ok = record(job, command, &watch, result, input, error);
+        if (ok && !result->interrupted) {
+            result->output_bytes = size_of(result->output);
+            result->error_bytes = size_of(result->error);
+            result->output_hash = hash_of(result->output);
+            ok = judge(&job->program, result, &watch, error);
         }
+        if (ok && !result->interrupted && job->steering.scheduler != HD_SCHED_OFF &&
+            job->steering.policy == HD_POLICY_REPLAY)
+            hd_replay_judge(&job->steering, result);
     }
     if (input >= 0) close(input);
     free(command);
-    free(plan);
-    if (!ok) hd_program_run_free(run);
+    if (!ok) hd_result_free(result);
     return ok;
 }
 
-void hd_program_run_free(struct hd_program_run *run) {
+void hd_result_free(struct hd_result *run) {
     if (run->output >= 0) close(run->output);
     if (run->error >= 0) close(run->error);
     if (run->trace >= 0) close(run->trace);
@@ -379,8 +357,7 @@ void hd_program_run_free(struct hd_program_run *run) {
     run->trace_path[0] = '\0';
 }
 
-bool hd_program_run_keep_trace(const struct hd_program_run *run, const char *path,
-                               struct hd_error *error) {
+bool hd_result_keep_trace(const struct hd_result *run, const char *path, struct hd_error *error) {
     int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (to < 0) return hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(errno));
     off_t at = 0;

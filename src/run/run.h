@@ -1,104 +1,131 @@
-/* One run of the program under test under a given control: which scheduler, which policy, which
- * plan. The program has a process group of its own; it and whatever it started are dead when
- * hd_run_program returns, also if the user pressed Ctrl-C. Its output is captured, its trace goes
- * to a nameless temporary file: nothing is left behind, even if this process is killed.
+/* One run of the program under test: started, steered, drained, judged.
  *
- *     struct hd_program program = {.argv = argv, .library_directory = directory};
- *     struct hd_control control = {.scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_RANDOM,
- *                                  .seed = 7, .quantum = 2000};
- *     struct hd_program_run run;
- *     if (!hd_run_program(&program, &control, &run, &error)) ... could not be run
- *     if (run.interrupted) ... stop, clean up, and end by that signal
- *     if (hd_outcome_failed(&run.outcome)) ... run.outcome.words
- *     hd_trace_load(run.trace_path, ...)        while it is not freed
- *     hd_program_run_free(&run);
- */
+ *   job                    what is run (struct hd_program) and how it is steered (struct
+ *     |                    hd_steering). A plain value: job.h writes it as JSON and reads it.
+ *     v
+ *   start.c                makes the channel (shared memory, trace/wire.h), forks, gives the child
+ *     |                    its process group, descriptors and environment, and executes the program
+ *     v
+ *   drain.c, session.c     the program's runtime asks for a session; its events are drained into
+ *     |                    the trace file while it runs. What is read from shared memory may have
+ *     |                    been overwritten by the program: it is checked like a file
+ *     v
+ *   record.c               waits for the end: of the program, of the time limit, of the output that
+ *     |                    it may write, or for a deadlock (standstill.h), or until somebody asks
+ *     |                    this process to stop. Then it ends whatever the program left running
+ *     v
+ *   run.c, judge.c         how did it end (outcome.h), what does the oracle say (oracle.h), did it
+ *     |                    follow its schedule (replay.h)?
+ *     v
+ *   result                 outcome, verdict, counts, trace. Also a plain value, but for the three
+ *                          files that hold the program's output, its error output and the trace
+ *
+ *     struct hd_job job = {.program = {.argv = argv},
+ *                          .steering = {.scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_RANDOM,
+ *                                       .seed = 7, .quantum = 2000}};
+ *     struct hd_result result;
+ *     if (!hd_run(&job, &host, &result, &error)) ... could not be run
+ *     if (result.interrupted) ... stop, clean up, and end by that signal
+ *     if (hd_outcome_failed(&result.outcome)) ... result.outcome.words
+ *     hd_trace_load(result.trace_path, ...)        while it is not freed
+ *     hd_result_free(&result);
+ *
+ * Still to come, with this interface unchanged: the files above are today recorder.c and run.c;
+ * job.h does not exist yet; host.stop is not looked at yet (signals are caught by recorder.c
+ * itself), so that there is one run at a time.
+ *
+ * All state of a run is its own: any number of threads may be in hd_run at once. The program has a
+ * process group of its own; it and whatever it started are dead when hd_run returns. Its files have
+ * no name: nothing is left behind, even if this process is killed. */
 #ifndef HEDDLE_RUN_RUN_H
 #define HEDDLE_RUN_RUN_H
 
 #include "base/status.h"
 #include "run/outcome.h"
+#include "run/replay.h"
+#include "run/steering.h"
 #include "trace/trace.h"
 #include "trace/wire.h"
 
-struct hd_schedule;
+#include <signal.h>
 
-/* ---- what to run ---------------------------------------------------------------------------- */
+/* ---- what is run ---------------------------------------------------------------------------- */
 
 /* Zeroed fields mean what is said in brackets. */
 struct hd_program {
-    char **argv;         /* NULL-terminated; argv[0] is looked up in PATH */
-    const char *command; /* the same as text, for the trace (made from argv) */
-    const char
-        *library_directory; /* where the runtime is (hd_runtime_directory in cli/); or NULL */
-    /* Standard input: a file that each run reads from its beginning (none: /dev/null); or this
-     * process's own, then the program has the terminal too if there is one. */
-    const char *input;
-    bool inherit_input;
-    uint64_t limit_ms;       /* time limit; the run is a hang beyond it (0: none) */
+    char **argv;             /* NULL-terminated; argv[0] is looked up in PATH */
+    char **environment;      /* "NAME=VALUE", set on top of this process's own; NULL-terminated */
+    const char *directory;   /* where it runs (here) */
+    const char *input;       /* file that is its standard input (/dev/null) */
+    uint64_t limit_ms;       /* time limit; beyond it the run hangs (none) */
     uint64_t most_output;    /* bytes of output beyond which it is taken for endless (256 MB) */
     int good_status;         /* exit status that is no failure (0) */
-    const char *oracle;      /* shell command that judges a run, or NULL: see below */
-    const char *output_like; /* standard output has to be that of this file, or NULL */
-    const char *good_output; /* or to have this mark (hd_output_mark), or NULL */
+    const char *oracle;      /* shell command that judges a run (none): see below */
+    const char *output_like; /* standard output has to be that of this file (any) */
+    const char *good_output; /* or to have this mark, see hd_output_mark (any) */
     bool keep_aslr;          /* leave address space randomisation on (off) */
-    /* Told what the program writes, as it writes it: `stream` is 1 or 2. May be NULL. */
-    void (*echo)(void *context, int stream, const char *bytes, size_t count);
-    void *context;
 };
 /* The oracle is run by the shell after the program has ended, with the program's standard output as
  * its input and HEDDLE_STATUS (exit status), HEDDLE_STDOUT and HEDDLE_STDERR (files) in its
  * environment. Status 0 means good, 1 to 125 bad; anything else that it could not judge, which is
  * an error. Signals, deadlocks and hangs are failures whatever it would say. */
 
-/* ---- how to run it -------------------------------------------------------------------------- */
+struct hd_job {
+    struct hd_program program;
+    struct hd_steering steering; /* a zeroed one is a plain run, as if started by hand, no trace */
+    void *own;                   /* of a job that was read from text (job.h): its memory */
+};
 
-struct hd_control {
-    enum hd_scheduler scheduler; /* HD_SCHED_OFF: a plain run, as if started by hand, no trace */
-    enum hd_policy policy;       /* serial */
-    uint64_t seed;
-    uint32_t quantum;                   /* hook calls between preemptions (0: the policy's usual) */
-    const struct hd_schedule *schedule; /* HD_POLICY_REPLAY: what to follow */
-    uint32_t patience_ms; /* replay: how long to wait for a thread in a system call (0: 2000) */
-    const void *plan;     /* other policies: their plan for the runtime (wire.h), or NULL */
-    size_t plan_bytes;
-    bool full;            /* record every access */
-    bool no_trace;        /* write none: the run counts, not what happened in it */
-    uint32_t watchdog_ms; /* (5) */
+/* ---- where it is run: what a job can't carry to another machine ----------------------------- */
+
+/* Somebody asks for the end: a signal handler of cli/, or another thread. */
+struct hd_interrupt {
+    volatile sig_atomic_t signal; /* its number; 0: go on */
+    int runs;                     /* going on now (atomic; kept by hd_run) */
+};
+
+/* Zeroed, or no host at all (NULL): the usual. */
+struct hd_host {
+    const char *library_directory; /* where the runtime is (hd_runtime_directory in toolchain/) */
+    struct hd_interrupt *stop;     /* looked at every few milliseconds */
+    /* Standard input is this process's own; the program has the terminal too if there is one. */
+    bool inherit_input;
+    /* Told what the program writes, as it writes it: `stream` is 1 or 2. May be NULL. */
+    void (*echo)(void *context, int stream, const char *bytes, size_t count);
+    void *context;
 };
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-struct hd_program_run {
+struct hd_result {
     struct hd_outcome outcome;
-    int interrupted;     /* the signal that asked this process to stop: the outcome means nothing */
-    bool recorded;       /* the program carries the runtime, and a trace was asked for */
-    char trace_path[40]; /* opens the trace until hd_program_run_free; "" if there is none */
+    struct hd_replay replay; /* policy HD_POLICY_REPLAY: was the schedule followed? */
+    int interrupted;         /* the signal that asked to stop: the outcome means nothing */
+    bool recorded;           /* the program carries the runtime, and a trace was asked for */
     uint64_t wire_events;
     uint32_t threads;
     struct hd_trace_end end;
     int wait_status;
     uint64_t nanoseconds;
     uint64_t answer[HD_ANSWER_WORDS]; /* what the policy reported (wire.h) */
-    /* Standard output and error, whole, as descriptors to pread from; -1 after freeing. */
-    int output, error;
     uint64_t output_bytes, error_bytes;
     uint64_t output_hash; /* runs with the same output have the same */
-    int trace;            /* descriptor behind trace_path */
+    char trace_path[40];  /* opens the trace until hd_result_free; "" if there is none */
+    /* Standard output and error, whole, and the trace, as descriptors to pread from; -1: none. */
+    int output, error, trace;
 };
 
-/* False if the program could not be run (not found, not linked with `heddle cc`, no oracle, no
- * memory): *error says why and *run needs no freeing. */
-bool hd_run_program(const struct hd_program *program, const struct hd_control *control,
-                    struct hd_program_run *run, struct hd_error *error);
-void hd_program_run_free(struct hd_program_run *run);
+/* False if the program could not be run (not found, not linked with `heddle cc`, no oracle):
+ * *error says why and *result needs no freeing. */
+bool hd_run(const struct hd_job *job, const struct hd_host *host, struct hd_result *result,
+            struct hd_error *error);
+void hd_result_free(struct hd_result *result);
 
 /* Gives the trace a name; an existing file is replaced. */
-bool hd_program_run_keep_trace(const struct hd_program_run *run, const char *path,
-                               struct hd_error *error);
+bool hd_result_keep_trace(const struct hd_result *result, const char *path, struct hd_error *error);
 /* What the program wrote to standard output (stream 1) or error (2): the first `most` bytes,
- * NUL-terminated, malloc'ed; *bytes is how many. NULL when memory is out. */
-char *hd_program_run_text(const struct hd_program_run *run, int stream, size_t most, size_t *bytes);
+ * NUL-terminated, malloc'ed; *bytes is how many. */
+char *hd_result_text(const struct hd_result *result, int stream, size_t most, size_t *bytes);
 
 /* What tells an output from others, for a file that should stay small: "bytes:" or "lines:" and a
  * hash. Of lines their order does not count. Of an open file; false if it can't be read. */
@@ -107,8 +134,28 @@ bool hd_output_mark(int fd, bool lines, char mark[HD_OUTPUT_MARK]);
 /* Text that may be one? */
 bool hd_is_output_mark(const char *text);
 
-/* argv as words that a shell would read back as the same arguments; malloc'ed, NULL when memory is
- * out. */
+/* argv as words that a shell would read back as the same arguments; malloc'ed. */
 char *hd_quote_command(char *const *argv);
+
+/* ---- the same job many times ---------------------------------------------------------------- */
+
+struct hd_rate {
+    uint32_t runs;
+    uint32_t reproduced; /* failed in the same way as `like` */
+    uint32_t failed;     /* failed in any way, the schedule (if any) followed */
+    uint32_t reached, diverged;
+    int interrupted;
+    struct hd_outcome outcome;       /* of the first failure; of the last run if none failed */
+    struct hd_divergence divergence; /* the first one */
+    int wait_status;                 /* of the last run */
+    uint64_t nanoseconds;
+};
+
+/* Runs a job `times` times. `like` is the failure to be reproduced; NULL: the first that comes.
+ * `step` is told after every run, and may be NULL; false: that is enough. */
+bool hd_run_times(const struct hd_job *job, const struct hd_host *host, uint32_t times,
+                  const struct hd_outcome *like,
+                  bool (*step)(void *context, const struct hd_rate *rate), void *context,
+                  struct hd_rate *rate, struct hd_error *error);
 
 #endif

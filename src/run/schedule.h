@@ -1,6 +1,7 @@
 /* A schedule: which thread runs for how long, one turn after the other. Made from a witness or from
  * a recorded run, followed by the runtime's replay policy, kept in a small JSON file that a person
- * can read and edit (docs/replay.md has its format).
+ * can read and edit (docs/replay.md has its format). In place of turns a file may have a control:
+ * how a run was steered that no schedule repeats, since its threads really ran in parallel.
  *
  * Positions are counted in hook calls: the memory accesses and intercepted calls that a thread
  * makes, those that the trace leaves out included. The hook runs before its access, so a thread
@@ -12,6 +13,7 @@
 #include "base/arena.h"
 #include "base/status.h"
 #include "base/vector.h"
+#include "run/steering.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,6 +45,7 @@ struct hd_schedule {
     const char *fingerprint; /* of the finding; "" */
     const char *about;       /* one sentence; "" */
     const char *command;     /* as a shell reads it; "" */
+    const char *outcome;     /* how the program fails: hd_outcome_name; "" */
     const char *good_output; /* of runs that pass, where that is what fails: hd_output_mark; "" */
     HD_VECTOR(struct hd_turn) turn;
     /* What comes next when these turns are over: the error condition. Run in this order, one call
@@ -50,16 +53,28 @@ struct hd_schedule {
     HD_VECTOR(struct hd_turn) then;
     /* By number, who makes the threads; empty if T0 makes them all. */
     HD_VECTOR(struct hd_made) made;
-    struct hd_arena arena; /* owner of the strings */
+    /* There are no turns, but this. */
+    bool has_control;
+    struct hd_steering control;
+    struct hd_places places; /* of the control's targets */
+    struct hd_arena arena;   /* owner of the strings */
 };
 
 void hd_schedule_free(struct hd_schedule *schedule);
-/* An independent copy. False when memory is out. */
-bool hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from);
-/* A string that lives as long as the schedule; "" when memory is out. */
+/* An independent copy of one with turns. */
+void hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from);
+/* A string that lives as long as the schedule. */
 const char *hd_schedule_text(struct hd_schedule *schedule, const char *text);
 /* Threads change how often over the schedule: turns, without those that continue the one before. */
 uint32_t hd_schedule_switches(const struct hd_schedule *schedule);
+/* All turns, `then` included: how many there are, and one of them. */
+uint32_t hd_schedule_turns(const struct hd_schedule *schedule);
+const struct hd_turn *hd_schedule_turn(const struct hd_schedule *schedule, uint32_t number);
+/* A race's accesses in the other order: turns the last `then` and the one before it round. False if
+ * there are no two. */
+bool hd_schedule_swap(struct hd_schedule *schedule);
+/* How a run is steered to take it: by its turns or by its control. Valid while it lives. */
+struct hd_steering hd_schedule_steering(const struct hd_schedule *schedule);
 
 /* ---- making one -------------------------------------------------------------------------------
  */
@@ -98,7 +113,7 @@ bool hd_schedule_is_call(const struct hd_model *model, uint32_t event);
 /* ---- as a file --------------------------------------------------------------------------------
  */
 
-/* The file's text, one line a turn; malloc'ed, NULL when memory is out. */
+/* The file's text, one line a turn; malloc'ed. */
 char *hd_schedule_write(const struct hd_schedule *schedule);
 /* Untrusted input; the error names the file, and the line or the field. */
 bool hd_schedule_read(const char *text, size_t bytes, const char *name,
@@ -107,7 +122,7 @@ bool hd_schedule_load(const char *path, struct hd_schedule *schedule, struct hd_
 /* Appears under its name only when it is whole. */
 bool hd_schedule_save(const struct hd_schedule *schedule, const char *path, struct hd_error *error);
 
-/* For the runtime (struct hd_wire_replay), malloc'ed; NULL when memory is out. */
+/* For the runtime (struct hd_wire_replay), malloc'ed. */
 void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms, size_t *bytes);
 
 #endif

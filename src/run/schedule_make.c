@@ -298,7 +298,7 @@ bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_mode
         return hd_fail(error, HD_ERR_FORMAT, "the witness is not one of this trace");
     schedule->kind = schedule->variable = schedule->fingerprint = schedule->about = "";
     schedule->command = hd_schedule_text(schedule, model->trace->command);
-    schedule->good_output = "";
+    schedule->outcome = schedule->good_output = "";
     size_t threads = model->threads ? model->threads : 1;
     struct maker m = {.schedule = schedule,
                       .model = model,

@@ -1,8 +1,15 @@
-/* What a strategy chose for a run, as a control for it. See steering.h. */
+/* How a run is steered, as options and a plan for the runtime. See steering.h. */
 #include "run/steering.h"
 
-#include <stdlib.h>
+#include "base/alloc.h"
+#include "run/schedule.h"
+
 #include <string.h>
+
+#define USUAL_QUANTUM 1000000u
+#define RANDOM_QUANTUM 2000u
+#define USUAL_PATIENCE_MS 2000u
+#define USUAL_WATCHDOG_MS 5u
 
 const char *hd_strategy_name(enum hd_strategy strategy) {
     static const char *const name[] = {
@@ -18,16 +25,11 @@ void hd_steering_free(struct hd_steering *steering) {
     memset(steering, 0, sizeof *steering);
 }
 
-bool hd_steering_copy(struct hd_steering *to, const struct hd_steering *from) {
-    struct hd_steering copy = *from;
-    memset(&copy.target, 0, sizeof copy.target);
-    for (size_t i = 0; i < from->target.size; i++) {
-        if (hd_vector_push(&copy.target, from->target.data[i])) continue;
-        hd_vector_free(&copy.target);
-        return false;
-    }
-    *to = copy;
-    return true;
+void hd_steering_copy(struct hd_steering *to, const struct hd_steering *from) {
+    *to = *from;
+    memset(&to->target, 0, sizeof to->target);
+    for (size_t i = 0; i < from->target.size; i++)
+        hd_vector_push(&to->target, from->target.data[i]);
 }
 
 static struct hd_wire_place wire_place(const struct hd_places *places, uint32_t number) {
@@ -39,8 +41,7 @@ static struct hd_wire_place wire_place(const struct hd_places *places, uint32_t 
 static void *force_plan(const struct hd_steering *s, size_t *bytes) {
     size_t targets = s->target.size < HD_FORCE_MOST ? s->target.size : HD_FORCE_MOST;
     *bytes = sizeof(struct hd_wire_force) + targets * sizeof(struct hd_wire_target);
-    struct hd_wire_force *plan = calloc(1, *bytes);
-    if (plan == NULL) return NULL;
+    struct hd_wire_force *plan = hd_zalloc(1, *bytes);
     plan->targets = (uint32_t)targets;
     plan->timeout_us = s->timeout_us;
     plan->timeouts = s->timeouts;
@@ -62,32 +63,44 @@ static void *force_plan(const struct hd_steering *s, size_t *bytes) {
     return plan;
 }
 
-bool hd_steering_control(const struct hd_steering *steering, struct hd_control *control,
-                         void **plan) {
-    *control = (struct hd_control){.scheduler = steering->scheduler,
-                                   .policy = steering->policy,
-                                   .seed = steering->seed,
-                                   .quantum = steering->quantum,
-                                   .no_trace = true};
-    *plan = NULL;
-    size_t bytes = 0;
-    if (steering->policy == HD_POLICY_FORCE) {
-        *plan = force_plan(steering, &bytes);
-    } else if (steering->policy == HD_POLICY_PCT) {
-        struct hd_wire_pct pct = {.length = steering->length, .depth = steering->depth};
-        bytes = sizeof pct;
-        *plan = malloc(bytes);
-        if (*plan != NULL) memcpy(*plan, &pct, bytes);
-    } else if (steering->policy == HD_POLICY_NOISE) {
-        struct hd_wire_noise noise = {
-            .per_mille = steering->per_mille, .most_us = steering->most_us, .most = steering->most};
-        bytes = sizeof noise;
-        *plan = malloc(bytes);
-        if (*plan != NULL) memcpy(*plan, &noise, bytes);
-    } else {
-        return true;
+static void *copy_plan(const void *plan, size_t bytes) {
+    return memcpy(hd_alloc(1, bytes), plan, bytes);
+}
+
+void *hd_steering_plan(const struct hd_steering *s, size_t *bytes) {
+    *bytes = 0;
+    if (s->scheduler == HD_SCHED_OFF) return NULL;
+    switch (s->policy) {
+    case HD_POLICY_REPLAY:
+        return hd_schedule_plan(s->schedule, hd_steering_patience_ms(s), bytes);
+    case HD_POLICY_FORCE:
+        return force_plan(s, bytes);
+    case HD_POLICY_PCT:
+        *bytes = sizeof(struct hd_wire_pct);
+        return copy_plan(&(struct hd_wire_pct){.length = s->length, .depth = s->depth}, *bytes);
+    case HD_POLICY_NOISE:
+        *bytes = sizeof(struct hd_wire_noise);
+        return copy_plan(&(struct hd_wire_noise){.per_mille = s->per_mille,
+                                                 .most_us = s->most_us,
+                                                 .most = s->most},
+                         *bytes);
+    default:
+        return NULL;
     }
-    control->plan = *plan;
-    control->plan_bytes = bytes;
-    return *plan != NULL;
+}
+
+uint32_t hd_steering_patience_ms(const struct hd_steering *s) {
+    return s->patience_ms ? s->patience_ms : USUAL_PATIENCE_MS;
+}
+
+struct hd_wire_options hd_steering_options(const struct hd_steering *s) {
+    uint32_t usual = s->policy == HD_POLICY_RANDOM ? RANDOM_QUANTUM : USUAL_QUANTUM;
+    return (struct hd_wire_options){.scheduler = s->scheduler,
+                                    .policy = s->policy,
+                                    .seed = s->seed,
+                                    .quantum = s->quantum ? s->quantum : usual,
+                                    .full = s->full,
+                                    .children = s->children,
+                                    .watchdog_ms =
+                                        s->watchdog_ms ? s->watchdog_ms : USUAL_WATCHDOG_MS};
 }

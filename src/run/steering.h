@@ -1,10 +1,13 @@
-/* How a run is steered, in a form that can be kept: what a strategy chose for one run, and what a
- * reproducer file holds under "control". Turned into a struct hd_control to run it. */
+/* How a run is steered: which scheduler, which policy with its numbers, which interleavings to
+ * force, or which schedule to follow. The one struct for it: everybody who wants a run fills it in,
+ * schedule files hold it under "control", a job carries it to another process. */
 #ifndef HEDDLE_RUN_STEERING_H
 #define HEDDLE_RUN_STEERING_H
 
 #include "facts/place.h"
-#include "run/run.h"
+#include "trace/wire.h"
+
+struct hd_schedule;
 
 /* name, word, what it does */
 #define HD_STRATEGIES(X)                                                                   \
@@ -31,12 +34,22 @@ struct hd_force_target {
     uint32_t skip;               /* opportunities to let go by first */
 };
 
+/* Zeroed fields mean what is said in brackets. */
 struct hd_steering {
-    enum hd_strategy strategy;
-    enum hd_scheduler scheduler;
-    enum hd_policy policy;
+    enum hd_strategy strategy;   /* of `heddle expose`, which chose the rest */
+    enum hd_scheduler scheduler; /* (HD_SCHED_OFF: a plain run, as if started by hand, no trace) */
+    enum hd_policy policy;       /* (round robin) */
     uint64_t seed;
-    uint32_t quantum; /* 0: the usual one */
+    uint32_t quantum;     /* time slice: hook calls between preemptions (the policy's usual one) */
+    uint32_t watchdog_ms; /* serial: how often to look for a thread that holds up the rest (5) */
+    /* what is recorded */
+    bool no_trace; /* write no trace: the outcome counts, not what happened */
+    bool full;     /* record every access */
+    bool children; /* record forked and exec'ed processes too (`heddle record` only) */
+    /* replay */
+    const struct hd_schedule *schedule; /* to follow */
+    uint32_t patience_ms;               /* for a thread that is in a system call (2000) */
+    bool unchecked; /* do not compare the trace with the schedule afterwards: quicker */
     /* pct */
     uint64_t length;
     uint32_t depth;
@@ -46,39 +59,16 @@ struct hd_steering {
     uint32_t timeout_us, timeouts, hits;
     uint32_t strict; /* enum hd_force_strict */
     HD_VECTOR(struct hd_force_target) target;
-    const struct hd_places *places;
+    const struct hd_places *places; /* of the targets */
 };
+/* Frees the targets; the schedule and the places are somebody else's. */
 void hd_steering_free(struct hd_steering *steering);
-bool hd_steering_copy(struct hd_steering *to, const struct hd_steering *from);
+void hd_steering_copy(struct hd_steering *to, const struct hd_steering *from);
 
-/* The control; *plan is what it points to and is the caller's to free. False when memory is out. */
-bool hd_steering_control(const struct hd_steering *steering, struct hd_control *control,
-                         void **plan);
-
-/* ---- reproducers ------------------------------------------------------------------------------
- */
-
-/* A failure and how to have it again: the file `heddle expose` writes and `heddle replay` takes, a
- * "heddle-schedule/1" whose "control" stands in place of turns. Strings are never NULL. */
-struct hd_reproducer {
-    const char *variable, *about, *command;
-    const char *good_output; /* as in struct hd_schedule */
-    const char *outcome;     /* "signal", "exit", ... */
-    struct hd_steering steering;
-    struct hd_places places; /* of a file that was read */
-    struct hd_arena arena;
-};
-void hd_reproducer_free(struct hd_reproducer *reproducer);
-/* malloc'ed JSON; NULL when memory is out. */
-char *hd_reproducer_write(const struct hd_reproducer *reproducer);
-/* Untrusted input; the error names the file and the field. */
-bool hd_reproducer_read(const char *text, size_t bytes, const char *name,
-                        struct hd_reproducer *reproducer, struct hd_error *error);
-bool hd_reproducer_load(const char *path, struct hd_reproducer *reproducer, struct hd_error *error);
-/* Is this a file with a control, rather than with turns? */
-bool hd_reproducer_is(const char *text, size_t bytes);
-/* Appears under its name only when it is whole. */
-bool hd_reproducer_save(const struct hd_reproducer *reproducer, const char *path,
-                        struct hd_error *error);
+/* The options and the policy's plan for the runtime (wire.h); *plan is malloc'ed or NULL. */
+struct hd_wire_options hd_steering_options(const struct hd_steering *steering);
+void *hd_steering_plan(const struct hd_steering *steering, size_t *bytes);
+/* patience_ms, or the usual. */
+uint32_t hd_steering_patience_ms(const struct hd_steering *steering);
 
 #endif

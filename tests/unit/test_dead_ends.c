@@ -29,14 +29,14 @@ static struct hd_schedule schedule_of(const struct turn *turn, uint32_t turns, u
 static void got_stuck(struct hd_dead_ends *ends, const struct turn *turn, uint32_t turns,
                       uint32_t at, enum hd_replay_reason reason, uint64_t calls) {
     struct hd_schedule schedule = schedule_of(turn, turns, 0);
-    struct hd_replay replay = {0};
+    struct hd_result run = {0};
     struct hd_wire_replay_answer answer = {.state = HD_REPLAY_DIVERGED,
                                            .reason = reason,
                                            .turn = at,
                                            .thread = turn[at].thread,
                                            .calls = calls};
-    memcpy(replay.run.answer, &answer, sizeof answer);
-    assert_true(hd_dead_ends_add(ends, &schedule, &replay));
+    memcpy(run.answer, &answer, sizeof answer);
+    assert_true(hd_dead_ends_add(ends, &schedule, &run));
     hd_schedule_free(&schedule);
 }
 

@@ -20,24 +20,28 @@
 
 static struct hd_error problem;
 
-static struct hd_program_run run_with(struct hd_program program, const char *script) {
+static struct hd_result run_there(struct hd_program program, const struct hd_host *host,
+                                  const char *script) {
     char shell[] = "/bin/sh", c[] = "-c";
     char *text = strdup(script);
     char *argv[] = {shell, c, text, NULL};
     program.argv = argv;
-    struct hd_control control = {.scheduler = HD_SCHED_OFF};
-    struct hd_program_run run;
+    struct hd_job job = {.program = program};
+    struct hd_result run;
     problem.message[0] = '\0';
-    if (!hd_run_program(&program, &control, &run, &problem))
-        fail_msg("%s: %s", script, problem.message);
+    if (!hd_run(&job, host, &run, &problem)) fail_msg("%s: %s", script, problem.message);
     free(text);
     return run;
 }
 
+static struct hd_result run_with(struct hd_program program, const char *script) {
+    return run_there(program, NULL, script);
+}
+
 static struct hd_outcome outcome_of(struct hd_program program, const char *script) {
-    struct hd_program_run run = run_with(program, script);
+    struct hd_result run = run_with(program, script);
     struct hd_outcome outcome = run.outcome;
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     return outcome;
 }
 
@@ -83,10 +87,9 @@ static void oracles(void **state) {
     expect(program, "kill -SEGV $$", HD_OUTCOME_SIGNAL, "killed by signal 11 (Segmentation fault)");
     char shell[] = "/bin/true";
     char *argv[] = {shell, NULL};
-    struct hd_program lost = {.argv = argv, .oracle = "exec /no/such/oracle 2>/dev/null"};
-    struct hd_control control = {.scheduler = HD_SCHED_OFF};
-    struct hd_program_run run;
-    assert_false(hd_run_program(&lost, &control, &run, &problem));
+    struct hd_job lost = {.program = {.argv = argv, .oracle = "exec /no/such/oracle 2>/dev/null"}};
+    struct hd_result run;
+    assert_false(hd_run(&lost, NULL, &run, &problem));
     assert_non_null(strstr(problem.message, "could not judge: command not found"));
 }
 
@@ -104,18 +107,18 @@ static void outputs(void **state) {
            "standard output differs from the reference run's, first at byte 4");
     expect(program, "cat; echo", HD_OUTCOME_OUTPUT,
            "standard output differs from the reference run's, first at byte 8");
-    struct hd_program_run a = run_with((struct hd_program){0}, "echo x; echo y >&2"),
-                          b = run_with((struct hd_program){0}, "echo x"),
-                          d = run_with((struct hd_program){0}, "echo y");
+    struct hd_result a = run_with((struct hd_program){0}, "echo x; echo y >&2"),
+                     b = run_with((struct hd_program){0}, "echo x"),
+                     d = run_with((struct hd_program){0}, "echo y");
     assert_true(a.output_hash == b.output_hash);
     assert_true(a.output_hash != d.output_hash);
     size_t bytes;
-    char *text = hd_program_run_text(&a, 2, 100, &bytes);
+    char *text = hd_result_text(&a, 2, 100, &bytes);
     assert_string_equal(text, "y\n");
     free(text);
-    hd_program_run_free(&a);
-    hd_program_run_free(&b);
-    hd_program_run_free(&d);
+    hd_result_free(&a);
+    hd_result_free(&b);
+    hd_result_free(&d);
 }
 
 static bool exists(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
@@ -128,14 +131,14 @@ static void nothing_is_left(void **state) {
         "setsid sh -c 'sleep 100 & echo $!; trap \"\" TERM; sleep 101' & sleep 0.2; kill -KILL $$",
         "(setsid sh -c '(sleep 100 & echo $!) ; exit') ; exit 0"};
     for (size_t i = 0; i < sizeof script / sizeof *script; i++) {
-        struct hd_program_run run = run_with((struct hd_program){0}, script[i]);
+        struct hd_result run = run_with((struct hd_program){0}, script[i]);
         size_t bytes;
-        char *text = hd_program_run_text(&run, 1, 100, &bytes);
+        char *text = hd_result_text(&run, 1, 100, &bytes);
         pid_t pid = atoi(text);
         assert_true(pid > 0);
         if (exists(pid)) fail_msg("%s: process %d still runs", script[i], (int)pid);
         free(text);
-        hd_program_run_free(&run);
+        hd_result_free(&run);
     }
 }
 
@@ -146,8 +149,8 @@ static void others_are_spared(void **state) {
     if (own == 0) {
         for (;;) pause();
     }
-    struct hd_program_run run = run_with((struct hd_program){0}, "setsid sleep 100 & exit 0");
-    hd_program_run_free(&run);
+    struct hd_result run = run_with((struct hd_program){0}, "setsid sleep 100 & exit 0");
+    hd_result_free(&run);
     assert_int_equal(waitpid(own, NULL, WNOHANG), 0);
     kill(own, SIGKILL);
     waitpid(own, NULL, 0);
@@ -161,10 +164,10 @@ static void interruption(void **state) {
         kill(self, SIGINT);
         _exit(0);
     }
-    struct hd_program_run run = run_with((struct hd_program){0}, "trap '' INT; sleep 100");
+    struct hd_result run = run_with((struct hd_program){0}, "trap '' INT; sleep 100");
     assert_int_equal(run.interrupted, SIGINT);
     assert_true(run.nanoseconds < 20000000000u);
-    hd_program_run_free(&run);
+    hd_result_free(&run);
     waitpid(helper, NULL, 0);
 }
 
@@ -176,8 +179,10 @@ static void echoed(void *context, int stream, const char *bytes, size_t count) {
 static void echo(void **state) {
     (void)state;
     char heard[200] = "";
-    struct hd_program program = {.echo = echoed, .context = heard};
-    outcome_of(program, "echo out; sleep 0.2; echo err >&2");
+    struct hd_host host = {.echo = echoed, .context = heard};
+    struct hd_result run =
+        run_there((struct hd_program){0}, &host, "echo out; sleep 0.2; echo err >&2");
+    hd_result_free(&run);
     assert_string_equal(heard, "1:out\n2:err\n");
 }
 
@@ -201,15 +206,14 @@ static void not_found(void **state) {
     (void)state;
     char name[] = "/no/such/program";
     char *argv[] = {name, NULL};
-    struct hd_program program = {.argv = argv};
-    struct hd_control control = {.scheduler = HD_SCHED_SERIAL};
-    struct hd_program_run run;
-    assert_false(hd_run_program(&program, &control, &run, &problem));
+    struct hd_job job = {.program = {.argv = argv}, .steering = {.scheduler = HD_SCHED_SERIAL}};
+    struct hd_result run;
+    assert_false(hd_run(&job, NULL, &run, &problem));
     assert_non_null(strstr(problem.message, "cannot run /no/such/program"));
     char shell[] = "/bin/true";
     char *other[] = {shell, NULL};
-    program.argv = other;
-    assert_false(hd_run_program(&program, &control, &run, &problem));
+    job.program.argv = other;
+    assert_false(hd_run(&job, NULL, &run, &problem));
     assert_non_null(strstr(problem.message, "not linked with `heddle cc`"));
 }
 

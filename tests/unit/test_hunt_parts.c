@@ -45,16 +45,16 @@ static void test_coverage(void **state) {
 
 static void test_controls(void **state) {
     (void)state;
-    struct hd_control first = hd_seed_control(0, 5, 0);
+    struct hd_steering first = hd_seed_steering(0, 5, 0);
     assert_int_equal(first.scheduler, HD_SCHED_SERIAL);
     assert_int_equal(first.policy, HD_POLICY_ROUND_ROBIN);
     for (uint32_t n = 2; n < 40; n++) {
-        struct hd_control a = hd_seed_control(n, 5, 1000), b = hd_seed_control(n + 1, 5, 1000);
+        struct hd_steering a = hd_seed_steering(n, 5, 1000), b = hd_seed_steering(n + 1, 5, 1000);
         assert_int_equal(a.policy, HD_POLICY_RANDOM);
         assert_true(a.seed != b.seed && a.quantum > 0);
-        assert_true(hd_seed_control(n, 6, 1000).seed != a.seed);
+        assert_true(hd_seed_steering(n, 6, 1000).seed != a.seed);
         /* not a million turns */
-        assert_true(hd_seed_control(n, 5, 100000000).quantum >= 5000);
+        assert_true(hd_seed_steering(n, 5, 100000000).quantum >= 5000);
     }
 }
 

@@ -3,7 +3,9 @@
  * compiled by the heddle under test. */
 #define _GNU_SOURCE
 #include "predict/predict.h"
-#include "run/replay.h"
+#include "run/recorder.h"
+#include "run/run.h"
+#include "run/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,10 +43,11 @@ struct found {
 };
 
 /* Records under a control and predicts everything. */
-static void predict(const struct hd_program *program, const struct hd_control *control,
+static void predict(const struct hd_program *program, const struct hd_steering *steering,
                     struct found *found) {
-    struct hd_program_run run;
-    if (!hd_run_program(program, control, &run, &problem)) fail_msg("%s", problem.message);
+    struct hd_job job = {.program = *program, .steering = *steering};
+    struct hd_result run;
+    if (!hd_run(&job, NULL, &run, &problem)) fail_msg("%s", problem.message);
     assert_true(run.recorded);
     assert_false(hd_outcome_failed(&run.outcome));
     memset(found, 0, sizeof *found);
@@ -59,7 +62,7 @@ static void predict(const struct hd_program *program, const struct hd_control *c
     for (unsigned i = 0; i < hd_predict_kind_count; i++)
         if (!hd_predict_kinds[i].run(&predict, &found->findings, &problem))
             fail_msg("%s", problem.message);
-    hd_program_run_free(&run);
+    hd_result_free(&run);
 }
 
 static void forget(struct found *found) {
@@ -84,12 +87,12 @@ static void through_a_file(struct hd_schedule *schedule) {
 }
 
 /* Replays every finding of a program, races in both orders; returns how many replays failed. */
-static unsigned replay_findings(const char *name, const struct hd_control *control,
+static unsigned replay_findings(const char *name, const struct hd_steering *steering,
                                 unsigned *races) {
     char path[100], *argv[2];
     struct hd_program program = program_of(argv, path, sizeof path, name);
     struct found found;
-    predict(&program, control, &found);
+    predict(&program, steering, &found);
     unsigned failed = 0;
     for (size_t i = 0; i < found.findings.list.size; i++) {
         const struct hd_finding *finding = &found.findings.list.data[i];
@@ -102,18 +105,18 @@ static unsigned replay_findings(const char *name, const struct hd_control *contr
         assert_string_equal(schedule.kind, hd_finding_kind_name(finding->kind));
         through_a_file(&schedule);
         for (int order = 0; order < (finding->kind == HD_FINDING_RACE ? 2 : 1); order++) {
-            struct hd_replay replay;
-            if (!hd_replay(&program, &schedule, NULL, &replay, &problem))
-                fail_msg("%s", problem.message);
-            if (!replay.reached || replay.unchecked) {
+            struct hd_result run;
+            struct hd_job job = {.program = program, .steering = hd_schedule_steering(&schedule)};
+            if (!hd_run(&job, NULL, &run, &problem)) fail_msg("%s", problem.message);
+            if (!run.replay.reached || run.replay.unchecked) {
                 char *text = hd_schedule_write(&schedule);
-                fail_msg("%s, %s: %s\n%s", name, hd_finding_kind_name(finding->kind), replay.words,
-                         text);
+                fail_msg("%s, %s: %s\n%s", name, hd_finding_kind_name(finding->kind),
+                         run.replay.words, text);
             }
-            failed += replay.verdict == HD_REPLAYED_CONFIRMED;
+            failed += run.replay.verdict == HD_REPLAYED_CONFIRMED;
             if (finding->kind == HD_FINDING_DEADLOCK)
-                assert_int_equal(replay.run.outcome.kind, HD_OUTCOME_DEADLOCK);
-            hd_replay_free(&replay);
+                assert_int_equal(run.outcome.kind, HD_OUTCOME_DEADLOCK);
+            hd_result_free(&run);
             hd_schedule_swap(&schedule);
         }
         hd_schedule_free(&schedule);
@@ -124,12 +127,12 @@ static unsigned replay_findings(const char *name, const struct hd_control *contr
 
 static void expect_races(const char *name, unsigned least_races, unsigned least_failures) {
     compile(name);
-    static const struct hd_control control[] = {
+    static const struct hd_steering steering[] = {
         {.scheduler = HD_SCHED_SERIAL},
         {.scheduler = HD_SCHED_SERIAL, .full = true},
     };
-    for (size_t i = 0; i < sizeof control / sizeof *control; i++) {
-        unsigned races = 0, failed = replay_findings(name, &control[i], &races);
+    for (size_t i = 0; i < sizeof steering / sizeof *steering; i++) {
+        unsigned races = 0, failed = replay_findings(name, &steering[i], &races);
         if (races < least_races || failed < least_failures)
             fail_msg("%s: %u races, %u replays that failed", name, races, failed);
     }
@@ -189,9 +192,9 @@ static void other_programs(void **state) {
                                        "pipeline",       "shutdown_use_after_free"};
     for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
         compile(name[i]);
-        struct hd_control control = {.scheduler = HD_SCHED_SERIAL};
+        struct hd_steering steering = {.scheduler = HD_SCHED_SERIAL};
         unsigned races = 0;
-        replay_findings(name[i], &control, &races);
+        replay_findings(name[i], &steering, &races);
     }
 }
 
@@ -205,13 +208,13 @@ static void recorded_runs(void **state) {
         char path[100], *argv[2];
         struct hd_program program = program_of(argv, path, sizeof path, name[i]);
         for (uint64_t seed = 1; seed <= 6; seed++) {
-            struct hd_control control = {.scheduler = HD_SCHED_SERIAL,
-                                         .policy = HD_POLICY_RANDOM,
-                                         .seed = seed,
-                                         .quantum = 5};
-            struct hd_program_run run;
-            if (!hd_run_program(&program, &control, &run, &problem))
-                fail_msg("%s", problem.message);
+            struct hd_job job = {.program = program,
+                                 .steering = {.scheduler = HD_SCHED_SERIAL,
+                                              .policy = HD_POLICY_RANDOM,
+                                              .seed = seed,
+                                              .quantum = 5}};
+            struct hd_result run, again;
+            if (!hd_run(&job, NULL, &run, &problem)) fail_msg("%s", problem.message);
             struct hd_model model;
             struct hd_model_options lenient = {.lenient = true};
             if (!hd_model_load(run.trace_path, NULL, &lenient, &model, &problem))
@@ -219,19 +222,18 @@ static void recorded_runs(void **state) {
             struct hd_describe *describe = hd_describe_open(&model);
             struct hd_schedule schedule;
             assert_true(hd_schedule_from_run(&schedule, &model, describe, &problem));
-            struct hd_replay replay;
-            if (!hd_replay(&program, &schedule, NULL, &replay, &problem))
-                fail_msg("%s", problem.message);
-            if (!replay.reached || !hd_outcome_same(&replay.run.outcome, &run.outcome)) {
+            job.steering = hd_schedule_steering(&schedule);
+            if (!hd_run(&job, NULL, &again, &problem)) fail_msg("%s", problem.message);
+            if (!again.replay.reached || !hd_outcome_same(&again.outcome, &run.outcome)) {
                 char *text = hd_schedule_write(&schedule);
                 fail_msg("%s, seed %u: %s (recorded: %s)\n%s", name[i], (unsigned)seed,
-                         replay.words, run.outcome.words, text);
+                         again.replay.words, run.outcome.words, text);
             }
-            hd_replay_free(&replay);
+            hd_result_free(&again);
             hd_schedule_free(&schedule);
             hd_describe_close(describe);
             hd_model_free(&model);
-            hd_program_run_free(&run);
+            hd_result_free(&run);
         }
     }
 }
@@ -260,22 +262,26 @@ static void bad_plans(void **state) {
         if (i == 5) plan.head.then = 3;
         if (i == 6) plan.turn[1].thread = 70000;
         if (i == 7) plan.turn[1].end = UINT64_MAX;
-        struct hd_control control = {.scheduler = HD_SCHED_SERIAL,
-                                     .policy = HD_POLICY_REPLAY,
-                                     .plan = &plan,
-                                     .plan_bytes = bytes};
-        struct hd_program_run run;
-        if (!hd_run_program(&program, &control, &run, &problem)) fail_msg("%s", problem.message);
+        struct hd_record_options record = {.output = "/dev/null",
+                                           .argv = program.argv,
+                                           .wire = {.scheduler = HD_SCHED_SERIAL,
+                                                    .policy = HD_POLICY_REPLAY,
+                                                    .quantum = 1000000,
+                                                    .watchdog_ms = 5},
+                                           .plan = &plan,
+                                           .plan_bytes = bytes};
+        static struct hd_record_result run;
+        if (!hd_record(&record, &run, &problem)) fail_msg("%s", problem.message);
         struct hd_wire_replay_answer answer;
         memcpy(&answer, run.answer, sizeof answer);
-        assert_false(hd_outcome_failed(&run.outcome));
+        assert_int_equal(run.wait_status, 0);
         if (i == 0) {
             assert_int_equal(answer.state, HD_REPLAY_OVER);
         } else {
             assert_int_equal(answer.state, HD_REPLAY_DIVERGED);
             assert_int_equal(answer.reason, HD_REPLAY_BAD_PLAN);
         }
-        hd_program_run_free(&run);
+        hd_record_result_free(&run);
     }
 }
 
