@@ -297,6 +297,7 @@ int hd_cmd_expose(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    char fault[HD_FAULT_WORDS] = "";
     struct hd_status_line line;
     hd_status_line_begin(&line);
     struct hd_error error;
@@ -307,7 +308,7 @@ int hd_cmd_expose(int argc, char **argv) {
             return hd_complain(COMMAND, "out of memory");
         output = path;
     }
-    struct hd_host host = {.library_directory = directory};
+    struct hd_host host = {.library_directory = directory, .runtime_fault = fault};
     struct hd_campaign_options campaign = {.program = {.argv = argv + first,
                                                        .input = input,
                                                        .limit_ms = limit * 1000,
@@ -345,6 +346,7 @@ int hd_cmd_expose(int argc, char **argv) {
     } else {
         status = hd_complain_error(COMMAND, &error);
     }
+    status = hd_complain_runtime(COMMAND, fault, status);
     free(directory);
     free(path);
     if (interrupted) { /* whoever waits for us sees that we were asked to stop */

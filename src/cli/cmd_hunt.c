@@ -250,7 +250,7 @@ int hd_cmd_hunt(int argc, char **argv) {
         .least = 1,
         .most = -1,
         .operands_last = true};
-    int operands, status;
+    int operands, status = 0;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     struct hd_error error;
     char *path = default_path(argv[operands]);
@@ -261,9 +261,10 @@ int hd_cmd_hunt(int argc, char **argv) {
         return path == NULL ? hd_complain(COMMAND, "out of memory")
                             : hd_complain_error(COMMAND, &error);
     }
+    char fault[HD_FAULT_WORDS] = "";
     struct hd_status_line line;
     hd_status_line_begin(&line);
-    struct hd_host host = {.library_directory = library};
+    struct hd_host host = {.library_directory = library, .runtime_fault = fault};
     struct hd_hunt_options wanted = {.program = {.argv = argv + operands,
                                                  .input = input,
                                                  .limit_ms = limit * 1000,
@@ -295,6 +296,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     else if ((interrupted = hunt.interrupted) == 0)
         status = finish(&hunt, &wanted, format, all);
     if (done) hd_hunt_free(&hunt);
+    status = hd_complain_runtime(COMMAND, fault, status);
     free(path);
     free(library);
     return interrupted ? end_by_signal(interrupted) : status;

@@ -24,7 +24,9 @@ static void report(const struct hd_record_result *result, bool quiet) {
                     (unsigned long long)r->end.lost_events);
         if (quiet) continue;
         fprintf(stderr, "heddle: record: %s written", r->path);
-        if (r->end.deadlocked)
+        if (r->end.runtime_fault)
+            fprintf(stderr, " in part");
+        else if (r->end.deadlocked)
             fprintf(stderr, "; the program deadlocked and was ended");
         else if (r->end.signaled)
             fprintf(stderr, "; the program was killed by signal %d (%s)", r->end.status,
@@ -125,6 +127,10 @@ int hd_cmd_record(int argc, char **argv) {
                              command[0], status);
     }
     for (unsigned i = 0; ok && i < result.count; i++) {
+        if (result.recorded[i].end.runtime_fault) {
+            hd_complain_runtime(COMMAND, result.recorded[i].end.missing, 0);
+            status = HD_EXIT_FAILED;
+        }
         if (!result.recorded[i].end.deadlocked) continue;
         hd_print_deadlock(stderr, result.recorded[i].path);
         if (status == 128 + SIGKILL) status = HD_EXIT_FINDINGS;

@@ -314,7 +314,8 @@ int hd_cmd_replay(int argc, char **argv) {
     } else if (print) {
         status = print_schedule(&request.schedule);
     } else {
-        char *directory = hd_runtime_directory(&error);
+        char *directory = hd_runtime_directory(&error), fault[HD_FAULT_WORDS] = "";
+        request.host.runtime_fault = fault;
         struct hd_program *program = &request.job.program;
         *program = (struct hd_program){.argv = argv + first,
                                        .limit_ms = limit * 1000,
@@ -342,6 +343,7 @@ int hd_cmd_replay(int argc, char **argv) {
                                        request.quiet);
         else
             status = request.times > 0 ? replay_times(&request) : replay_once(&request);
+        status = hd_complain_runtime(COMMAND, fault, status);
         free(directory);
     }
     hd_schedule_free(&request.schedule);

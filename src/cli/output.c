@@ -33,6 +33,15 @@ int hd_complain_error(const char *command, const struct hd_error *error) {
     return hd_complain(command, "%s", error->message);
 }
 
+int hd_complain_runtime(const char *command, const char *fault, int status) {
+    if (fault[0] == '\0') return status;
+    hd_complain(command,
+                "%s; this is a bug of heddle, not of the program. Please send this line, the "
+                "output of heddle --version, and the program if you can",
+                fault);
+    return status == 1 ? 1 : 2; /* findings are still findings */
+}
+
 void hd_warn(const char *command, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);

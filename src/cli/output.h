@@ -15,6 +15,9 @@ int hd_complain(const char *command, const char *format, ...) __attribute__((for
 /* The same for an error value. */
 int hd_complain_error(const char *command, const struct hd_error *error);
 /* "heddle: record: warning: message". */
+/* Says that heddle's own runtime crashed, if there are words for it, and what to send; the status
+ * to end with. */
+int hd_complain_runtime(const char *command, const char *fault, int status);
 void hd_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Flushes stdout; false (after a message) if anything written to it was lost. A closed pipe, as in

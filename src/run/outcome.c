@@ -27,7 +27,7 @@ bool hd_outcome_by_name(const char *name, enum hd_outcome_kind *kind) {
 }
 
 bool hd_outcome_failed(const struct hd_outcome *outcome) {
-    return outcome->kind != HD_OUTCOME_PASSED;
+    return outcome->kind != HD_OUTCOME_PASSED && outcome->kind != HD_OUTCOME_RUNTIME;
 }
 
 /* ---- what standard error says --------------------------------------------------------------- */
@@ -102,7 +102,9 @@ void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *o
     bool exited = WIFEXITED(facts->wait_status);
     int status = exited ? WEXITSTATUS(facts->wait_status) : 0;
     const char *line = find_sanitizer(facts);
-    if (facts->deadlocked) {
+    if (facts->runtime_fault != NULL) {
+        say(outcome, HD_OUTCOME_RUNTIME, 0, "%s", facts->runtime_fault);
+    } else if (facts->deadlocked) {
         say(outcome, HD_OUTCOME_DEADLOCK, 0, "deadlock: no thread could go on");
     } else if (facts->flooded) {
         say(outcome, HD_OUTCOME_HANG, 0, "printed without end");

@@ -1,7 +1,8 @@
 /* How a run of the program under test ended, judged and put into words. A run fails if it was
  * killed by a signal, failed an assertion, deadlocked, did not end in time, has a sanitizer's
  * report on its standard error, or is found bad by the oracle; without an oracle also if its exit
- * status is not the one expected, or (if there is a reference) its standard output differs. */
+ * status is not the one expected, or (if there is a reference) its standard output differs. A run
+ * in which heddle's own runtime crashed says nothing about the program: it does not fail. */
 #ifndef HEDDLE_RUN_OUTCOME_H
 #define HEDDLE_RUN_OUTCOME_H
 
@@ -12,6 +13,7 @@
 /* name, word in reports and JSON; in the order in which they are looked for */
 #define HD_OUTCOMES(X)        \
     X(PASSED, "passed")       \
+    X(RUNTIME, "runtime")     \
     X(DEADLOCK, "deadlock")   \
     X(HANG, "hang")           \
     X(SANITIZER, "sanitizer") \
@@ -37,7 +39,8 @@ struct hd_outcome {
 
 /* What is known about a run that is over. */
 struct hd_outcome_facts {
-    int wait_status; /* as from waitpid */
+    int wait_status;           /* as from waitpid */
+    const char *runtime_fault; /* how heddle's own runtime crashed; NULL: it did not */
     bool deadlocked; /* the serial scheduler, or standstill.h, found that nobody could go on */
     bool timed_out;  /* killed by us at the time limit */
     bool flooded;    /* killed by us because of its endless output */

@@ -447,6 +447,15 @@ static void finish_session(struct recorder *r, struct session *s, const int *wai
     struct hd_trace_end *end = &s->recorded->end;
     *end = (struct hd_trace_end){
         .whole = true, .deadlocked = memory->deadlocked != 0, .lost_events = memory->lost_events};
+    if (memory->fault_signal != 0) {
+        end->whole = false;
+        end->runtime_fault = true;
+        snprintf(end->missing, sizeof end->missing,
+                 "heddle's own runtime crashed (signal %u at libheddle_rt.so+0x%llx, address "
+                 "0x%llx)",
+                 memory->fault_signal, (unsigned long long)memory->fault_pc,
+                 (unsigned long long)memory->fault_address);
+    }
     if (wait_status != NULL && WIFEXITED(*wait_status)) {
         end->exited = true;
         end->status = WEXITSTATUS(*wait_status);

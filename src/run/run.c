@@ -209,7 +209,12 @@ static bool compare_output(int fd, const char *path, struct hd_outcome_facts *fa
 
 static bool judge(const struct hd_program *program, struct hd_result *run,
                   const struct watch *watch, struct hd_error *error) {
+    bool fault = run->end.runtime_fault;
+    char *words = watch->host->runtime_fault;
+    if (fault && words != NULL && words[0] == '\0')
+        snprintf(words, HD_FAULT_WORDS, "%.255s", run->end.missing);
     struct hd_outcome_facts facts = {.wait_status = run->wait_status,
+                                     .runtime_fault = fault ? run->end.missing : NULL,
                                      .deadlocked = run->end.deadlocked || watch->stuck,
                                      .timed_out = watch->timed_out,
                                      .flooded = watch->flooded,

@@ -93,7 +93,10 @@ struct hd_host {
     /* Told what the program writes, as it writes it: `stream` is 1 or 2. May be NULL. */
     void (*echo)(void *context, int stream, const char *bytes, size_t count);
     void *context;
+    /* Where the words go if heddle's own runtime crashes in a run (HD_FAULT_WORDS); may be NULL. */
+    char *runtime_fault;
 };
+#define HD_FAULT_WORDS 256
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 

@@ -174,8 +174,10 @@ static void end_turn(struct maker *m, uint32_t last, uint32_t call) {
     }
     if (mark <= made) { /* it finishes a call, or goes on through what was left out */
         if (end < made) end = made;
-        if (is_step(m->model, last) || end > made)
-            add_turn(m, false, thread, 0, end - made, last, "");
+        /* The last of those calls may be one that it waits in. To come back from it, if it did, is
+         * a turn of its own. */
+        if (end > made) add_turn(m, false, thread, 0, end - made, last, "");
+        if (is_step(m->model, last)) add_turn(m, false, thread, 0, 0, last, "");
         return;
     }
     add_turn(m, false, thread, mark - made, end - mark, call, "");

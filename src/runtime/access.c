@@ -504,27 +504,27 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
 }
 
 #define READ_WRITE(prefix, size, aligned)                    \
-    RT_EXPORT void __tsan_##prefix##read##size(void *a);     \
-    RT_EXPORT void __tsan_##prefix##read##size(void *a) {    \
+    RT_HOOK void __tsan_##prefix##read##size(void *a);       \
+    RT_HOOK void __tsan_##prefix##read##size(void *a) {      \
         hook((uintptr_t)a, size, false, aligned, RT_CALLER); \
     }                                                        \
-    RT_EXPORT void __tsan_##prefix##write##size(void *a);    \
-    RT_EXPORT void __tsan_##prefix##write##size(void *a) {   \
+    RT_HOOK void __tsan_##prefix##write##size(void *a);      \
+    RT_HOOK void __tsan_##prefix##write##size(void *a) {     \
         hook((uintptr_t)a, size, true, aligned, RT_CALLER);  \
     }
-#define PLAIN_ONLY(prefix, size, aligned)                                 \
-    RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc);   \
-    RT_EXPORT void __tsan_##prefix##read##size##_pc(void *a, void *pc) {  \
-        hook((uintptr_t)a, size, false, aligned, (uintptr_t)pc);          \
-    }                                                                     \
-    RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc);  \
-    RT_EXPORT void __tsan_##prefix##write##size##_pc(void *a, void *pc) { \
-        hook((uintptr_t)a, size, true, aligned, (uintptr_t)pc);           \
-    }                                                                     \
-    RT_EXPORT void __tsan_##prefix##read_write##size(void *a);            \
-    RT_EXPORT void __tsan_##prefix##read_write##size(void *a) {           \
-        hook((uintptr_t)a, size, false, aligned, RT_CALLER);              \
-        hook((uintptr_t)a, size, true, aligned, RT_CALLER);               \
+#define PLAIN_ONLY(prefix, size, aligned)                               \
+    RT_HOOK void __tsan_##prefix##read##size##_pc(void *a, void *pc);   \
+    RT_HOOK void __tsan_##prefix##read##size##_pc(void *a, void *pc) {  \
+        hook((uintptr_t)a, size, false, aligned, (uintptr_t)pc);        \
+    }                                                                   \
+    RT_HOOK void __tsan_##prefix##write##size##_pc(void *a, void *pc);  \
+    RT_HOOK void __tsan_##prefix##write##size##_pc(void *a, void *pc) { \
+        hook((uintptr_t)a, size, true, aligned, (uintptr_t)pc);         \
+    }                                                                   \
+    RT_HOOK void __tsan_##prefix##read_write##size(void *a);            \
+    RT_HOOK void __tsan_##prefix##read_write##size(void *a) {           \
+        hook((uintptr_t)a, size, false, aligned, RT_CALLER);            \
+        hook((uintptr_t)a, size, true, aligned, RT_CALLER);             \
     }
 
 #define SIZES(X, prefix, aligned) \
@@ -550,16 +550,16 @@ static void range(void *address, size_t size, bool write, uintptr_t pc) {
     rt_access_range(t, (uintptr_t)address, size, write, pc);
 }
 
-RT_EXPORT void __tsan_read_range(void *a, uintptr_t size);
-RT_EXPORT void __tsan_read_range(void *a, uintptr_t size) { range(a, size, false, RT_CALLER); }
-RT_EXPORT void __tsan_write_range(void *a, uintptr_t size);
-RT_EXPORT void __tsan_write_range(void *a, uintptr_t size) { range(a, size, true, RT_CALLER); }
-RT_EXPORT void __tsan_read_range_pc(void *a, uintptr_t size, void *pc);
-RT_EXPORT void __tsan_read_range_pc(void *a, uintptr_t size, void *pc) {
+RT_HOOK void __tsan_read_range(void *a, uintptr_t size);
+RT_HOOK void __tsan_read_range(void *a, uintptr_t size) { range(a, size, false, RT_CALLER); }
+RT_HOOK void __tsan_write_range(void *a, uintptr_t size);
+RT_HOOK void __tsan_write_range(void *a, uintptr_t size) { range(a, size, true, RT_CALLER); }
+RT_HOOK void __tsan_read_range_pc(void *a, uintptr_t size, void *pc);
+RT_HOOK void __tsan_read_range_pc(void *a, uintptr_t size, void *pc) {
     range(a, size, false, (uintptr_t)pc);
 }
-RT_EXPORT void __tsan_write_range_pc(void *a, uintptr_t size, void *pc);
-RT_EXPORT void __tsan_write_range_pc(void *a, uintptr_t size, void *pc) {
+RT_HOOK void __tsan_write_range_pc(void *a, uintptr_t size, void *pc);
+RT_HOOK void __tsan_write_range_pc(void *a, uintptr_t size, void *pc) {
     range(a, size, true, (uintptr_t)pc);
 }
 
@@ -569,8 +569,8 @@ RT_EXPORT void __tsan_vptr_update(void **vptr, void *value) {
     if (*vptr == value) return;
     hook((uintptr_t)vptr, sizeof *vptr, true, true, RT_CALLER);
 }
-RT_EXPORT void __tsan_vptr_read(void **vptr);
-RT_EXPORT void __tsan_vptr_read(void **vptr) {
+RT_HOOK void __tsan_vptr_read(void **vptr);
+RT_HOOK void __tsan_vptr_read(void **vptr) {
     hook((uintptr_t)vptr, sizeof *vptr, false, true, RT_CALLER);
 }
 
@@ -580,8 +580,8 @@ RT_NOINLINE static void frame_overflow(struct rt_thread *t) {
     if (t->frame_base != NULL) t->overflow++;
 }
 
-RT_EXPORT void __tsan_func_entry(void *pc);
-RT_EXPORT void __tsan_func_entry(void *pc) {
+RT_HOOK void __tsan_func_entry(void *pc);
+RT_HOOK void __tsan_func_entry(void *pc) {
     struct rt_thread *t = &rt_self;
     struct rt_frame *frame = t->frame;
     if (unlikely(frame == t->frame_end)) {
@@ -593,8 +593,8 @@ RT_EXPORT void __tsan_func_entry(void *pc) {
     t->frame = frame + 1;
 }
 
-RT_EXPORT void __tsan_func_exit(void);
-RT_EXPORT void __tsan_func_exit(void) {
+RT_HOOK void __tsan_func_exit(void);
+RT_HOOK void __tsan_func_exit(void) {
     struct rt_thread *t = &rt_self;
     if (unlikely(t->overflow != 0)) {
         t->overflow--;
@@ -613,15 +613,15 @@ void rt_frames_unwind(struct rt_thread *t, uintptr_t sp) {
     if (t->frame < t->frame_low) t->frame_low = t->frame;
 }
 
-RT_EXPORT void __sanitizer_cov_trace_pc(void);
-RT_EXPORT void __sanitizer_cov_trace_pc(void) { rt_self.branches++; }
-RT_EXPORT void __sanitizer_cov_trace_pc_guard(uint32_t *guard);
-RT_EXPORT void __sanitizer_cov_trace_pc_guard(uint32_t *guard) {
+RT_HOOK void __sanitizer_cov_trace_pc(void);
+RT_HOOK void __sanitizer_cov_trace_pc(void) { rt_self.branches++; }
+RT_HOOK void __sanitizer_cov_trace_pc_guard(uint32_t *guard);
+RT_HOOK void __sanitizer_cov_trace_pc_guard(uint32_t *guard) {
     (void)guard;
     rt_self.branches++;
 }
-RT_EXPORT void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop);
-RT_EXPORT void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop) {
+RT_HOOK void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop);
+RT_HOOK void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop) {
     (void)start;
     (void)stop;
 }

@@ -34,7 +34,7 @@ RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* ---- time ----------------------------------------------------------------------------------- */
 
-static bool no_time(const struct timespec *time) {
+RT_PROGRAM static bool no_time(const struct timespec *time) {
     return time != NULL && time->tv_sec == 0 && time->tv_nsec == 0;
 }
 
@@ -378,7 +378,7 @@ RT_EXPORT int mq_timedsend(mqd_t queue, const char *from, size_t size, unsigned 
 
 /* ---- futexes of the program's own ---------------------------------------------------------- */
 
-static bool waits_on_futex(const long *argument) {
+RT_PROGRAM static bool waits_on_futex(const long *argument) {
     switch ((int)argument[1] & FUTEX_CMD_MASK) {
     case FUTEX_WAIT:
     case FUTEX_WAIT_BITSET:

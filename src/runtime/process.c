@@ -168,7 +168,7 @@ static void start(int forked_from) {
     t->busy--;
 }
 
-static void after_fork(void);
+static void before_fork(void), forked(void), forked_child(void);
 
 static void at_exit(int status, void *unused) {
     (void)unused;
@@ -201,7 +201,7 @@ __attribute__((constructor(101))) static void initialise(void) {
     start(0);
     if (rt.session == NULL) return;
     on_exit(at_exit, NULL);
-    pthread_atfork(NULL, NULL, after_fork);
+    pthread_atfork(before_fork, forked, forked_child);
 }
 
 RT_EXPORT void __tsan_init(void);
@@ -243,20 +243,43 @@ static void in_child(struct rt_thread *t, int parent) {
     start(parent);
 }
 
-/* Also in children of calls that fork inside the C library, like daemon(). */
+/* Also around calls that fork inside the C library, like daemon(). The program's own handlers
+ * (pthread_atfork) are its code, recorded and scheduled like the rest: ours were registered first,
+ * so the last thing before the fork and the first after it is that the runtime is entered and left.
+ */
+static void before_fork(void) {
+    struct rt_thread *t = &rt_self;
+    if (rt.mode == HD_SCHED_OFF || t->state == RT_NEW || t->state == RT_DEAD) return;
+    /* A handler may have slept so long that the thread lost its turn. */
+    if (t->state != RT_RUNNING || t->suspect) rt_sched_preempted(t);
+    t->forking = true;
+    t->busy++;
+    t->inside++;
+}
+
+static void forked(void) {
+    struct rt_thread *t = &rt_self;
+    if (!t->forking) return;
+    t->forking = false;
+    rt_leave(t);
+}
+
 static void after_fork(void) {
     struct hd_wire_session *session = rt.session;
     if (session != NULL && session->pid != getpid()) in_child(&rt_self, session->pid);
 }
 
+static void forked_child(void) {
+    bool forking = rt_self.forking;
+    after_fork();
+    rt_self.forking = forking;
+    forked();
+}
+
 RT_EXPORT pid_t fork(void) {
     struct rt_thread *t = rt_enter();
-    if (t == NULL) return REAL(fork)();
-    pid_t pid = REAL(fork)();
-    int saved = errno;
-    rt_leave(t);
-    errno = saved;
-    return pid;
+    if (t != NULL) rt_leave(t);
+    return REAL(fork)();
 }
 
 pid_t _Fork(void); /* the C library's fork without handlers */

@@ -16,7 +16,11 @@
 /* Nothing of the runtime is visible to the program but hooks and interceptors. */
 #pragma GCC visibility push(hidden)
 
-#define RT_EXPORT __attribute__((visibility("default")))
+/* A hook, which never looks at the program's memory, and an interceptor, which may. */
+#define RT_HOOK __attribute__((visibility("default")))
+#define RT_EXPORT __attribute__((visibility("default"), section("rt_program")))
+/* Other functions that use pointers which the program gave: a fault there may be its own. */
+#define RT_PROGRAM __attribute__((section("rt_program")))
 #define RT_NOINLINE __attribute__((noinline))
 #define RT_INLINE static inline __attribute__((always_inline))
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -77,7 +81,7 @@ struct rt_thread {
     bool woken;   /* by the object it waited for */
     bool starved; /* was woken before, but another thread was quicker */
     bool registered;
-    bool handler;          /* runs a signal handler */
+    bool forking;          /* between the runtime's handlers before and after a fork */
     bool timed;            /* blocked with a deadline */
     bool wait_mutex;       /* wait_object is a pthread_mutex_t */
     struct timespec until; /* the deadline, by until_clock */
@@ -137,8 +141,8 @@ struct rt_slot {
     pthread_t handle;
     void *(*function)(void *);
     void *argument;
-    struct rt_thread *creator; /* until it has started */
-    uint32_t started, permit;  /* futexes: the child has its record; the child may go on */
+    const void *mask;         /* sigset_t that it begins with; until it has started */
+    uint32_t started, permit; /* futexes: the child has its record; the child may go on */
     bool made, ended, detached, c11;
     uint64_t calls; /* that it made, once it has ended */
     /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
@@ -397,6 +401,10 @@ bool rt_sched_sleeps(struct rt_thread *t);
  * with it. */
 bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
                     const struct timespec *deadline, clockid_t clock, uintptr_t pc);
+/* A wait for others to stop waiting for the object; a deadlock calls it a wait of the type. */
+#define RT_WAIT_UNUSED 0x80u
+/* Serial: does anybody wait for the object? */
+bool rt_sched_awaited(unsigned wait_type, uintptr_t object);
 /* Serial: make threads that wait for the object ready: all of them, or the first. */
 unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all);
 /* The same, with the baton: a thread that was woken in vain before has it now, so that one that
@@ -462,8 +470,16 @@ bool rt_parent_alive(void);
 void rt_process_ends(int status);
 void rt_signals_start(void);
 void rt_signals_end(struct rt_thread *t);
-void rt_signals_inherited(const struct rt_thread *from); /* by a new thread, from its creator */
+/* Blocks all signals of the present thread, and lets them come again; both take a sigset_t. */
+void rt_signals_hold(void *mask);
+void rt_signals_let(const void *mask);
+/* Takes from a mask (sigset_t) what the runtime blocks itself in this thread. */
+void rt_signals_inherited(const struct rt_thread *from, void *mask);
 void rt_signals_forked(struct rt_thread *t);
+/* Faults (faults.c): siginfo_t and ucontext_t of a signal that rt_is_fault; notes one of our own.
+ */
+bool rt_is_fault(int number);
+void rt_fault(int number, const void *signal_info, const void *context);
 void rt_locks_reset(void);                 /* in a forked child: nobody holds the runtime's locks */
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
 /* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
@@ -480,6 +496,7 @@ RT_INLINE void rt_source(struct rt_thread *t, unsigned note, uintptr_t pc) {
 /* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
 
 bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m);
+void rt_robust_end(struct rt_thread *t); /* the thread ends: robust mutexes that it holds pass on */
 int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_c11_error(int error); /* an errno value as thrd_success, thrd_busy, ... */

@@ -303,7 +303,8 @@ __attribute__((noreturn)) static void deadlock(struct rt_thread *t) {
         struct rt_thread *u = rt.slot[i].thread;
         if (u == NULL || u->state != RT_BLOCKED) continue;
         if (u != t) rt_emit_as(t, u);
-        rt_emit(u, HD_EV_BLOCKED, u->wait_type, u->wait_object, rt_site(u, u->wait_pc));
+        rt_emit(u, HD_EV_BLOCKED, u->wait_type & ~RT_WAIT_UNUSED, u->wait_object,
+                rt_site(u, u->wait_pc));
         if (u != t) rt_emit_back(t, u);
     }
     rt.session->deadlocked = 1;
@@ -407,6 +408,15 @@ static unsigned wake_waiters(unsigned wait_type, uintptr_t object, bool all,
         t = next;
     }
     return woken;
+}
+
+bool rt_sched_awaited(unsigned wait_type, uintptr_t object) {
+    if (__atomic_load_n(&blocked_count, __ATOMIC_RELAXED) == 0) return false;
+    rt_spin_lock(&lock);
+    const struct rt_thread *t = bucket(wait_type, object)->first;
+    while (t != NULL && (t->wait_type != wait_type || t->wait_object != object)) t = t->next;
+    rt_spin_unlock(&lock);
+    return t != NULL;
 }
 
 unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all) {
@@ -660,9 +670,20 @@ static void *watchdog(void *unused) {
 
 /* The watchdog is no thread of the C library's: a process whose main thread has left by
  * pthread_exit ends with its last thread, and must not wait for this one. It brings its own stack
- * and, because the system call wrapper may set errno, a block of thread-local storage. */
+ * and a block of thread-local storage, for errno and for its rt_self. */
 #define WATCHDOG_BYTES (64u * 1024u)
+#define THREAD_HEADER 4096u /* more than what the C library keeps above the thread pointer */
 static bool watchdog_started;
+
+/* Thread-local variables lie below the thread pointer, as far as the program and its libraries have
+ * any: so far down that those which the watchdog uses have room. */
+static size_t thread_local_bytes(void) {
+    uintptr_t top;
+    __asm__("mov %%fs:0, %0" : "=r"(top));
+    size_t own = top - (uintptr_t)&rt_self, library = top - (uintptr_t)&errno;
+    size_t most = own > library ? own : library;
+    return (most + 2 * 4096) & ~(size_t)4095;
+}
 
 static int watchdog_main(void *unused) {
     watchdog(unused);
@@ -673,8 +694,9 @@ void rt_sched_start(void) {
     if (watchdog_started || rt.mode != HD_SCHED_SERIAL) return;
     watchdog_started = true;
     syscall(SYS_membarrier, 16 /* MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED */, 0, 0);
-    char *memory = rt_map(2 * WATCHDOG_BYTES);
-    void **tls = (void **)(memory + 2 * WATCHDOG_BYTES - 4096);
+    size_t local = thread_local_bytes();
+    char *memory = rt_map(WATCHDOG_BYTES + local + THREAD_HEADER);
+    void **tls = (void **)(memory + WATCHDOG_BYTES + local);
     tls[0] = tls[2] = tls; /* x86-64: the block knows its own address */
     sigset_t all, old;
     sigfillset(&all);

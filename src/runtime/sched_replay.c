@@ -30,7 +30,7 @@ static void diverge(enum hd_replay_reason reason, const struct rt_thread *t, uin
     a->thread = plan->turn[at].thread;
     a->calls = calls;
     if (t != NULL && reason == HD_REPLAY_BLOCKED) {
-        a->wait_type = t->wait_type;
+        a->wait_type = t->wait_type & ~RT_WAIT_UNUSED;
         a->wait_object = t->wait_object;
         a->site = rt_site((struct rt_thread *)t, t->wait_pc);
     }
@@ -132,9 +132,10 @@ static enum state look(void) {
     /* It has stopped in the call after its last one: that one is counted, but not executed. */
     if (calls > turn->end) return DONE;
     /* The marked call has left its event. Where the thread can't go on now, the rest of the turn
-     * may come later; but a turn without a call of its own is there to go on. */
-    bool enough =
-        (calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls)) && !turn->finish;
+     * may come later; but a turn without a call of its own is there to go on: to its last call, or,
+     * if it has none, out of the call that it is in. */
+    bool enough = calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls);
+    if (turn->finish) enough = turn->end > turn->mark && calls == turn->end;
     switch (t->state) {
     case RT_READY:
     case RT_RUNNING:

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 /* A signal that is kept is blocked in its thread until its handler has run, so that the kernel
  * queues what comes meanwhile, as it would during the handler itself. */
@@ -19,6 +21,8 @@ struct rt_pending {
 
 volatile int rt_handlers_installed;
 
+/* What the program asked for. A handler comes after the call that installed it: in the trace that
+ * is an initialiser (ONCE_DONE) of the signal's entry here, which the handler finds done. */
 static struct sigaction user[65];
 static bool wrapped[65];
 static struct rt_spin lock;
@@ -51,6 +55,8 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     if (outside) rt_sched_acquire(t);
     rt_settle(t);
     rt_emit(t, HD_EV_HANDLER_ENTER, 0, (uint64_t)number, 0);
+    rt_stamp(t);
+    rt_emit(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&user[number], 0);
     rt_new_epoch(t);
     t->inside--;
     t->busy--;
@@ -77,7 +83,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
 
 static void wrapper(int number, siginfo_t *info, void *context) {
     struct rt_thread *t = &rt_self;
-    if (rt.mode == HD_SCHED_OFF || t->state == RT_NEW || t->state == RT_DEAD ||
+    if (rt.mode == HD_SCHED_OFF || (t->state == RT_NEW && !t->busy) || t->state == RT_DEAD ||
         (t->busy && synchronous(number))) {
         call(number, info, context);
         return;
@@ -106,6 +112,20 @@ static void wrapper(int number, siginfo_t *info, void *context) {
     /* In the few instructions of a hook that calls nothing nobody would look: make the next one
      * look. */
     if (!t->busy) rt_set_left(t, -1);
+}
+
+/* A fault: of the program's, or of the runtime itself. Without a handler of the program's it comes
+ * again, and kills. */
+static void fault(int number, siginfo_t *info, void *context) {
+    rt_fault(number, info, context);
+    if (user[number].sa_handler != SIG_DFL) {
+        wrapper(number, info, context);
+        return;
+    }
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    REAL(sigaction)(number, &action, NULL);
+    if (info->si_code <= 0) syscall(SYS_tgkill, getpid(), rt_gettid(), number);
 }
 
 /* Lets a kept signal come again, with the thread's signals blocked as before. */
@@ -162,20 +182,27 @@ void rt_signals_end(struct rt_thread *t) {
 
 /* What the creator's thread, or the parent process, keeps is not kept here: neither is it blocked.
  */
-void rt_signals_inherited(const struct rt_thread *from) {
-    if (from->pending == NULL || from->pending->held == 0) return;
-    sigset_t held;
-    sigemptyset(&held);
+void rt_signals_inherited(const struct rt_thread *from, void *mask) {
+    if (from->pending == NULL) return;
     for (int number = 1; number <= 64; number++)
-        if (from->pending->held >> (number - 1) & 1) sigaddset(&held, number);
-    REAL(pthread_sigmask)(SIG_UNBLOCK, &held, NULL);
+        if (from->pending->held >> (number - 1) & 1) sigdelset(mask, number);
 }
 void rt_signals_forked(struct rt_thread *t) {
     if (t->pending == NULL) return;
-    rt_signals_inherited(t);
+    sigset_t mask;
+    REAL(pthread_sigmask)(SIG_SETMASK, NULL, &mask);
+    rt_signals_inherited(t, &mask);
+    REAL(pthread_sigmask)(SIG_SETMASK, &mask, NULL);
     t->pending->mask = t->pending->held = 0;
     t->signals_pending = 0;
 }
+
+void rt_signals_hold(void *mask) {
+    sigset_t all;
+    sigfillset(&all);
+    REAL(pthread_sigmask)(SIG_SETMASK, &all, mask);
+}
+void rt_signals_let(const void *mask) { REAL(pthread_sigmask)(SIG_SETMASK, mask, NULL); }
 
 /* The watchdog's request to a thread that computes in code without hooks. */
 static void nudge(int number, siginfo_t *info, void *context) {
@@ -188,8 +215,22 @@ static void nudge(int number, siginfo_t *info, void *context) {
     errno = saved;
 }
 
+static void watch_faults(void) {
+    struct sigaction action, now;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = fault;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    for (int number = 1; number <= 64; number++) {
+        if (!rt_is_fault(number) || REAL(sigaction)(number, NULL, &now) != 0) continue;
+        if (now.sa_handler != SIG_DFL) continue;
+        wrapped[number] = true;
+        REAL(sigaction)(number, &action, NULL);
+    }
+}
+
 void rt_signals_start(void) {
     lock.word = 0;
+    watch_faults();
     if (rt.mode != HD_SCHED_SERIAL) return;
     struct sigaction action;
     memset(&action, 0, sizeof action);
@@ -212,10 +253,14 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
     if (action != NULL) {
         mine = *action;
         wrap = action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+        if (wrap && !synchronous(number)) rt_handlers_installed = 1;
+        if (rt_is_fault(number) && action->sa_handler == SIG_DFL) {
+            wrap = true;
+            mine.sa_flags = SA_ONSTACK;
+        }
         if (wrap) {
-            mine.sa_sigaction = wrapper;
+            mine.sa_sigaction = rt_is_fault(number) ? fault : wrapper;
             mine.sa_flags |= SA_SIGINFO;
-            if (!synchronous(number)) rt_handlers_installed = 1;
         }
     }
     rt_spin_lock(&lock);
@@ -238,26 +283,36 @@ static int set_action(int number, const struct sigaction *action, struct sigacti
     return result;
 }
 
-RT_EXPORT int sigaction(int number, const struct sigaction *restrict action,
-                        struct sigaction *restrict old) {
-    return set_action(number, action, old);
+static int install(int number, const struct sigaction *action, struct sigaction *old,
+                   uintptr_t pc) {
+    struct rt_thread *t = action != NULL && number >= 1 && number <= 64 ? rt_enter() : NULL;
+    if (t == NULL) return set_action(number, action, old);
+    rt_emit_sync(t, HD_EV_ONCE_DONE, 0, (uintptr_t)&user[number], pc);
+    int result = set_action(number, action, old);
+    rt_leave(t);
+    return result;
 }
 
-static sighandler_t set_handler(int number, sighandler_t handler, int flags) {
+RT_EXPORT int sigaction(int number, const struct sigaction *restrict action,
+                        struct sigaction *restrict old) {
+    return install(number, action, old, RT_CALLER);
+}
+
+static sighandler_t set_handler(int number, sighandler_t handler, int flags, uintptr_t pc) {
     struct sigaction action, old;
     memset(&action, 0, sizeof action);
     action.sa_handler = handler;
     action.sa_flags = flags;
     sigemptyset(&action.sa_mask);
-    if (set_action(number, &action, &old) != 0) return SIG_ERR;
+    if (install(number, &action, &old, pc) != 0) return SIG_ERR;
     return old.sa_handler;
 }
 
 RT_EXPORT sighandler_t signal(int number, sighandler_t handler) {
-    return set_handler(number, handler, SA_RESTART);
+    return set_handler(number, handler, SA_RESTART, RT_CALLER);
 }
 RT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) {
-    return set_handler(number, handler, SA_RESETHAND | SA_NODEFER);
+    return set_handler(number, handler, SA_RESETHAND | SA_NODEFER, RT_CALLER);
 }
 
 /* The program sees and changes its own mask, without what is blocked by us. */

@@ -6,20 +6,35 @@
 #include "runtime/rt.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <threads.h>
+#include <unistd.h>
 
 /* ---- mutexes ------------------------------------------------------------------------------ */
 
-#define MUTEX_SHARED_BIT 128 /* in glibc's __kind: other processes may hold it */
+/* Bits of glibc's __kind. */
+#define MUTEX_ROBUST_BIT 16
+#define MOST_ROBUST 2048u     /* as the kernel: a list may be damaged */
+#define MUTEX_LOST 0x7ffffffe /* its __owner: one died with it, and nobody mended what it left */
+#define MUTEX_SHARED_BIT 128  /* other processes may hold it; robust ones have it too */
 
-static bool errorcheck_own(const pthread_mutex_t *m, const struct rt_thread *t) {
+RT_PROGRAM static bool errorcheck_own(const pthread_mutex_t *m, const struct rt_thread *t) {
     return (m->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK_NP && m->__data.__owner == t->tid;
 }
 
+/* The C library's own way to try a robust mutex that can't be recovered leaves it locked; its way
+ * to lock one never waits. */
+RT_PROGRAM static int mutex_try(pthread_mutex_t *m) {
+    if ((m->__data.__kind & MUTEX_ROBUST_BIT) && m->__data.__owner == MUTEX_LOST)
+        return REAL(pthread_mutex_lock)(m);
+    return REAL(pthread_mutex_trylock)(m);
+}
+
 /* Takes the mutex; deadline NULL waits for ever. */
-static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
-                      const struct timespec *deadline, uintptr_t pc) {
-    int result = REAL(pthread_mutex_trylock)(m);
+RT_PROGRAM static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
+                                 const struct timespec *deadline, uintptr_t pc) {
+    int result = mutex_try(m);
     if (result != EBUSY) return result;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
@@ -36,7 +51,7 @@ static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
         t->wait_mutex = true;
         bool in_time = rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)m, deadline, clock, pc);
         t->wait_mutex = false;
-        result = REAL(pthread_mutex_trylock)(m);
+        result = mutex_try(m);
         if (result == EBUSY && !in_time) result = ETIMEDOUT;
         t->starved = result == EBUSY;
     }
@@ -55,13 +70,14 @@ static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
 }
 
 /* A mutex that checks its owner, which is another thread: to release it is an error. */
-bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m) {
+RT_PROGRAM bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m) {
     int kind = m->__data.__kind & 3;
     bool checked = kind == PTHREAD_MUTEX_ERRORCHECK_NP || kind == PTHREAD_MUTEX_RECURSIVE_NP;
     return checked && m->__data.__owner != t->tid;
 }
 
-static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags, uintptr_t pc) {
+RT_PROGRAM static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags,
+                                   uintptr_t pc) {
     if (rt_mutex_is_foreign(t, m)) return REAL(pthread_mutex_unlock)(m); /* EPERM */
     rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
     int result = REAL(pthread_mutex_unlock)(m);
@@ -73,14 +89,33 @@ static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags,
     return result;
 }
 
-static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
+RT_PROGRAM static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)m, pc);
-    int result = REAL(pthread_mutex_trylock)(m);
+    int result = mutex_try(m);
     if (result == 0 || result == EOWNERDEAD)
         rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_TRY, (uintptr_t)m, pc);
     else if (result == EBUSY)
         rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX, (uintptr_t)m, pc);
     return result;
+}
+
+/* The thread ends: robust mutexes that it holds are released, and their next owner is told. The
+ * kernel does that, also for those who wait (for a robust mutex, always in the C library). */
+RT_PROGRAM void rt_robust_end(struct rt_thread *t) {
+    struct robust_list_head *head = NULL;
+    size_t bytes = 0;
+    if (syscall(SYS_get_robust_list, 0, &head, &bytes) != 0 || head == NULL) return;
+    struct robust_list *at = head->list.next;
+    for (unsigned i = 0; i < MOST_ROBUST && at != &head->list; i++) {
+        /* The lowest bit says that the mutex inherits priorities. */
+        uintptr_t entry = (uintptr_t)at & ~(uintptr_t)1;
+        at = ((struct robust_list *)entry)->next;
+        const pthread_mutex_t *m =
+            (const void *)(entry - offsetof(pthread_mutex_t, __data.__list.__next));
+        bool recursive = (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
+        for (unsigned depth = recursive ? m->__data.__count : 1; depth > 0; depth--)
+            rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX, (uintptr_t)m, 0);
+    }
 }
 
 /* For condition variables. */
@@ -158,8 +193,8 @@ static int rwlock_real(pthread_rwlock_t *l, bool write, clockid_t clock,
                  : REAL(pthread_rwlock_clockrdlock)(l, clock, deadline);
 }
 
-static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
-                       const struct timespec *deadline, uintptr_t pc) {
+RT_PROGRAM static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write,
+                                  clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
     int result = rwlock_try(l, write);
     if (result != EBUSY) return result;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
@@ -204,7 +239,7 @@ static int rwlock_trylock(struct rt_thread *t, pthread_rwlock_t *l, bool write, 
     return result;
 }
 
-static int rwlock_unlock(struct rt_thread *t, pthread_rwlock_t *l, uintptr_t pc) {
+RT_PROGRAM static int rwlock_unlock(struct rt_thread *t, pthread_rwlock_t *l, uintptr_t pc) {
     bool write = l->__data.__cur_writer == t->tid;
     rt_emit_sync(t, write ? HD_EV_RELEASE : HD_EV_READ_RELEASE, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
     int result = REAL(pthread_rwlock_unlock)(l);

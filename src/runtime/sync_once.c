@@ -32,8 +32,8 @@ static void stop_running(struct running *r) {
     rt_sched_wake(HD_WAIT_ONCE, r->address, true);
 }
 
-static int once(struct rt_thread *t, pthread_once_t *control, void (*function)(void),
-                uintptr_t pc) {
+RT_PROGRAM static int once(struct rt_thread *t, pthread_once_t *control, void (*function)(void),
+                           uintptr_t pc) {
     uintptr_t address = (uintptr_t)control;
     for (;;) {
         uint32_t owner = runner(address);

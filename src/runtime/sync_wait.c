@@ -51,9 +51,22 @@ RT_EXPORT int pthread_cond_init(pthread_cond_t *restrict c,
     return result;
 }
 
-RT_EXPORT int pthread_cond_destroy(pthread_cond_t *c) {
+/* Like the C library's: returns when nobody waits for it any more. */
+static int cond_destroy(pthread_cond_t *c, uintptr_t pc) {
+    struct rt_thread *t = rt_enter();
+    while (t != NULL && serial_here(c) && rt_sched_awaited(HD_WAIT_COND, (uintptr_t)c))
+        rt_sched_block(t, HD_WAIT_COND | RT_WAIT_UNUSED, (uintptr_t)c, NULL, 0, pc);
     rt_object_drop((uintptr_t)c);
-    return REAL(pthread_cond_destroy)(c);
+    int result = REAL(pthread_cond_destroy)(c);
+    if (t != NULL) rt_leave(t);
+    return result;
+}
+
+RT_EXPORT int pthread_cond_destroy(pthread_cond_t *c) { return cond_destroy(c, RT_CALLER); }
+RT_EXPORT void cnd_destroy(cnd_t *c) { cond_destroy((pthread_cond_t *)c, RT_CALLER); }
+
+static void end_of_wait(const pthread_cond_t *c) {
+    rt_sched_wake(HD_WAIT_COND | RT_WAIT_UNUSED, (uintptr_t)c, true);
 }
 
 static clockid_t cond_clock(const pthread_cond_t *c) {
@@ -102,6 +115,7 @@ static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
         if (!rt_cancel_pending(t))
             in_time = rt_sched_block(t, HD_WAIT_COND, (uintptr_t)c, deadline, clock, pc);
         bool late = !t->woken && !in_time;
+        end_of_wait(c);
         if (late)
             rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
         else if (!t->woken)
@@ -149,6 +163,7 @@ static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr
             rt_emit_back(t, waiter);
             if (!all) break;
         }
+        end_of_wait(c);
     }
     return all ? REAL(pthread_cond_broadcast)(c) : REAL(pthread_cond_signal)(c);
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <threads.h>
 
@@ -13,7 +14,7 @@ __thread struct rt_thread rt_self;
 
 /* Code that `heddle cc` has assembled counts its branches here without a call. */
 _Static_assert(offsetof(struct rt_thread, branches) == 0, "rt_self begins with the branch count");
-extern RT_EXPORT __thread uint64_t __heddle_branches __attribute__((alias("rt_self")));
+extern RT_HOOK __thread uint64_t __heddle_branches __attribute__((alias("rt_self")));
 
 #define FRAMES (256u * 1024u) /* more calls than a default stack can hold; address space only */
 
@@ -87,6 +88,7 @@ static void thread_end(struct rt_thread *t) {
     t->inside++; /* and so it stays: what runs after this is not recorded */
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
     rt_settle(t);
+    rt_robust_end(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_END, 0, 0, 0);
     struct rt_slot *slot = &rt.slot[t->number];
@@ -99,12 +101,18 @@ static void thread_end(struct rt_thread *t) {
     slot->ended = true;
     rt_sched_wake(HD_WAIT_JOIN, t->number, true);
     __atomic_store_n(&slot->thread, NULL, __ATOMIC_RELEASE);
+    /* From here on a handler runs unrecorded, at once. It must find either all of the record or
+     * none of it: no signal may come while it goes. */
+    sigset_t mask;
+    rt_signals_hold(&mask);
     rt_sched_exit(t);
     t->state = RT_DEAD;
     rt_set_left(t, -1);
-    rt_unmap(t->frame_base, FRAMES * sizeof *t->frame_base);
+    struct rt_frame *frames = t->frame_base;
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
+    rt_unmap(frames, FRAMES * sizeof *frames);
     rt_owed_forget(t);
+    rt_signals_let(&mask);
     rt_signals_end(t);
 }
 
@@ -182,9 +190,9 @@ static void *trampoline(void *argument) {
     struct rt_slot *slot = &rt.slot[number];
     struct rt_thread *t = &rt_self;
     t->busy = t->inside = 1;
-    rt_signals_inherited(slot->creator);
     attach(t, number);
     pthread_setspecific(end_key, (void *)1);
+    rt_signals_let(slot->mask); /* what comes from here on is kept until the thread has its turn */
     void *(*function)(void *) = slot->function;
     void *function_argument = slot->argument;
     bool c11 = slot->c11;
@@ -204,6 +212,16 @@ static void *trampoline(void *argument) {
     return (void *)(intptr_t)((thrd_start_t)(void *)function)(function_argument);
 }
 
+/* A new thread has all signals blocked until it has its record. A mask of its own that its
+ * attributes ask for is put aside meanwhile; NULL: it has none. */
+static const sigset_t *own_mask(const pthread_attr_t *attributes, sigset_t *mask) {
+    if (attributes == NULL || pthread_attr_getsigmask_np(attributes, mask) != 0) return NULL;
+    sigset_t all;
+    sigfillset(&all);
+    pthread_attr_setsigmask_np((pthread_attr_t *)attributes, &all);
+    return mask;
+}
+
 static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*function)(void *),
                   void *argument, bool c11, uintptr_t pc) {
     struct rt_thread *t = rt_enter();
@@ -218,13 +236,19 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
     struct rt_slot *slot = &rt.slot[number];
     slot->function = function;
     slot->argument = argument;
-    slot->creator = t;
     slot->c11 = c11;
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes != NULL) pthread_attr_getdetachstate(attributes, &detached);
     slot->detached = detached == PTHREAD_CREATE_DETACHED;
     pthread_t made;
+    sigset_t mask, wanted;
+    const sigset_t *own = own_mask(attributes, &wanted);
+    rt_signals_hold(&mask);
+    rt_signals_inherited(t, &mask);
+    slot->mask = own != NULL ? own : &mask;
     int result = REAL(pthread_create)(&made, attributes, trampoline, (void *)(uintptr_t)number);
+    if (own != NULL) pthread_attr_setsigmask_np((pthread_attr_t *)attributes, own);
+    rt_signals_let(&mask);
     if (result == 0) {
         if (handle != NULL) *handle = made;
         t->children++;

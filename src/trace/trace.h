@@ -29,6 +29,8 @@ struct hd_trace_end {
     bool exited, signaled; /* neither: unknown */
     int status;            /* exit status or signal number */
     bool deadlocked;
+    bool runtime_fault; /* the runtime itself crashed, see `missing`; only in the run's own process
+                         */
     uint64_t lost_events;
     char missing[256];
 };

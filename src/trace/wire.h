@@ -144,7 +144,7 @@ static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 48; }
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 2u
+#define HD_WIRE_VERSION 3u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -368,6 +368,9 @@ struct hd_wire_session {
     int32_t exit_status;   /* as the target gave it, valid when ended */
     int32_t parent;        /* pid of the recording parent */
     uint32_t chunks_used;  /* chunks at and beyond this were never touched */
+    /* the runtime itself crashed: signal, offset in libheddle_rt.so, address; 0: it did not */
+    uint32_t fault_signal, reserved;
+    uint64_t fault_pc, fault_address;
     uint64_t answer[HD_ANSWER_WORDS];
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];
