@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "oracle/predict_oracle.h"
+#include "oracle/triples_naive.h"
 #include "predict/atomicity_decide.h"
-#include "predict_oracle.h"
-#include "triples_naive.h"
 
 static struct naive_triple naive[NAIVE_TRIPLES];
 

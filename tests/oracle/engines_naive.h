@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_ENGINES_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_ENGINES_NAIVE_H
 
-#include "random_query.h"
+#include "oracle/random_query.h"
 
 /* before[e]: the events that are ordered before e. */
 struct relation {

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_FIGURE_TRACE_H
 #define HEDDLE_TESTS_ORACLE_FIGURE_TRACE_H
 
-#include "random_query.h"
+#include "oracle/random_query.h"
 
 /* tests/traces/fig2.std, fig3.std, fig4.std. */
 static const char *const figures[] = {

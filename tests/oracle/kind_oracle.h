@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
+#include "oracle/random_query.h"
+#include "oracle/reorder_search.h"
 #include "predict/predict.h"
-#include "random_query.h"
-#include "reorder_search.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define KIND_SLOWDOWN 10

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_LOCK_CYCLES_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_LOCK_CYCLES_NAIVE_H
 
-#include "kind_oracle.h"
+#include "oracle/kind_oracle.h"
 
 enum { CYCLE_LENGTH = 4, CYCLE_ROOM = 4096 };
 

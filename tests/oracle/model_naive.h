@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_MODEL_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_MODEL_NAIVE_H
 
-#include "model_random.h"
+#include "oracle/model_random.h"
 
 #include "model/model.h"
 

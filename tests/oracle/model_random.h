@@ -4,6 +4,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_MODEL_RANDOM_H
 #define HEDDLE_TESTS_ORACLE_MODEL_RANDOM_H
 
+#include "support/dice.h"
 #include "trace/trace.h"
 
 #include <stdio.h>
@@ -14,18 +15,6 @@
 #define RANDOM_SPACE 192u
 #define RANDOM_THREADS 40
 #define RANDOM_OBJECTS 6
-
-struct random_source {
-    uint64_t state;
-};
-
-static inline uint32_t random_below(struct random_source *source, uint32_t limit) {
-    source->state += 0x9e3779b97f4a7c15ull;
-    uint64_t z = source->state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return (uint32_t)((z ^ z >> 31) % limit);
-}
 
 /* ---- traces by hand -------------------------------------------------------------------------- */
 
@@ -124,7 +113,7 @@ struct simulated_thread {
 };
 
 struct simulation {
-    struct random_source random;
+    struct dice random;
     struct hand hand;
     unsigned threads;
     struct simulated_thread thread[RANDOM_THREADS];
@@ -153,14 +142,14 @@ static inline bool lock_is_held(const struct simulation *s, const struct simulat
 }
 
 static inline bool simulate_alloc(struct simulation *s, unsigned t) {
-    uint64_t low = RANDOM_BASE + random_below(&s->random, RANDOM_SPACE - 8);
-    if (random_below(&s->random, 2)) low &= ~7ull;
-    uint64_t bytes = random_below(&s->random, 3) ? 1 + random_below(&s->random, 48)
-                                                 : random_below(&s->random, RANDOM_SPACE);
-    if (random_below(&s->random, 6) == 0) { /* a large one, from far before or to far behind */
+    uint64_t low = RANDOM_BASE + roll(&s->random, RANDOM_SPACE - 8);
+    if (roll(&s->random, 2)) low &= ~7ull;
+    uint64_t bytes =
+        roll(&s->random, 3) ? 1 + roll(&s->random, 48) : roll(&s->random, RANDOM_SPACE);
+    if (roll(&s->random, 6) == 0) { /* a large one, from far before or to far behind */
         uint64_t high = low + bytes;
-        if (random_below(&s->random, 2)) low = random_below(&s->random, RANDOM_BASE);
-        if (random_below(&s->random, 2)) high = 0x30000 + random_below(&s->random, 0x10000);
+        if (roll(&s->random, 2)) low = roll(&s->random, RANDOM_BASE);
+        if (roll(&s->random, 2)) high = 0x30000 + roll(&s->random, 0x10000);
         bytes = high - low;
     }
     for (unsigned i = 0; i < 4; i++)
@@ -175,44 +164,42 @@ static inline bool simulate_alloc(struct simulation *s, unsigned t) {
         }
     }
     if (s->blocks < 64) s->block[s->blocks++] = low;
-    hand_add(&s->hand, t, HD_EV_ALLOC, random_below(&s->random, 3), low, bytes);
+    hand_add(&s->hand, t, HD_EV_ALLOC, roll(&s->random, 3), low, bytes);
     return true;
 }
 
 static inline bool simulate_free(struct simulation *s, unsigned t) {
-    if (s->blocks > 0 && random_below(&s->random, 5)) {
-        uint64_t low = s->block[random_below(&s->random, s->blocks)];
+    if (s->blocks > 0 && roll(&s->random, 5)) {
+        uint64_t low = s->block[roll(&s->random, s->blocks)];
         hand_add(&s->hand, t, HD_EV_FREE, 0, low,
-                 low < RANDOM_BASE || random_below(&s->random, 4)
-                     ? NO_EXTRA
-                     : 1 + random_below(&s->random, 30));
+                 low < RANDOM_BASE || roll(&s->random, 4) ? NO_EXTRA : 1 + roll(&s->random, 30));
     } else
-        hand_add(&s->hand, t, HD_EV_FREE, 0, RANDOM_BASE + random_below(&s->random, RANDOM_SPACE),
-                 random_below(&s->random, 40));
+        hand_add(&s->hand, t, HD_EV_FREE, 0, RANDOM_BASE + roll(&s->random, RANDOM_SPACE),
+                 roll(&s->random, 40));
     return true;
 }
 
 static inline bool simulate_access(struct simulation *s, unsigned t) {
     static const uint8_t sizes[] = {8, 8, 8, 4, 4, 4, 1, 1, 2, 3, 5, 7, 12, 16, 17, 24, 40};
-    unsigned size = sizes[random_below(&s->random, sizeof sizes)];
-    unsigned what = random_below(&s->random, 10);
-    uint64_t address = RANDOM_BASE + random_below(&s->random, RANDOM_SPACE / 2);
-    if (random_below(&s->random, 4)) address &= ~7ull;
+    unsigned size = sizes[roll(&s->random, sizeof sizes)];
+    unsigned what = roll(&s->random, 10);
+    uint64_t address = RANDOM_BASE + roll(&s->random, RANDOM_SPACE / 2);
+    if (roll(&s->random, 4)) address &= ~7ull;
     if (what < 8) {
         unsigned kind = what < 4 ? HD_EV_READ : HD_EV_WRITE;
-        if (random_below(&s->random, 40) == 0)
-            hand_add(&s->hand, t, kind, 0, address, random_below(&s->random, 100));
+        if (roll(&s->random, 40) == 0)
+            hand_add(&s->hand, t, kind, 0, address, roll(&s->random, 100));
         else
             hand_add(&s->hand, t, kind, size, address, NO_EXTRA);
     } else
-        hand_add(&s->hand, t, HD_EV_ATOMIC_READ + random_below(&s->random, 3),
-                 random_below(&s->random, 4) | random_below(&s->random, 6) << 4, address, NO_EXTRA);
+        hand_add(&s->hand, t, HD_EV_ATOMIC_READ + roll(&s->random, 3),
+                 roll(&s->random, 4) | roll(&s->random, 6) << 4, address, NO_EXTRA);
     return true;
 }
 
 static inline bool simulate_lock(struct simulation *s, unsigned t) {
-    unsigned object = random_below(&s->random, RANDOM_OBJECTS);
-    unsigned what = random_below(&s->random, 5);
+    unsigned object = roll(&s->random, RANDOM_OBJECTS);
+    unsigned what = roll(&s->random, 5);
     for (unsigned i = 0; what > 1 && i < RANDOM_OBJECTS; i++) { /* one that it holds, if any */
         unsigned held = (object + i) % RANDOM_OBJECTS;
         if (s->lock[held].read_depth[t] == 0 &&
@@ -261,21 +248,20 @@ static inline bool simulate_lock(struct simulation *s, unsigned t) {
 }
 
 static inline bool simulate_sync(struct simulation *s, unsigned t) {
-    unsigned object = random_below(&s->random, RANDOM_OBJECTS);
-    switch (random_below(&s->random, 7)) {
+    unsigned object = roll(&s->random, RANDOM_OBJECTS);
+    switch (roll(&s->random, 7)) {
     case 0:
-        hand_add(&s->hand, t, random_below(&s->random, 2) ? HD_EV_SIGNAL : HD_EV_BROADCAST, 0,
+        hand_add(&s->hand, t, roll(&s->random, 2) ? HD_EV_SIGNAL : HD_EV_BROADCAST, 0,
                  object_address(object, 1), ++s->signals);
         return true;
     case 1:
         hand_add(&s->hand, t, HD_EV_WAIT, 0, object_address(object, 1),
-                 s->signals > 0 && random_below(&s->random, 4)
-                     ? 1 + random_below(&s->random, (uint32_t)s->signals)
-                     : NO_EXTRA);
+                 s->signals > 0 && roll(&s->random, 4) ? 1 + roll(&s->random, (uint32_t)s->signals)
+                                                       : NO_EXTRA);
         return true;
     case 2:
         s->sem[object].initialised = true;
-        s->sem[object].tokens = random_below(&s->random, 3);
+        s->sem[object].tokens = roll(&s->random, 3);
         hand_add(&s->hand, t, HD_EV_SEM_INIT, 0, object_address(object, 2), s->sem[object].tokens);
         return true;
     case 3:
@@ -301,12 +287,11 @@ static inline bool simulate_barrier(struct simulation *s, unsigned t) {
     if (s->members == 0) {
         s->round++;
         s->arrivals = 0;
-        s->barrier = object_address(4 + random_below(&s->random, 2), 4);
+        s->barrier = object_address(4 + roll(&s->random, 2), 4);
         for (unsigned u = 0; u < s->threads; u++) {
             struct simulated_thread *other = &s->thread[u];
             other->arrived = false;
-            other->member =
-                other->started && !other->ended && (u == t || random_below(&s->random, 4) > 0);
+            other->member = other->started && !other->ended && (u == t || roll(&s->random, 4) > 0);
             s->members += other->member;
         }
     }
@@ -318,8 +303,8 @@ static inline bool simulate_barrier(struct simulation *s, unsigned t) {
 }
 
 static inline bool simulate_threads(struct simulation *s, unsigned t) {
-    unsigned other = random_below(&s->random, s->threads);
-    unsigned what = random_below(&s->random, 3);
+    unsigned other = roll(&s->random, s->threads);
+    unsigned what = roll(&s->random, 3);
     for (unsigned u = 0; what == 1 && u < s->threads; u++)
         if (s->thread[u].ended && !s->thread[u].joined) other = u;
     struct simulated_thread *thread = &s->thread[other];
@@ -327,12 +312,12 @@ static inline bool simulate_threads(struct simulation *s, unsigned t) {
     case 0:
         if (thread->forked || thread->started || thread->ended || other == t) return false;
         thread->forked = true;
-        if (random_below(&s->random, 6) == 0)
+        if (roll(&s->random, 6) == 0)
             thread->ended = true; /* never runs */
         else
             thread->started = true;
         hand_add(&s->hand, t, HD_EV_FORK, 0, other, NO_EXTRA);
-        if (thread->started && random_below(&s->random, 2))
+        if (thread->started && roll(&s->random, 2))
             hand_add(&s->hand, other, HD_EV_BEGIN, 0, other, NO_EXTRA);
         return true;
     case 1:
@@ -341,15 +326,15 @@ static inline bool simulate_threads(struct simulation *s, unsigned t) {
         hand_add(&s->hand, t, HD_EV_JOIN, 0, other, NO_EXTRA);
         return true;
     default:
-        if (random_below(&s->random, 3) || s->thread[t].member) return false;
+        if (roll(&s->random, 3) || s->thread[t].member) return false;
         s->thread[t].ended = true;
-        if (random_below(&s->random, 2)) hand_add(&s->hand, t, HD_EV_END, 0, t, NO_EXTRA);
+        if (roll(&s->random, 2)) hand_add(&s->hand, t, HD_EV_END, 0, t, NO_EXTRA);
         return true;
     }
 }
 
 static inline bool simulate_step(struct simulation *s) {
-    unsigned t = random_below(&s->random, s->threads);
+    unsigned t = roll(&s->random, s->threads);
     struct simulated_thread *me = &s->thread[t];
     if (!me->started || me->ended) return false;
     if (me->member && me->arrived) {
@@ -361,9 +346,8 @@ static inline bool simulate_step(struct simulation *s) {
         if (all_left) s->members = 0;
         return true;
     }
-    unsigned what = random_below(&s->random, 20);
-    if (s->members > 0 && me->member && random_below(&s->random, 3) == 0)
-        return simulate_barrier(s, t);
+    unsigned what = roll(&s->random, 20);
+    if (s->members > 0 && me->member && roll(&s->random, 3) == 0) return simulate_barrier(s, t);
     if (what < 9) return simulate_access(s, t);
     if (what < 13) return simulate_lock(s, t);
     if (what < 15) return simulate_sync(s, t);
@@ -377,12 +361,12 @@ static inline struct hd_trace random_trace(uint64_t seed, unsigned steps) {
     struct simulation s;
     memset(&s, 0, sizeof s);
     s.random.state = seed;
-    s.threads = random_below(&s.random, 8)   ? 2 + random_below(&s.random, 5)
-                : random_below(&s.random, 2) ? 16
-                                             : RANDOM_THREADS;
+    s.threads = roll(&s.random, 8)   ? 2 + roll(&s.random, 5)
+                : roll(&s.random, 2) ? 16
+                                     : RANDOM_THREADS;
     hand_start(&s.hand, s.threads, 2 * steps + 8);
     for (unsigned t = 0; t < s.threads; t++)
-        s.thread[t].started = t == 0 || random_below(&s.random, 3) == 0;
+        s.thread[t].started = t == 0 || roll(&s.random, 3) == 0;
     for (unsigned i = 0; i < RANDOM_OBJECTS; i++) s.lock[i].address = object_address(i, 0);
     for (unsigned i = 0; i < steps; i++) simulate_step(&s);
     return s.hand.trace;

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_NONDET_FIGURE8_H
 #define HEDDLE_TESTS_ORACLE_NONDET_FIGURE8_H
 
-#include "nondet_oracle.h"
+#include "oracle/nondet_oracle.h"
 
 enum { F8_FINAL = SMALL_EVENTS, F8_VERTICES = SMALL_EVENTS + 1, F8_MOST_CHOICES = 9 };
 

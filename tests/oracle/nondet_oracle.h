@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "engine/checker.h"
-#include "figure_trace.h"
+#include "oracle/figure_trace.h"
+#include "oracle/reorder_search.h"
 #include "predict/nondet.h"
 #include "predict/questions.h"
-#include "reorder_search.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define NONDET_SLOWDOWN 10

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_ORDERS_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_ORDERS_NAIVE_H
 
-#include "kind_oracle.h"
+#include "oracle/kind_oracle.h"
 #include "predict/order_violations.h"
 
 enum { ORDER_ROOM = 4096 };

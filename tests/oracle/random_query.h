@@ -3,8 +3,8 @@
 #ifndef HEDDLE_TESTS_ORACLE_RANDOM_QUERY_H
 #define HEDDLE_TESTS_ORACLE_RANDOM_QUERY_H
 
-#include "random_trace.h"
-#include "reorder_facts.h"
+#include "oracle/random_trace.h"
+#include "oracle/reorder_facts.h"
 
 enum { QUERY_STOPS = 4, QUERY_ORDERS = 4 };
 

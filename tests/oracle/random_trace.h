@@ -5,6 +5,8 @@
 #ifndef HEDDLE_TESTS_ORACLE_RANDOM_TRACE_H
 #define HEDDLE_TESTS_ORACLE_RANDOM_TRACE_H
 
+#include "support/dice.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,18 +20,6 @@ struct text_trace {
     unsigned lines;
     char line[TEXT_LINES][TEXT_WIDTH];
 };
-
-struct dice {
-    uint64_t state;
-};
-
-static inline unsigned roll(struct dice *dice, unsigned limit) {
-    dice->state += 0x9e3779b97f4a7c15ull;
-    uint64_t z = dice->state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return (unsigned)((z ^ z >> 31) % limit);
-}
 
 struct sim_thread {
     bool started, ended, forked, joined;

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_REORDER_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_REORDER_NAIVE_H
 
-#include "reorder_facts.h"
+#include "oracle/reorder_facts.h"
 
 struct sequence {
     const struct hd_model *model;

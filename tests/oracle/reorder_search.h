@@ -4,7 +4,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_REORDER_SEARCH_H
 #define HEDDLE_TESTS_ORACLE_REORDER_SEARCH_H
 
-#include "reorder_facts.h"
+#include "oracle/reorder_facts.h"
 
 struct search_state {
     uint64_t done;

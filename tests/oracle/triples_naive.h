@@ -5,8 +5,8 @@
 
 #include "facts/conflicts.h"
 #include "facts/triples.h"
-#include "figure_trace.h"
-#include "reorder_search.h"
+#include "oracle/figure_trace.h"
+#include "oracle/reorder_search.h"
 
 enum { NAIVE_TRIPLES = 4096 };
 

@@ -1,6 +1,6 @@
 /* Candidate triples, their verdicts and those of their groups against brute force: see
  * tests/oracle/atomicity_oracle.h. */
-#include "../oracle/atomicity_oracle.h"
+#include "oracle/atomicity_oracle.h"
 
 static void random_traces(void **state) {
     (void)state;

@@ -3,7 +3,7 @@
 #define NEAR 0
 #include "../../src/predict/atomicity_ask.c"
 
-#include "../oracle/atomicity_oracle.h"
+#include "oracle/atomicity_oracle.h"
 
 static void random_traces(void **state) {
     (void)state;

@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "../oracle/avfilter_naive.h"
-#include "../oracle/predict_oracle.h"
-#include "../oracle/triples_naive.h"
+#include "oracle/avfilter_naive.h"
+#include "oracle/predict_oracle.h"
+#include "oracle/triples_naive.h"
 #include "predict/atomicity_decide.h"
 
 static struct naive_triple naive[NAIVE_TRIPLES];

@@ -1,6 +1,6 @@
 /* Deadlock prediction against naive enumeration and brute force: with --instances the same tuples
  * of waits, without it the same groups, nothing undecided. */
-#include "../oracle/lock_cycles_naive.h"
+#include "oracle/lock_cycles_naive.h"
 #include "predict/deadlock.h"
 
 static unsigned long traces, with_any, of_length[CYCLE_LENGTH + 1], with_wait, covered, asked;
@@ -286,8 +286,10 @@ static void random_traces(void **state) {
     printf("# %lu traces, %lu with deadlocks; of two %lu, of three %lu, of four %lu; %lu with a "
            "wait, %lu covered by a shorter one; %lu questions\n",
            traces, with_any, of_length[2], of_length[3], of_length[4], with_wait, covered, asked);
+    /* A third of what was seen when this was written: a generator that degenerates fails. */
     if (count >= 3000)
-        assert_true(with_any > 0 && of_length[2] > 0 && of_length[3] > 0 && with_wait > 0);
+        assert_true(with_any > count / 20 && of_length[2] > count / 12 &&
+                    of_length[3] > count / 150 && with_wait > count / 700 && asked > count / 10);
 }
 
 int main(void) {

@@ -1,27 +1,12 @@
 /* The table of tests/traces/deadlock/verdicts.tsv: what deadlock prediction says of each trace, by
  * naive enumeration and brute force too where the run itself did not deadlock. */
-#include "../oracle/lock_cycles_naive.h"
+#include "oracle/lock_cycles_naive.h"
 #include "predict/deadlock.h"
 #include "predict/lock_cycles.h"
 
-#ifndef HEDDLE_SOURCE_DIR
-#define HEDDLE_SOURCE_DIR "."
-#endif
-#define TRACES HEDDLE_SOURCE_DIR "/tests/traces/deadlock/"
+#include "support/verdict_table.h"
 
-enum { ROWS = 128, WIDTH = 256 };
-
-static void load(const char *name, struct hd_model *model) {
-    char path[512];
-    struct hd_error error = {0};
-    struct hd_model_options strict = {.lenient = false};
-    snprintf(path, sizeof path, TRACES "%s.std", name);
-    if (!hd_model_load(path, NULL, &strict, model, &error)) fail_msg("%s", error.message);
-}
-
-static int compare_rows(const void *left, const void *right) { return strcmp(left, right); }
-
-static unsigned rows_of(const char *name, const struct hd_model *model, char (*row)[WIDTH]) {
+static unsigned rows_of(const char *name, const struct hd_model *model, char (*row)[TABLE_WIDTH]) {
     struct hd_findings found;
     struct hd_predict_options options = {.reading = HD_CDSR};
     kind_find(model, hd_predict_deadlocks, options, &found);
@@ -31,14 +16,14 @@ static unsigned rows_of(const char *name, const struct hd_model *model, char (*r
         assert_int_equal(finding->verdict, HD_VERDICT_FEASIBLE);
         assert_int_equal(finding->harm, HD_HARM_ITSELF);
         assert_int_equal(finding->witness_next, finding->events);
-        int used = snprintf(row[rows], WIDTH, "%s\t%s\t%s\t%s\t", name, finding->pattern,
+        int used = snprintf(row[rows], TABLE_WIDTH, "%s\t%s\t%s\t%s\t", name, finding->pattern,
                             finding->observed ? "seen" : "predicted", finding->variable);
         for (uint32_t k = 0; k < finding->events; k++)
-            used += snprintf(row[rows] + used, WIDTH - (size_t)used, "%s%u", k > 0 ? " " : "",
+            used += snprintf(row[rows] + used, TABLE_WIDTH - (size_t)used, "%s%u", k > 0 ? " " : "",
                              finding->event[k].event);
-        snprintf(row[rows++] + used, WIDTH - (size_t)used, "\n");
+        snprintf(row[rows++] + used, TABLE_WIDTH - (size_t)used, "\n");
     }
-    if (rows == 0) snprintf(row[rows++], WIDTH, "%s\t-\t-\t-\t-\n", name);
+    if (rows == 0) snprintf(row[rows++], TABLE_WIDTH, "%s\t-\t-\t-\t-\n", name);
     hd_findings_free(&found);
     return rows;
 }
@@ -54,34 +39,18 @@ static void check_by_force(const struct hd_model *model, const char *first_row, 
     assert_int_equal(naive.cycles, strchr(first_row, '-') != NULL ? 0 : rows);
 }
 
+static unsigned checked_rows(const char *name, const struct hd_model *model,
+                             char (*row)[TABLE_WIDTH]) {
+    unsigned rows = rows_of(name, model, row);
+    check_by_force(model, row[0], rows);
+    return rows;
+}
+
 static void verdict_table(void **state) {
     (void)state;
-    static char wanted[ROWS][WIDTH], got[ROWS][WIDTH];
-    char line[WIDTH], name[64], before[64] = "";
-    unsigned lines = 0, traces = 0, count = 0;
-    FILE *table = fopen(TRACES "verdicts.tsv", "r");
-    assert_non_null(table);
-    assert_non_null(fgets(line, sizeof line, table));
-    assert_string_equal(line, "#trace\tpattern\thow\tvariable\tevents\n");
-    while (fgets(line, sizeof line, table) != NULL && lines < ROWS) strcpy(wanted[lines++], line);
-    fclose(table);
-    for (unsigned i = 0; i < lines; i++) {
-        assert_int_equal(sscanf(wanted[i], "%63s", name), 1);
-        if (strcmp(name, before) == 0) continue;
-        struct hd_model model;
-        load(name, &model);
-        unsigned rows = rows_of(name, &model, got + count);
-        check_by_force(&model, got[count], rows);
-        count += rows;
-        hd_model_free(&model);
-        strcpy(before, name);
-        traces++;
-    }
-    qsort(wanted, lines, WIDTH, compare_rows);
-    qsort(got, count, WIDTH, compare_rows);
-    for (unsigned i = 0; i < lines && i < count; i++) assert_string_equal(got[i], wanted[i]);
-    assert_int_equal(count, lines);
-    assert_true(traces >= 25);
+    static const struct verdict_table table = {
+        "deadlock", "#trace\tpattern\thow\tvariable\tevents\n", 25, checked_rows};
+    verdict_table_check(&table);
 }
 
 /* A bound that is hit is told: never infeasible, never silent. */
@@ -89,7 +58,7 @@ static void check_bound(const char *name, struct hd_deadlock_limits limits, bool
     struct hd_model model;
     struct hd_findings findings = {0};
     struct hd_error error = {0};
-    load(name, &model);
+    model_of_file("deadlock", name, &model);
     struct hd_predict predict = {
         .model = &model,
         .describe = hd_describe_open(&model),

@@ -7,11 +7,11 @@
 
 #include <cmocka.h>
 
-#include "../oracle/random_query.h"
-#include "../oracle/reorder_search.h"
 #include "base/clock.h"
 #include "engine/checker.h"
 #include "engine/polygraph.h"
+#include "oracle/random_query.h"
+#include "oracle/reorder_search.h"
 
 #include <time.h>
 

@@ -9,7 +9,7 @@ static struct hd_engine *contrary_engine(const struct hd_ground *ground, enum hd
     return engine;
 }
 #define hd_engine_new contrary_engine
-#include "../oracle/predict_oracle.h"
+#include "oracle/predict_oracle.h"
 
 static void random_traces(void **state) {
     (void)state;

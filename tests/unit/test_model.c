@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "../oracle/model_random.h"
 #include "model/model.h"
 #include "model/summary.h"
+#include "oracle/model_random.h"
 
 static struct hd_model model;
 static struct hd_error error;
@@ -541,23 +541,23 @@ static void hook_calls_beyond_a_column(void **state) {
  * one either that or an error. */
 static void damaged_traces(void **state) {
     (void)state;
-    struct random_source random = {99};
+    struct dice random = {99};
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         struct hd_trace trace = random_trace(seed, 60);
-        for (uint32_t changes = 1 + random_below(&random, 6); trace.events > 0 && changes-- > 0;) {
-            uint32_t e = random_below(&random, trace.events);
-            switch (random_below(&random, 4)) {
+        for (uint32_t changes = 1 + roll(&random, 6); trace.events > 0 && changes-- > 0;) {
+            uint32_t e = roll(&random, trace.events);
+            switch (roll(&random, 4)) {
             case 0:
-                trace.thread[e] = (uint16_t)random_below(&random, trace.threads);
+                trace.thread[e] = (uint16_t)roll(&random, trace.threads);
                 break;
             case 1:
-                trace.kind[e] = (uint8_t)(1 + random_below(&random, HD_EV_THREAD - 1));
+                trace.kind[e] = (uint8_t)(1 + roll(&random, HD_EV_THREAD - 1));
                 break;
             case 2:
-                trace.operand[e] = trace.operand[random_below(&random, trace.events)];
+                trace.operand[e] = trace.operand[roll(&random, trace.events)];
                 break;
             default:
-                trace.flags[e] = (uint8_t)random_below(&random, 256);
+                trace.flags[e] = (uint8_t)roll(&random, 256);
                 break;
             }
         }

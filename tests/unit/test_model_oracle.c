@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../oracle/model_naive.h"
+#include "oracle/model_naive.h"
 
 #define TRACES 3000
 

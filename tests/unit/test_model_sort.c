@@ -5,22 +5,22 @@
 
 #include <cmocka.h>
 
-#include "../oracle/model_random.h"
 #include "model/sort.h"
+#include "oracle/model_random.h"
 
 static void sorts_and_keeps_order_of_equals(void **state) {
     (void)state;
-    struct random_source random = {1};
+    struct dice random = {1};
     for (int round = 0; round < 400; round++) {
-        size_t count = random_below(&random, round % 4 == 0 ? 3000 : 60);
-        unsigned bits = 1 + random_below(&random, 64);
+        size_t count = roll(&random, round % 4 == 0 ? 3000 : 60);
+        unsigned bits = 1 + roll(&random, 64);
         struct hd_keyed *pair = calloc(count + 1, sizeof *pair);
         uint64_t *number = calloc(count + 1, sizeof *number);
         uint64_t sum = 0, sorted_sum = 0;
         for (size_t i = 0; i < count; i++) {
-            uint64_t key = ((uint64_t)random_below(&random, UINT32_MAX) << 32 |
-                            random_below(&random, UINT32_MAX)) >>
-                           (64 - bits);
+            uint64_t key =
+                ((uint64_t)roll(&random, UINT32_MAX) << 32 | roll(&random, UINT32_MAX)) >>
+                (64 - bits);
             pair[i] = (struct hd_keyed){key, (uint32_t)i};
             number[i] = key;
             sum += key * 31 + i;
@@ -42,7 +42,7 @@ static void sorts_and_keeps_order_of_equals(void **state) {
 
 static void finds_what_is_below(void **state) {
     (void)state;
-    struct random_source random = {2};
+    struct dice random = {2};
     static const uint32_t limits[] = {0, 1, 63, 64, 65, 5000, 300000};
     for (size_t l = 0; l < sizeof limits / sizeof *limits; l++) {
         uint32_t limit = limits[l];
@@ -51,15 +51,15 @@ static void finds_what_is_below(void **state) {
         hd_ranked_init(&set, limit);
         assert_int_equal(hd_ranked_below(&set, limit), UINT32_MAX);
         for (int step = 0; limit > 0 && step < 2000; step++) {
-            uint32_t number = random_below(&random, limit);
-            if (random_below(&random, 3) == 0) number = number % 130;
+            uint32_t number = roll(&random, limit);
+            if (roll(&random, 3) == 0) number = number % 130;
             if (number >= limit) continue;
             if (member[number])
                 hd_ranked_remove(&set, number);
             else
                 hd_ranked_add(&set, number);
             member[number] = !member[number];
-            uint32_t bound = random_below(&random, limit + 1), expected = UINT32_MAX;
+            uint32_t bound = roll(&random, limit + 1), expected = UINT32_MAX;
             for (uint32_t i = bound; i-- > 0 && expected == UINT32_MAX;)
                 if (member[i]) expected = i;
             assert_int_equal(hd_ranked_below(&set, bound), expected);

@@ -1,6 +1,6 @@
 /* The paper's model of nondeterminism against its algorithm written down as it stands: see
  * tests/oracle/nondet_figure8.h. HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
-#include "../oracle/nondet_figure8.h"
+#include "oracle/nondet_figure8.h"
 #include "predict/nondet_graph.h"
 
 #include <math.h>

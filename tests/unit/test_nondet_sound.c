@@ -1,6 +1,6 @@
 /* The sound model of nondeterminism against brute force over reorderings: see
  * tests/oracle/nondet_oracle.h. HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
-#include "../oracle/nondet_oracle.h"
+#include "oracle/nondet_oracle.h"
 
 static void random_traces(void **state) {
     (void)state;

@@ -11,40 +11,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "../oracle/nondet_oracle.h"
+#include "oracle/nondet_oracle.h"
+#include "support/model_make.h"
 
 /* ---- traces made here -------------------------------------------------------------------------
  */
-
-struct text {
-    char *data;
-    size_t used, room;
-};
-
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *text, const char *format, ...) {
-    if (text->room - text->used < 256) {
-        text->room = text->room * 2 + 4096;
-        text->data = realloc(text->data, text->room);
-        assert_non_null(text->data);
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    text->used +=
-        (size_t)vsnprintf(text->data + text->used, text->room - text->used, format, arguments);
-    va_end(arguments);
-}
-
-static void load(struct text *text, struct hd_model *model) {
-    struct hd_trace trace;
-    struct hd_trace_options options = {.format = HD_FORMAT_TEXT, .format_given = true};
-    struct hd_model_options lenient = {.lenient = true};
-    struct hd_error error;
-    if (!hd_trace_read(text->data, text->used, "test", &options, &trace, &error) ||
-        !hd_model_build(&trace, &lenient, model, &error))
-        fail_msg("%s", error.message);
-    free(text->data);
-}
 
 static struct hd_nondet_stats decide(const struct hd_model *model, bool paper, uint64_t until) {
     struct hd_error error = {0};
@@ -76,15 +47,15 @@ static void make_ranges(struct dice *dice, struct hd_model *model) {
     for (unsigned i = 0; i < 120; i++) {
         unsigned thread = roll(dice, 3), from = roll(dice, 24), size = 1 + roll(dice, 24);
         if (roll(dice, 20) == 0) {
-            add(&text, allocated ? "T%u|free(b)\n" : "T%u|alloc(b:14)\n", thread);
+            text_add(&text, allocated ? "T%u|free(b)\n" : "T%u|alloc(b:14)\n", thread);
             allocated = !allocated;
             continue;
         }
         const char *does = operation[roll(dice, 7)];
         unsigned bytes = *does == 'a' ? 1u << roll(dice, 4) : roll(dice, 3) ? 1 + size / 8 : size;
-        add(&text, "T%u|%s(b+%u:%u)\n", thread, does, from, bytes);
+        text_add(&text, "T%u|%s(b+%u:%u)\n", thread, does, from, bytes);
     }
-    load(&text, model);
+    model_of_lines(&text, true, model);
 }
 
 static bool naive_touches(const struct hd_model *model, uint32_t event, uint32_t location) {
@@ -172,7 +143,7 @@ static void challengers_by_definition(void **state) {
 
 static struct hd_nondet_stats decide_soon(struct text *text) {
     struct hd_model model;
-    load(text, &model);
+    model_of_lines(text, true, &model);
     clock_t start = clock();
     struct hd_nondet_stats stats = decide(&model, false, 0);
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -189,11 +160,11 @@ static void many_locations(void **state) {
     (void)state;
     enum { BYTES = 40000, READS = 5 };
     struct text text = {0};
-    for (unsigned i = 0; i < BYTES; i++) add(&text, "T1|w(b+%u)\n", i);
-    add(&text, "T1|fork(T2)\n");
-    for (unsigned i = 0; i < READS; i++) add(&text, "T2|r(b:%u)\n", BYTES);
-    add(&text, "T1|join(T2)\n");
-    for (unsigned i = 0; i < BYTES; i++) add(&text, "T1|w(b+%u)\n", i);
+    for (unsigned i = 0; i < BYTES; i++) text_add(&text, "T1|w(b+%u)\n", i);
+    text_add(&text, "T1|fork(T2)\n");
+    for (unsigned i = 0; i < READS; i++) text_add(&text, "T2|r(b:%u)\n", BYTES);
+    text_add(&text, "T1|join(T2)\n");
+    for (unsigned i = 0; i < BYTES; i++) text_add(&text, "T1|w(b+%u)\n", i);
     struct hd_nondet_stats stats = decide_soon(&text);
     assert_int_equal(stats.reads, READS);
     assert_int_equal(stats.triplets, READS * (BYTES + 1));
@@ -206,9 +177,9 @@ static void questions(void **state) {
     (void)state;
     enum { BYTES = 100000 };
     struct text text = {0};
-    add(&text, "T1|acq(m)\nT1|w(b:%u)\nT1|rel(m)\n", BYTES);
-    for (unsigned i = 0; i < BYTES; i++) add(&text, "T1|w(b+%u)\n", i);
-    add(&text, "T2|acq(m)\nT2|r(b:%u)\nT2|rel(m)\n", BYTES);
+    text_add(&text, "T1|acq(m)\nT1|w(b:%u)\nT1|rel(m)\n", BYTES);
+    for (unsigned i = 0; i < BYTES; i++) text_add(&text, "T1|w(b+%u)\n", i);
+    text_add(&text, "T2|acq(m)\nT2|r(b:%u)\nT2|rel(m)\n", BYTES);
     struct hd_nondet_stats stats = decide_soon(&text);
     assert_int_equal(stats.triplets, 2);
     assert_int_equal(stats.asked, 2);
@@ -220,9 +191,9 @@ static void read_before_written(void **state) {
     (void)state;
     enum { BYTES = 4000, READS = 20 };
     struct text text = {0};
-    for (unsigned i = 0; i < READS; i++) add(&text, "T2|r(b:%u)\n", BYTES);
-    for (unsigned i = 0; i < BYTES; i++) add(&text, "T1|w(b+%u)\n", i);
-    for (unsigned i = 0; i < READS; i++) add(&text, "T1|w(b:%u)\n", BYTES);
+    for (unsigned i = 0; i < READS; i++) text_add(&text, "T2|r(b:%u)\n", BYTES);
+    for (unsigned i = 0; i < BYTES; i++) text_add(&text, "T1|w(b+%u)\n", i);
+    for (unsigned i = 0; i < READS; i++) text_add(&text, "T1|w(b:%u)\n", BYTES);
     struct hd_nondet_stats stats = decide_soon(&text);
     assert_int_equal(stats.triplets, READS * (BYTES + READS));
     assert_int_equal(stats.verdict[HD_FEASIBLE], stats.triplets);
@@ -234,8 +205,8 @@ static void written_again_and_again(void **state) {
     (void)state;
     enum { BYTES = 1000, ROUNDS = 400 };
     struct text text = {0};
-    for (unsigned i = 0; i < BYTES; i++) add(&text, "T1|w(b+%u)\n", i);
-    for (unsigned i = 0; i < ROUNDS; i++) add(&text, "T1|w(b:%u)\nT2|r(b:%u)\n", BYTES, BYTES);
+    for (unsigned i = 0; i < BYTES; i++) text_add(&text, "T1|w(b+%u)\n", i);
+    for (unsigned i = 0; i < ROUNDS; i++) text_add(&text, "T1|w(b:%u)\nT2|r(b:%u)\n", BYTES, BYTES);
     struct hd_nondet_stats stats = decide_soon(&text);
     assert_int_equal(stats.triplets, ROUNDS * (BYTES + ROUNDS));
     /* the first read: every byte and the initial value; each: what comes later, and the one before
@@ -253,12 +224,12 @@ enum { TURNS = 3000, TURN_BYTES = 20 };
 static void make_turns(bool wide, struct hd_model *model) {
     struct text text = {0};
     unsigned bytes = wide ? TURN_BYTES : 1;
-    for (unsigned i = 0; i < bytes; i++) add(&text, "T1|w(b+%u)|w\n", i);
+    for (unsigned i = 0; i < bytes; i++) text_add(&text, "T1|w(b+%u)|w\n", i);
     for (unsigned i = 0; i < TURNS; i++)
-        add(&text,
-            "T1|acq(m)|a\nT1|w(b:%u)|v\nT1|rel(m)|b\nT2|acq(m)|c\nT2|r(b:%u)|r\nT2|rel(m)|d\n",
-            bytes, bytes);
-    load(&text, model);
+        text_add(&text,
+                 "T1|acq(m)|a\nT1|w(b:%u)|v\nT1|rel(m)|b\nT2|acq(m)|c\nT2|r(b:%u)|r\nT2|rel(m)|d\n",
+                 bytes, bytes);
+    model_of_lines(&text, true, model);
 }
 
 static void time_is_over(void **state) {

@@ -1,7 +1,7 @@
 /* Order prediction against naive enumeration and brute force. With --instances: what is reported is
  * there, and what is there is reported, itself or by an earlier operation of the same thread, which
  * then has the same order. Without: the same groups. */
-#include "../oracle/orders_naive.h"
+#include "oracle/orders_naive.h"
 
 static unsigned long traces, found_of[HD_ORDER_TYPE_COUNT], asked;
 
@@ -157,8 +157,10 @@ static void random_traces(void **state) {
     printf("# %lu traces, %lu questions; early reads %lu, uses after free %lu, double frees %lu, "
            "late initialisations %lu, missed signals %lu\n",
            traces, asked, found_of[0], found_of[1], found_of[2], found_of[3], found_of[4]);
+    /* A third of what was seen when this was written: a generator that degenerates fails. */
+    static const unsigned long one_in[] = {15, 80, 350, 11, 55};
     for (unsigned i = 0; count >= 3000 && i < HD_ORDER_TYPE_COUNT; i++)
-        assert_true(found_of[i] > 0);
+        assert_true(found_of[i] > count / one_in[i]);
 }
 
 int main(void) {

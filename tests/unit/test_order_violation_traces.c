@@ -1,43 +1,28 @@
 /* The table of tests/traces/order/verdicts.tsv: what order prediction says of each trace and how it
  * ranks it, the verdicts by naive enumeration and brute force too; and runs that passed. */
-#include "../oracle/orders_naive.h"
+#include "oracle/orders_naive.h"
 
-#ifndef HEDDLE_SOURCE_DIR
-#define HEDDLE_SOURCE_DIR "."
-#endif
-#define TRACES HEDDLE_SOURCE_DIR "/tests/traces/order/"
+#include "support/verdict_table.h"
 
-enum { ROWS = 128, WIDTH = 256 };
-
-static void load(const char *name, struct hd_model *model) {
-    char path[512];
-    struct hd_error error = {0};
-    struct hd_model_options strict = {.lenient = false};
-    snprintf(path, sizeof path, TRACES "%s.std", name);
-    if (!hd_model_load(path, NULL, &strict, model, &error)) fail_msg("%s", error.message);
-}
-
-static int compare_rows(const void *left, const void *right) { return strcmp(left, right); }
-
-static unsigned rows_of(const char *name, const struct hd_model *model, char (*row)[WIDTH]) {
+static unsigned rows_of(const char *name, const struct hd_model *model, char (*row)[TABLE_WIDTH]) {
     struct hd_findings found;
     struct hd_predict_options options = {.reading = HD_CDSR, .all = true};
     kind_find(model, hd_predict_orders, options, &found);
     unsigned rows = 0;
     for (size_t i = 0; i < found.list.size; i++) {
         const struct hd_finding *finding = &found.list.data[i];
-        snprintf(row[rows++], WIDTH, "%s\t%s\t%s\t%s\t%s\t%s\t%u %u\n", name, finding->pattern,
-                 hd_finding_verdict_name(finding->verdict), hd_finding_harm_name(finding->harm),
-                 finding->observed ? "seen" : "not seen", finding->variable,
-                 finding->event[0].event, finding->event[1].event);
+        snprintf(row[rows++], TABLE_WIDTH, "%s\t%s\t%s\t%s\t%s\t%s\t%u %u\n", name,
+                 finding->pattern, hd_finding_verdict_name(finding->verdict),
+                 hd_finding_harm_name(finding->harm), finding->observed ? "seen" : "not seen",
+                 finding->variable, finding->event[0].event, finding->event[1].event);
     }
-    if (rows == 0) snprintf(row[rows++], WIDTH, "%s\t-\t-\t-\t-\t-\t-\n", name);
+    if (rows == 0) snprintf(row[rows++], TABLE_WIDTH, "%s\t-\t-\t-\t-\t-\t-\n", name);
     hd_findings_free(&found);
     return rows;
 }
 
 /* As many that are feasible by definition. */
-static void check_by_force(const struct hd_model *model, char (*row)[WIDTH], unsigned rows) {
+static void check_by_force(const struct hd_model *model, char (*row)[TABLE_WIDTH], unsigned rows) {
     static struct naive_orders naive;
     struct small small;
     unsigned feasible = 0;
@@ -47,53 +32,28 @@ static void check_by_force(const struct hd_model *model, char (*row)[WIDTH], uns
     assert_int_equal(naive.orders, feasible);
 }
 
+static unsigned checked_rows(const char *name, const struct hd_model *model,
+                             char (*row)[TABLE_WIDTH]) {
+    unsigned rows = rows_of(name, model, row);
+    check_by_force(model, row, rows);
+    return rows;
+}
+
 static void verdict_table(void **state) {
     (void)state;
-    static char wanted[ROWS][WIDTH], got[ROWS][WIDTH];
-    char line[WIDTH], name[64], before[64] = "";
-    unsigned lines = 0, traces = 0, count = 0;
-    FILE *table = fopen(TRACES "verdicts.tsv", "r");
-    assert_non_null(table);
-    assert_non_null(fgets(line, sizeof line, table));
-    assert_string_equal(line, "#trace\tpattern\tverdict\tharm\thow\tvariable\tevents\n");
-    while (fgets(line, sizeof line, table) != NULL && lines < ROWS) strcpy(wanted[lines++], line);
-    fclose(table);
-    for (unsigned i = 0; i < lines; i++) {
-        assert_int_equal(sscanf(wanted[i], "%63s", name), 1);
-        if (strcmp(name, before) == 0) continue;
-        struct hd_model model;
-        load(name, &model);
-        unsigned rows = rows_of(name, &model, got + count);
-        check_by_force(&model, got + count, rows);
-        count += rows;
-        hd_model_free(&model);
-        strcpy(before, name);
-        traces++;
-    }
-    qsort(wanted, lines, WIDTH, compare_rows);
-    qsort(got, count, WIDTH, compare_rows);
-    for (unsigned i = 0; i < lines && i < count; i++) assert_string_equal(got[i], wanted[i]);
-    assert_int_equal(count, lines);
-    assert_true(traces >= 20);
+    static const struct verdict_table table = {
+        "order", "#trace\tpattern\tverdict\tharm\thow\tvariable\tevents\n", 20, checked_rows};
+    verdict_table_check(&table);
 }
 
 /* ---- runs that passed --------------------------------------------------------------------------
  */
 
-static void read_text(const char *text, struct hd_model *model) {
-    struct hd_trace trace;
-    struct hd_error error = {0};
-    struct hd_trace_options options = {.format = HD_FORMAT_TEXT, .format_given = true};
-    if (!hd_trace_read(text, strlen(text), "text", &options, &trace, &error) ||
-        !hd_model_build(&trace, NULL, model, &error))
-        fail_msg("%s", error.message);
-}
-
 static enum hd_finding_harm harm_beside(const char *run, const char *passed, uint64_t *hidden) {
     struct hd_model model, other, *others = &other;
     struct hd_findings found;
-    read_text(run, &model);
-    read_text(passed, &other);
+    model_read(run, strlen(run), false, &model);
+    model_read(passed, strlen(passed), false, &other);
     struct hd_describe *describe = hd_describe_open(&other);
     struct hd_predict_options options = {
         .reading = HD_CDSR, .passing = &others, .passing_describe = &describe, .passings = 1};

@@ -1,6 +1,6 @@
 /* Questions that an engine once got wrong or did not get done with, as the oracle shrank them. */
-#include "../oracle/predict_oracle.h"
 #include "engine/polygraph.h"
+#include "oracle/predict_oracle.h"
 
 static struct text_trace text_of(const char *lines) {
     struct text_trace text = {.lines = 0};

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
-#include "../oracle/random_query.h"
-#include "../oracle/reorder_naive.h"
-#include "../oracle/reorder_search.h"
 #include "engine/checker.h"
+#include "oracle/random_query.h"
+#include "oracle/reorder_naive.h"
+#include "oracle/reorder_search.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 enum { SLOWDOWN = 8 };

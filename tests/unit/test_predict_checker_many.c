@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "../oracle/random_query.h"
 #include "engine/checker.h"
+#include "oracle/random_query.h"
 
 #include <stdlib.h>
 

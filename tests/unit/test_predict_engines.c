@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../oracle/engines_naive.h"
-#include "../oracle/reorder_search.h"
+#include "oracle/engines_naive.h"
+#include "oracle/reorder_search.h"
 #include "predict/decide.h"
 #include "predict/hb.h"
 

@@ -1,5 +1,5 @@
 /* The engine against brute force, part 2 of 4: see tests/oracle/predict_oracle.h. */
-#include "../oracle/predict_oracle.h"
+#include "oracle/predict_oracle.h"
 
 static void random_traces(void **state) {
     (void)state;

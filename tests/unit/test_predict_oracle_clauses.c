@@ -2,8 +2,8 @@
  * says makes all choices of a clause. Brute force looks for one, with the choices of each clause as
  * so many wishes more. A reason that is forgotten on the way to a clause shows here long before it
  * makes a verdict wrong. */
-#include "../oracle/predict_oracle.h"
 #include "engine/polygraph.h"
+#include "oracle/predict_oracle.h"
 
 enum { WISHES = 64 };
 

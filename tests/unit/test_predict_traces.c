@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "../oracle/engines_naive.h"
-#include "../oracle/reorder_search.h"
 #include "engine/checker.h"
+#include "oracle/engines_naive.h"
+#include "oracle/reorder_search.h"
 
 #ifndef HEDDLE_SOURCE_DIR
 #define HEDDLE_SOURCE_DIR "."

@@ -1,5 +1,5 @@
 /* Conversions: text there and back, text to binary, binary to text, RapidBin both ways. */
-#include "trace_make.h"
+#include "support/trace_make.h"
 
 static struct hd_trace good_text(const char *text) {
     struct hd_trace trace;

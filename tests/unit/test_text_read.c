@@ -1,5 +1,5 @@
 /* The text format: what lines mean, and what is said about lines that mean nothing. */
-#include "trace_help.h"
+#include "support/trace_help.h"
 
 static struct hd_trace good_text(const char *text) {
     struct hd_trace trace;

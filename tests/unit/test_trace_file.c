@@ -1,5 +1,5 @@
 /* Binary trace files: writer and reader together, whole, damaged and cut short. */
-#include "trace_make.h"
+#include "support/trace_make.h"
 
 #include "trace/format.h"
 

@@ -1,6 +1,6 @@
 /* From streams of wire events to one order: stamps, gaps, waits and their signals, and what is
  * folded on the way. Streams are written as small programs: one line an event. */
-#include "trace_help.h"
+#include "support/trace_help.h"
 
 struct script {
     struct hd_writer *writer;

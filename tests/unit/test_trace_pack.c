@@ -1,5 +1,5 @@
 /* Packing of wire events: whatever goes in comes out; what is no packed chunk is refused. */
-#include "trace_help.h"
+#include "support/trace_help.h"
 
 #include "trace/pack_state.h"
 

@@ -1,6 +1,6 @@
 /* Files that were written once and are kept in tests/traces/: whatever becomes of the code, they
  * must read the same. A change that breaks this needs a new format version. */
-#include "trace_help.h"
+#include "support/trace_help.h"
 
 #ifndef HEDDLE_SOURCE_DIR
 #define HEDDLE_SOURCE_DIR "."

@@ -12,6 +12,7 @@
 
 #include "predict/atomicity_compare.h"
 #include "predict/atomicity_decide.h"
+#include "support/model_make.h"
 
 #ifndef HEDDLE_SOURCE_DIR
 #define HEDDLE_SOURCE_DIR "."
@@ -47,36 +48,6 @@ static void patterns(void **state) {
 /* ---- traces made here -------------------------------------------------------------------------
  */
 
-struct text {
-    char *data;
-    size_t used, room;
-};
-
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *text, const char *format, ...) {
-    if (text->room - text->used < 256) {
-        text->room = text->room * 2 + 4096;
-        text->data = realloc(text->data, text->room);
-        assert_non_null(text->data);
-    }
-    va_list arguments;
-    va_start(arguments, format);
-    text->used +=
-        (size_t)vsnprintf(text->data + text->used, text->room - text->used, format, arguments);
-    va_end(arguments);
-}
-
-static void load(struct text *text, struct hd_model *model) {
-    struct hd_trace trace;
-    struct hd_trace_options options = {.format = HD_FORMAT_TEXT, .format_given = true};
-    struct hd_model_options strict = {.lenient = false};
-    struct hd_error error;
-    if (!hd_trace_read(text->data, text->used, "test", &options, &trace, &error) ||
-        !hd_model_build(&trace, &strict, model, &error))
-        fail_msg("%s", error.message);
-    free(text->data);
-}
-
 static void decide(const struct hd_model *model, struct hd_triples *triples,
                    struct hd_triple_decisions *decisions, struct hd_predict_stats *stats) {
     struct hd_error error;
@@ -102,13 +73,14 @@ static void hot_location(void **state) {
     (void)state;
     struct text text = {0};
     for (unsigned n = 0; n < ROUNDS; n++)
-        add(&text, "T1|acq(m)|a\nT1|r(x)|i\nT1|rel(m)|b\nT1|acq(m)|c\nT1|r(x)|k\nT1|rel(m)|d\n");
-    for (unsigned n = 0; n < ROUNDS; n++) add(&text, "T2|acq(m)|e\nT2|w(x)|j\nT2|rel(m)|f\n");
+        text_add(&text,
+                 "T1|acq(m)|a\nT1|r(x)|i\nT1|rel(m)|b\nT1|acq(m)|c\nT1|r(x)|k\nT1|rel(m)|d\n");
+    for (unsigned n = 0; n < ROUNDS; n++) text_add(&text, "T2|acq(m)|e\nT2|w(x)|j\nT2|rel(m)|f\n");
     struct hd_model model;
     struct hd_triples triples;
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
-    load(&text, &model);
+    model_of_lines(&text, false, &model);
     decide(&model, &triples, &decisions, &stats);
     /* R-W-R within a round and from one to the next; the writes parted by a read of either site */
     assert_int_equal(decisions.list.size, 4);
@@ -133,7 +105,8 @@ static void guarded_location(void **state) {
     struct text text = {0};
     for (unsigned n = 0; n < 3000; n++) {
         unsigned t = 1 + n % 3, outer = n * 7 % 50;
-        add(&text,
+        text_add(
+            &text,
             "T%u|acq(o%u)|a\nT%u|acq(m)|b\nT%u|r(x)|i\nT%u|w(x)|k\nT%u|rel(m)|c\nT%u|rel(o%u)|d\n",
             t, outer, t, t, t, t, t, outer);
     }
@@ -141,7 +114,7 @@ static void guarded_location(void **state) {
     struct hd_triples triples;
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
-    load(&text, &model);
+    model_of_lines(&text, false, &model);
     decide(&model, &triples, &decisions, &stats);
     /* only from one round of a thread to its next, and that is seen all the time */
     assert_int_equal(decisions.list.size, 1);
@@ -158,13 +131,13 @@ static void guarded_location(void **state) {
 static void upgraded(void **state) {
     (void)state;
     struct text text = {0};
-    add(&text, "T1|racq(l)|a\nT1|acq(l)|b\nT1|w(x)|i\nT1|rel(l)|c\nT1|acq(l)|d\nT1|w(x)|k\n"
-               "T1|rel(l)|e\nT1|rrel(l)|f\nT2|racq(l)|g\nT2|r(x)|j\nT2|rrel(l)|h\n");
+    text_add(&text, "T1|racq(l)|a\nT1|acq(l)|b\nT1|w(x)|i\nT1|rel(l)|c\nT1|acq(l)|d\nT1|w(x)|k\n"
+                    "T1|rel(l)|e\nT1|rrel(l)|f\nT2|racq(l)|g\nT2|r(x)|j\nT2|rrel(l)|h\n");
     struct hd_model model;
     struct hd_triples triples;
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
-    load(&text, &model);
+    model_of_lines(&text, false, &model);
     decide(&model, &triples, &decisions, &stats);
     assert_int_equal(decisions.list.size, 1);
     assert_int_equal(triples.group.data[0].pattern, HD_PATTERN_WRW);
@@ -178,16 +151,16 @@ static void one_stand(void **state) {
     (void)state;
     struct text text = {0};
     /* whoever is at its accesses to x has been through the other's lock, inside its own */
-    add(&text, "T1|acq(a)|a\nT1|acq(b)|b\nT1|rel(b)|c\n");
-    for (unsigned n = 0; n < 500; n++) add(&text, "T1|r(x)|i\nT1|r(x)|k\n");
-    add(&text, "T1|rel(a)|d\nT2|acq(b)|e\nT2|acq(a)|f\nT2|rel(a)|g\n");
-    for (unsigned n = 0; n < 500; n++) add(&text, "T2|w(x)|j\n");
-    add(&text, "T2|rel(b)|h\n");
+    text_add(&text, "T1|acq(a)|a\nT1|acq(b)|b\nT1|rel(b)|c\n");
+    for (unsigned n = 0; n < 500; n++) text_add(&text, "T1|r(x)|i\nT1|r(x)|k\n");
+    text_add(&text, "T1|rel(a)|d\nT2|acq(b)|e\nT2|acq(a)|f\nT2|rel(a)|g\n");
+    for (unsigned n = 0; n < 500; n++) text_add(&text, "T2|w(x)|j\n");
+    text_add(&text, "T2|rel(b)|h\n");
     struct hd_model model;
     struct hd_triples triples;
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
-    load(&text, &model);
+    model_of_lines(&text, false, &model);
     decide(&model, &triples, &decisions, &stats);
     assert_int_equal(decisions.list.size, 4);
     for (uint32_t g = 0; g < 4; g++)

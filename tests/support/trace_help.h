@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/random.h"
 #include "trace/convert.h"
 #include "trace/trace.h"
 
@@ -20,12 +21,7 @@
 #include <unistd.h>
 
 static uint64_t random_state = 1;
-static inline uint64_t random_word(void) {
-    uint64_t z = (random_state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}
+static inline uint64_t random_word(void) { return hd_random(&random_state); }
 static inline uint64_t below(uint64_t limit) { return random_word() % limit; }
 
 /* ---- files -------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_TRACE_MAKE_H
 #define HEDDLE_TESTS_TRACE_MAKE_H
 
-#include "trace_help.h"
+#include "support/trace_help.h"
 
 enum { MADE_THREADS = 12, MADE_DEPTH = 6, MADE_STREAM_EVENTS = 60000 };
 
