@@ -170,8 +170,48 @@ static void start(int forked_from) {
 
 static void before_fork(void), forked(void), forked_child(void);
 
+/* Called where the process begins to end, before its own exit handlers: threads that could run go
+ * on first. _exit and abort do not wait for anybody. */
+static void last_turn(void) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return;
+    rt_sched_last(t);
+    rt_leave(t);
+}
+
+RT_EXPORT __attribute__((noreturn)) void exit(int status) {
+    last_turn();
+    REAL(exit)(status);
+    __builtin_unreachable();
+}
+RT_EXPORT __attribute__((noreturn)) void quick_exit(int status) {
+    last_turn();
+    REAL(quick_exit)(status);
+    __builtin_unreachable();
+}
+
+/* The return from main is a call of exit inside the C library. */
+typedef int main_function(int, char **, char **);
+static main_function *program_main;
+static int main_and_last_turn(int count, char **arguments, char **environment) {
+    int status = program_main(count, arguments, environment);
+    last_turn();
+    return status;
+}
+int __libc_start_main(main_function *, int, char **, void (*)(void), void (*)(void), void (*)(void),
+                      void *);
+RT_EXPORT int __libc_start_main(main_function *function, int count, char **arguments,
+                                void (*init)(void), void (*fini)(void), void (*loader_fini)(void),
+                                void *stack_end) {
+    program_main = function;
+    return REAL(__libc_start_main)(main_and_last_turn, count, arguments, init, fini, loader_fini,
+                                   stack_end);
+}
+
+/* exit may have been called inside the C library (err, error). */
 static void at_exit(int status, void *unused) {
     (void)unused;
+    last_turn();
     rt_process_ends(status);
 }
 
@@ -180,10 +220,6 @@ void rt_process_ends(int status) {
     struct hd_wire_session *session = rt.session;
     if (session == NULL || session->pid != getpid()) return;
     struct rt_thread *t = &rt_self;
-    /* The last place where a turn can end: other threads may still do something. */
-    if (rt.mode == HD_SCHED_SERIAL && t->state == RT_RUNNING && !t->busy && !t->inside &&
-        rt_enter() != NULL)
-        rt_leave(t);
     if (t->state == RT_RUNNING && !t->busy && !t->inside) {
         t->busy++;
         rt_settle(t); /* accesses that were left out since the last event */
@@ -207,14 +243,15 @@ __attribute__((constructor(101))) static void initialise(void) {
 RT_EXPORT void __tsan_init(void);
 RT_EXPORT void __tsan_init(void) { initialise(); }
 
-RT_EXPORT __attribute__((noreturn)) void _exit(int status) {
+/* A turn can end here; nobody is waited for. */
+__attribute__((noreturn)) static void exit_at_once(int status) {
+    struct rt_thread *t = rt_self.busy ? NULL : rt_enter();
+    if (t != NULL) rt_leave(t);
     rt_process_ends(status);
     for (;;) syscall(SYS_exit_group, status);
 }
-RT_EXPORT __attribute__((noreturn)) void _Exit(int status) {
-    rt_process_ends(status);
-    for (;;) syscall(SYS_exit_group, status);
-}
+RT_EXPORT __attribute__((noreturn)) void _exit(int status) { exit_at_once(status); }
+RT_EXPORT __attribute__((noreturn)) void _Exit(int status) { exit_at_once(status); }
 
 /* ---- fork --------------------------------------------------------------------------------- */
 

@@ -394,6 +394,8 @@ void rt_sched_start(void);
 void rt_sched_forked(void); /* a child has no watchdog yet */
 /* Serial: give the baton to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
+/* Serial: the process is about to end; others that can run go on first, for a while. */
+void rt_sched_last(struct rt_thread *t);
 /* Serial: the thread would sleep; true if the policy has let others run instead. */
 bool rt_sched_sleeps(struct rt_thread *t);
 /* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The

@@ -121,9 +121,44 @@ static struct rt_thread *pick(void) {
     return t;
 }
 
+/* ---- the last turn: the process ends, and others can still run ---------------------------------
+ */
+
+/* What they would have done is part of what can go wrong. The bounds are for threads that never
+ * block: more calls than short-lived threads make, and less time than anybody minds. */
+#define LAST_CALLS 100000u
+#define LAST_NS 300000000u
+
+static struct rt_thread *leaving; /* ends the process when the others have had their turn */
+static bool left;                 /* they had */
+static uint64_t calls_to_go, last_until, slice_start;
+
+static uint64_t now_ns(void) {
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool last_turn_over(void) {
+    return leaving != NULL && (ready_count == 0 || calls_to_go == 0 || now_ns() > last_until);
+}
+
+/* The holder's turn is over: its calls count. */
+static void count_last_calls(const struct rt_thread *t) {
+    uint64_t made = rt_calls(t) - slice_start;
+    if (leaving != NULL) calls_to_go -= made < calls_to_go ? made : calls_to_go;
+}
+
 /* Chooses who runs next; the caller wakes it after unlocking. */
 static struct rt_thread *pass(void) {
-    struct rt_thread *next = pick();
+    struct rt_thread *next;
+    if (unlikely(last_turn_over())) {
+        next = leaving;
+        leaving = NULL;
+        left = true;
+    } else {
+        next = pick();
+    }
     holder = next;
     if (next != NULL) next->state = RT_RUNNING;
     return next;
@@ -136,6 +171,7 @@ static void wake(struct rt_thread *next) {
 }
 
 static void put_stream(struct rt_thread *t) {
+    count_last_calls(t);
     stream.cursor = t->cursor;
     stream.end = t->chunk_end;
     stream.chunk = t->chunk;
@@ -158,7 +194,10 @@ void rt_sched_marked(struct rt_thread *t) {
 }
 
 static void new_slice(struct rt_thread *t) {
-    t->slice_end = rt_calls(t) + policy->slice(t);
+    uint64_t slice = policy->slice(t);
+    if (leaving != NULL && slice > calls_to_go) slice = calls_to_go > 0 ? calls_to_go : 1;
+    slice_start = rt_calls(t);
+    t->slice_end = slice_start + slice;
     set_stop(t);
     t->spin_keys = 0;
 }
@@ -194,6 +233,8 @@ void rt_sched_first(struct rt_thread *t) {
     ready = (struct queue){NULL, NULL};
     for (unsigned i = 0; i < BUCKETS; i++) waiting[i] = ready;
     ready_count = outside_count = timed_count = blocked_count = 0;
+    leaving = NULL;
+    left = false;
     lock.word = 0;
     stream.cursor = stream.end = NULL;
     stream.chunk = NULL;
@@ -229,7 +270,7 @@ void rt_sched_begin(struct rt_thread *t) {
 void rt_sched_yield(struct rt_thread *t) {
     if (rt.mode != HD_SCHED_SERIAL) return;
     rt_spin_lock(&lock);
-    if (ready_count == 0 && !policy->commands) {
+    if (ready_count == 0 && !policy->commands && leaving == NULL) {
         new_slice(t);
         rt_spin_unlock(&lock);
         return;
@@ -242,6 +283,26 @@ void rt_sched_yield(struct rt_thread *t) {
         take_stream(t);
         return;
     }
+    wake(next);
+    wait_go(t);
+}
+
+/* A policy that commands says itself who runs before the process ends. */
+void rt_sched_last(struct rt_thread *t) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    rt_spin_lock(&lock);
+    if (leaving != NULL || left || ready_count == 0 || policy->commands) {
+        rt_spin_unlock(&lock);
+        return;
+    }
+    put_stream(t);
+    t->state = RT_BLOCKED;
+    t->wait_type = 0;
+    leaving = t;
+    calls_to_go = LAST_CALLS;
+    last_until = now_ns() + LAST_NS;
+    struct rt_thread *next = pass();
+    rt_spin_unlock(&lock);
     wake(next);
     wait_go(t);
 }
@@ -287,6 +348,7 @@ static bool in_cycle(struct rt_thread *t) {
 /* No thread can go on: nobody ready, outside, or waiting for a deadline; and if a signal handler
  * may still come, only locks and joins count, which no handler can give. */
 static bool stuck(void) {
+    if (leaving != NULL) return false;
     if (ready_count || outside_count || timed_count || blocked_count == 0) return false;
     if (!rt_handlers_installed) return true;
     for (uint32_t i = 0; i < rt.threads; i++) {
@@ -349,7 +411,7 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
     append(bucket(wait_type, object), t);
     blocked_count++;
     if (t->timed) timed_count++;
-    if (deadline == NULL && (stuck() || in_cycle(t))) deadlock(t);
+    if (deadline == NULL && leaving == NULL && (stuck() || in_cycle(t))) deadlock(t);
     put_stream(t);
     struct rt_thread *next = pass();
     rt_spin_unlock(&lock);
@@ -642,7 +704,7 @@ static void *watchdog(void *unused) {
         if (rt.mode != HD_SCHED_SERIAL) return NULL;
         rt_spin_lock(&lock);
         struct rt_thread *t = holder;
-        unsigned others = ready_count;
+        unsigned others = ready_count + (leaving != NULL);
         uint64_t calls = t != NULL ? rt_calls(t) : 0;
         int tid = t != NULL ? t->tid : 0;
         struct rt_thread *next = NULL;
