@@ -5,6 +5,9 @@
 #include <jansson.h>
 #include <stdint.h>
 
+/* A number for json_pack's "I". */
+#define HD_INT(number) ((json_int_t)(number))
+
 static inline json_t *hd_json_number(uint64_t value) { return json_integer((json_int_t)value); }
 
 /* NULL is "". */

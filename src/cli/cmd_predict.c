@@ -1,12 +1,10 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
-#include "cli/atomicity_tables.h"
+#include "base/alloc.h"
 #include "cli/commands.h"
-#include "cli/nondet_tables.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/predict_tables.h"
-#include "predict/predict.h"
-#include "report/report.h"
+#include "report/page.h"
+#include "report/tables.h"
 #include "run/schedule.h"
 
 #include <errno.h>
@@ -21,11 +19,15 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 /* in the order of --model's choices; the first two are hd_reading's */
 enum model { MODEL_CSR, MODEL_CDSR, MODEL_SOUND, MODEL_PAPER, MODEL_NOT_GIVEN };
 
+#define X(word, function, kind, methods, about) +1
+enum { KINDS = 0 HD_PREDICT_KINDS(X) };
+#undef X
+
 struct request {
     const char *path;     /* the trace that is predicted from */
     char *const *passing; /* others */
     uint32_t passings;
-    bool kind[8], chosen; /* chosen by name */
+    bool kind[KINDS], chosen; /* chosen by name */
     struct hd_predict_options options;
     unsigned format;
     bool compare, stats, lenient;
@@ -39,18 +41,18 @@ struct request {
 
 static unsigned find_kind(const char *word, size_t length) {
     unsigned k = 0;
-    while (k < hd_predict_kind_count && (strlen(hd_predict_kinds[k].word) != length ||
-                                         strncmp(hd_predict_kinds[k].word, word, length) != 0))
+    while (k < KINDS && (strlen(hd_predict_kinds[k].word) != length ||
+                         strncmp(hd_predict_kinds[k].word, word, length) != 0))
         k++;
     return k;
 }
 
 static void complain_of_kind(const char *words, size_t length) {
-    const char *names[8];
-    for (unsigned i = 0; i < hd_predict_kind_count; i++) names[i] = hd_predict_kinds[i].word;
+    const char *names[KINDS];
+    for (unsigned i = 0; i < KINDS; i++) names[i] = hd_predict_kinds[i].word;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)length, words);
-    const char *nearest = hd_nearest_word(word, names, hd_predict_kind_count);
+    const char *nearest = hd_nearest_word(word, names, KINDS);
     if (nearest != NULL)
         hd_complain(COMMAND, "'%s' is no kind of finding; did you mean '%s'?", word, nearest);
     else
@@ -59,11 +61,11 @@ static void complain_of_kind(const char *words, size_t length) {
 
 /* Takes "race,order" as kinds. If it is no such list, that is an error only if `must`. */
 static bool choose_kinds(struct request *request, const char *words, bool must, bool *failed) {
-    bool kind[8] = {false};
+    bool kind[KINDS] = {false};
     for (const char *word = words;; word++) {
         size_t length = strcspn(word, ",");
         unsigned k = find_kind(word, length);
-        if (k == hd_predict_kind_count) {
+        if (k == KINDS) {
             if (must) complain_of_kind(word, length);
             *failed = must;
             return false;
@@ -79,7 +81,7 @@ static bool choose_kinds(struct request *request, const char *words, bool must, 
 /* The one kind that is to be compared; HD_FINDING_KIND_COUNT if there is no such one. */
 static enum hd_finding_kind compared_kind(const struct request *request) {
     enum hd_finding_kind kind = HD_FINDING_KIND_COUNT;
-    for (unsigned k = 0; k < hd_predict_kind_count; k++) {
+    for (unsigned k = 0; k < KINDS; k++) {
         if (!request->kind[k]) continue;
         if (kind != HD_FINDING_KIND_COUNT) return HD_FINDING_KIND_COUNT;
         kind = hd_predict_kinds[k].kind;
@@ -93,7 +95,7 @@ static enum hd_finding_kind compared_kind(const struct request *request) {
 static bool fit_model(struct request *request) {
     unsigned others = 0, model = request->model;
     bool nondet = false;
-    for (unsigned k = 0; k < hd_predict_kind_count; k++) {
+    for (unsigned k = 0; k < KINDS; k++) {
         if (!request->kind[k]) continue;
         if (hd_predict_kinds[k].kind == HD_FINDING_NONDETERMINISM)
             nondet = true;
@@ -134,10 +136,10 @@ static bool understand_operands(struct request *request, int count, char **opera
     if (!request->chosen && request->compare)
         request->kind[0] = true; /* races */
     else if (!request->chosen)
-        for (unsigned k = 0; k < hd_predict_kind_count; k++)
+        for (unsigned k = 0; k < KINDS; k++)
             request->kind[k] = (hd_predict_kinds[k].methods >> request->options.method & 1) != 0 &&
                                hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
-    for (unsigned k = 0; k < hd_predict_kind_count; k++) {
+    for (unsigned k = 0; k < KINDS; k++) {
         if (!request->kind[k] || (hd_predict_kinds[k].methods >> request->options.method & 1) != 0)
             continue;
         hd_complain(COMMAND, "engine '%s' can't judge '%s'; 'heddle predict --help' says which can",
@@ -170,37 +172,15 @@ static bool parse_budget(const char *text, struct hd_budget *budget) {
 /* ---- what is said -----------------------------------------------------------------------------
  */
 
-static void warn_about(const struct hd_model *model, const struct hd_describe *describe) {
-    const struct hd_trace *trace = model->trace;
-    for (uint32_t i = 0; i < trace->warnings; i++) hd_warn(COMMAND, "%s", trace->warning[i]);
-    if (!trace->end.whole && trace->end.missing[0] != '\0')
-        hd_warn(COMMAND, "the trace is not whole: %s", trace->end.missing);
-    for (uint32_t i = 0; i < model->warnings; i++) hd_warn(COMMAND, "%s", model->warning[i]);
-    if (!trace->exact)
-        hd_warn(COMMAND, "the order of this trace is approximate (recorded with --sched free)");
-    const char *const *line;
-    uint32_t lines = hd_describe_warnings(describe, &line);
-    for (uint32_t i = 0; i < lines; i++) hd_warn(COMMAND, "%s", line[i]);
-}
-
-static const char *format_name(enum hd_trace_format format) {
-    static const char *const name[] = {[HD_FORMAT_BINARY] = "binary",
-                                       [HD_FORMAT_TEXT] = "text",
-                                       [HD_FORMAT_RAPIDBIN] = "RapidBin"};
-    return name[format];
-}
-
 static bool print_json(const struct request *request, const struct hd_model *model,
                        const struct hd_findings *findings, const struct hd_nondet_stats *nondet) {
     const struct hd_trace *trace = model->trace;
     uint32_t count = 0;
-    const char **warning =
-        malloc((trace->warnings + (size_t)model->warnings + 1) * sizeof *warning);
-    if (warning == NULL) return false;
+    const char **warning = hd_alloc(trace->warnings + (size_t)model->warnings, sizeof *warning);
     for (uint32_t i = 0; i < trace->warnings; i++) warning[count++] = trace->warning[i];
     for (uint32_t i = 0; i < model->warnings; i++) warning[count++] = model->warning[i];
     struct hd_report_input input = {.path = request->path,
-                                    .format = format_name(trace->format),
+                                    .format = hd_report_format_name(trace->format),
                                     .command = trace->command,
                                     .events = model->events,
                                     .threads = model->threads,
@@ -265,70 +245,58 @@ static bool save_schedules(const struct request *request, const struct hd_predic
 /* ---- the command ------------------------------------------------------------------------------
  */
 
-static int compare_races(const struct request *request, struct hd_predict *predict,
-                         struct hd_progress_bar *bar) {
+static bool compare_races(const struct request *request, struct hd_predict *predict,
+                          struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_comparison comparison;
-    struct hd_error error;
-    bool done = hd_compare_races(predict, &comparison, &error);
+    if (!hd_compare_races(predict, &comparison, error)) return false;
     hd_progress_bar_end(bar);
-    if (!done) return hd_complain_error(COMMAND, &error);
-    if (request->format == FORMAT_JSON)
-        hd_print_comparison_json(&comparison, predict, request->path);
-    else
-        hd_print_comparison(&comparison, predict, request->path);
-    bool races = comparison.method[HD_COMPARED - 1].races > 0;
+    (request->format == FORMAT_JSON ? hd_table_races_json : hd_table_races)(stdout, &comparison,
+                                                                            predict, request->path);
+    *found = comparison.method[HD_COMPARED - 1].races > 0;
     hd_comparison_free(&comparison);
-    warn_about(predict->model, predict->describe);
-    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
-    return races ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    return true;
 }
 
-static int compare_atomicity(const struct request *request, struct hd_predict *predict,
-                             struct hd_progress_bar *bar) {
+static bool compare_atomicity(const struct request *request, struct hd_predict *predict,
+                              struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_atomicity_comparison comparison;
-    struct hd_error error;
-    bool done = hd_compare_atomicity(predict, &comparison, &error);
+    if (!hd_compare_atomicity(predict, &comparison, error)) return false;
     hd_progress_bar_end(bar);
-    if (!done) return hd_complain_error(COMMAND, &error);
-    if (request->format == FORMAT_JSON)
-        hd_print_atomicity_comparison_json(&comparison, predict, request->path);
-    else
-        hd_print_atomicity_comparison(&comparison, predict, request->path);
-    bool found = comparison.method[HD_ATOMICITY_COMPARED - 1].kept > 0;
+    (request->format == FORMAT_JSON ? hd_table_atomicity_json : hd_table_atomicity)(
+        stdout, &comparison, predict, request->path);
+    *found = comparison.method[HD_ATOMICITY_COMPARED - 1].kept > 0;
     hd_atomicity_comparison_free(&comparison);
-    warn_about(predict->model, predict->describe);
-    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
-    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    return true;
 }
 
-static int compare_nondet(const struct request *request, struct hd_predict *predict,
-                          struct hd_progress_bar *bar) {
+static bool compare_nondet(const struct request *request, struct hd_predict *predict,
+                           struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_nondet_comparison comparison;
-    struct hd_error error;
-    bool done = hd_nondet_compare(predict, &comparison, &error);
+    if (!hd_nondet_compare(predict, &comparison, error)) return false;
     hd_progress_bar_end(bar);
-    if (!done) return hd_complain_error(COMMAND, &error);
     if (request->format == FORMAT_JSON)
-        hd_print_nondet_comparison_json(stdout, &comparison, predict, request->path);
+        hd_table_nondet_json(stdout, &comparison, predict, request->path);
     else
-        hd_print_nondet_comparison(stdout, &comparison, predict);
-    bool found = comparison.sound.stats.loose > 0;
+        hd_table_nondet(stdout, &comparison, predict);
+    *found = comparison.sound.stats.loose > 0;
     hd_nondet_comparison_free(&comparison);
-    warn_about(predict->model, predict->describe);
-    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
-    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    return true;
 }
 
 static int compare(const struct request *request, struct hd_predict *predict,
                    struct hd_progress_bar *bar) {
-    switch (compared_kind(request)) {
-    case HD_FINDING_ATOMICITY:
-        return compare_atomicity(request, predict, bar);
-    case HD_FINDING_NONDETERMINISM:
-        return compare_nondet(request, predict, bar);
-    default:
-        return compare_races(request, predict, bar);
-    }
+    struct hd_error error;
+    bool found = false;
+    enum hd_finding_kind kind = compared_kind(request);
+    bool done = (kind == HD_FINDING_ATOMICITY ? compare_atomicity
+                 : kind == HD_FINDING_NONDETERMINISM
+                     ? compare_nondet
+                     : compare_races)(request, predict, bar, &found, &error);
+    hd_progress_bar_end(bar);
+    if (!done) return hd_complain_error(COMMAND, &error);
+    hd_warn_about(COMMAND, predict->model, predict->describe);
+    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
+    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
 static int predict_all(const struct request *request, struct hd_predict *predict,
@@ -336,10 +304,10 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     struct hd_findings findings = {0};
     struct hd_error error;
     bool done = true;
-    struct hd_predict_stats stats[8];
+    struct hd_predict_stats stats[KINDS];
     struct hd_nondet_stats nondet = {0};
     predict->nondet = &nondet;
-    for (unsigned k = 0; done && k < hd_predict_kind_count; k++) {
+    for (unsigned k = 0; done && k < KINDS; k++) {
         if (!request->kind[k]) continue;
         struct hd_finding_summary before = findings.summary;
         memset(&predict->stats, 0, sizeof predict->stats);
@@ -361,17 +329,17 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     if (json)
         done = print_json(request, predict->model, &findings, &nondet);
     else {
-        if (request->nondet) hd_print_nondet_verdict(stdout, &nondet, &request->options);
+        if (request->nondet) hd_report_determinism(stdout, &nondet, &request->options);
         print_text(request, &findings);
     }
-    for (unsigned k = 0; request->stats && k < hd_predict_kind_count; k++)
+    for (unsigned k = 0; request->stats && k < KINDS; k++)
         if (request->kind[k])
-            hd_print_predict_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
+            hd_table_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
     if (request->stats && request->nondet)
-        hd_print_nondet_stats(json ? stderr : stdout, predict, &nondet);
+        hd_table_nondet_stats(json ? stderr : stdout, predict, &nondet);
     if (done && request->witness != NULL) done = save_schedules(request, predict, &findings);
     hd_findings_free(&findings);
-    warn_about(predict->model, predict->describe);
+    hd_warn_about(COMMAND, predict->model, predict->describe);
     if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
     return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
@@ -406,14 +374,10 @@ static void forget_passing(struct passing *passing) {
 
 static bool load_passing(const struct request *request, struct hd_progress_bar *bar,
                          struct passing *passing) {
-    size_t room = request->passings + (size_t)1;
-    *passing = (struct passing){.model = calloc(room, sizeof *passing->model),
-                                .list = calloc(room, sizeof *passing->list),
-                                .describe = calloc(room, sizeof *passing->describe)};
-    if (passing->model == NULL || passing->list == NULL || passing->describe == NULL) {
-        hd_complain(COMMAND, "out of memory");
-        return false;
-    }
+    size_t room = request->passings;
+    *passing = (struct passing){.model = hd_zalloc(room, sizeof *passing->model),
+                                .list = hd_zalloc(room, sizeof *passing->list),
+                                .describe = hd_zalloc(room, sizeof *passing->describe)};
     for (uint32_t i = 0; i < request->passings; i++) {
         if (!load(request, request->passing[i], bar, &passing->model[i])) return false;
         passing->list[i] = &passing->model[i];

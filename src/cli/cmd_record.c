@@ -1,7 +1,6 @@
 /* heddle record: run a program, write its trace, pass its status on. */
 #define _GNU_SOURCE
 #include "cli/commands.h"
-#include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "run/recorder.h"

@@ -1,7 +1,6 @@
 /* heddle replay: make a program take a schedule, say whether that made it fail. */
 #define _GNU_SOURCE
 #include "cli/commands.h"
-#include "cli/deadlock.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/replay_control.h"

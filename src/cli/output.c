@@ -1,6 +1,8 @@
 /* Error lines, colour and the progress bar. */
 #include "cli/output.h"
 
+#include "report/deadlock.h"
+
 #include "base/clock.h"
 
 #include <errno.h>
@@ -47,6 +49,53 @@ void hd_warn(const char *command, const char *format, ...) {
     va_start(arguments, format);
     message(command, "warning: ", format, arguments);
     va_end(arguments);
+}
+
+static void warn_about_trace(const char *command, const struct hd_trace *trace) {
+    for (uint32_t i = 0; i < trace->warnings; i++) hd_warn(command, "%s", trace->warning[i]);
+}
+
+static void warn_about_model(const char *command, const struct hd_model *model) {
+    for (uint32_t i = 0; i < model->warnings; i++) hd_warn(command, "%s", model->warning[i]);
+}
+
+void hd_warn_about_model(const char *command, const struct hd_model *model) {
+    warn_about_trace(command, model->trace);
+    warn_about_model(command, model);
+}
+
+void hd_warn_about_symbols(const char *command, const struct hd_describe *describe) {
+    const char *const *line;
+    uint32_t lines = hd_describe_warnings(describe, &line);
+    for (uint32_t i = 0; i < lines; i++) hd_warn(command, "%s", line[i]);
+}
+
+void hd_warn_about(const char *command, const struct hd_model *model,
+                   const struct hd_describe *describe) {
+    const struct hd_trace *trace = model->trace;
+    warn_about_trace(command, trace);
+    if (!trace->end.whole && trace->end.missing[0] != '\0')
+        hd_warn(command, "the trace is not whole: %s", trace->end.missing);
+    warn_about_model(command, model);
+    if (!trace->exact)
+        hd_warn(command, "the order of this trace is approximate (recorded with --sched free)");
+    hd_warn_about_symbols(command, describe);
+}
+
+void hd_print_deadlock(FILE *out, const char *trace_path) {
+    struct hd_model model;
+    struct hd_error error;
+    struct hd_model_options options = {.lenient = true};
+    if (!hd_model_load(trace_path, NULL, &options, &model, &error)) {
+        fprintf(out, "heddle: the program deadlocked\n");
+        hd_complain_error(NULL, &error);
+        return;
+    }
+    struct hd_describe *describe = hd_describe_open(&model);
+    fprintf(out, "heddle: the program deadlocked:\n");
+    hd_report_blocked(out, &model, describe);
+    hd_describe_close(describe);
+    hd_model_free(&model);
 }
 
 bool hd_finish_output(const char *command) {

@@ -4,6 +4,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
+#include "model/describe.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,16 @@ int hd_complain_error(const char *command, const struct hd_error *error);
  * to end with. */
 int hd_complain_runtime(const char *command, const char *fault, int status);
 void hd_warn(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What a reader should know about a trace: its warnings, whether it is whole and exact, and which
+ * modules have no symbols (to be called after the symbols were asked for). */
+void hd_warn_about(const char *command, const struct hd_model *model,
+                   const struct hd_describe *describe);
+void hd_warn_about_model(const char *command, const struct hd_model *model); /* warnings only */
+void hd_warn_about_symbols(const char *command, const struct hd_describe *describe);
+
+/* What a recorded run that deadlocked says about itself. */
+void hd_print_deadlock(FILE *out, const char *trace_path);
 
 /* Flushes stdout; false (after a message) if anything written to it was lost. A closed pipe, as in
  * `heddle dump | head`, is no error worth a message. */

@@ -1,4 +1,4 @@
-/* Colours, and words broken into lines. */
+/* See page.h. */
 #include "report/page.h"
 
 #include <string.h>
@@ -12,6 +12,53 @@ struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style) {
                             .green = color ? "\033[32m" : "",
                             .off = color ? "\033[0m" : "",
                             .width = style->width > 0 ? style->width : 100};
+}
+
+const char *hd_page_plural(uint64_t number) { return number == 1 ? "" : "s"; }
+
+const char *hd_page_duration(double seconds, char text[32]) {
+    if (seconds < 1e-3)
+        snprintf(text, 32, "%.1f us", seconds * 1e6);
+    else if (seconds < 1)
+        snprintf(text, 32, "%.1f ms", seconds * 1e3);
+    else
+        snprintf(text, 32, "%.2f s", seconds);
+    return text;
+}
+
+void hd_page_place(struct hd_describe *describe, uint32_t event, bool short_site, char *text,
+                   size_t room) {
+    const char *site = hd_describe_site(describe, event);
+    if (*site != '\0')
+        snprintf(text, room, "%s", short_site ? hd_finding_short_site(site) : site);
+    else
+        snprintf(text, room, "event %u", event);
+}
+
+const char *hd_report_format_name(enum hd_trace_format format) {
+    static const char *const name[] = {[HD_FORMAT_BINARY] = "binary",
+                                       [HD_FORMAT_TEXT] = "text",
+                                       [HD_FORMAT_RAPIDBIN] = "RapidBin"};
+    return name[format];
+}
+
+const char *hd_report_operation(enum hd_event_kind kind) {
+    switch (kind) {
+    case HD_EV_BARRIER_LEAVE:
+        return "leave";
+    case HD_EV_HANDLER_ENTER:
+        return "handler";
+    case HD_EV_HANDLER_LEAVE:
+        return "return";
+    default:
+        return hd_kind_text(kind);
+    }
+}
+
+void hd_report_json_value(FILE *out, json_t *value) {
+    json_dumpf(value, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+    fputc('\n', out);
+    json_decref(value);
 }
 
 unsigned hd_page_columns(const char *text) {

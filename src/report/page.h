@@ -1,7 +1,9 @@
-/* What the text reports have in common: colours, and words broken into lines. */
+/* What the reports have in common: colours, words broken into lines, names of things. */
 #ifndef HEDDLE_REPORT_PAGE_H
 #define HEDDLE_REPORT_PAGE_H
 
+#include "base/json.h"
+#include "model/describe.h"
 #include "report/report.h"
 
 struct hd_page {
@@ -10,6 +12,20 @@ struct hd_page {
     unsigned width;
 };
 struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style);
+
+/* "s" for all numbers but 1. */
+const char *hd_page_plural(uint64_t number);
+/* A time with as many digits as it deserves: "12.3 ms". */
+const char *hd_page_duration(double seconds, char text[32]);
+/* Where an event is: its site, `short_site` without directories; "event 7" if it has none. */
+void hd_page_place(struct hd_describe *describe, uint32_t event, bool short_site, char *text,
+                   size_t room);
+/* "binary", "text", "RapidBin" */
+const char *hd_report_format_name(enum hd_trace_format format);
+/* An event's operation; the text format has no line of its own for some. */
+const char *hd_report_operation(enum hd_event_kind kind);
+/* Writes a value and a line's end, and gives the value back. */
+void hd_report_json_value(FILE *out, json_t *value);
 
 /* Columns a UTF-8 text takes, as far as one character is one column. */
 unsigned hd_page_columns(const char *text);

@@ -1,11 +1,11 @@
 /* Buffered lines and JSON for commands that print millions of them. */
-#include "cli/lines.h"
+#include "report/lines.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void hd_line_flush(struct hd_lines *lines) {
-    if (lines->used && !lines->failed && fwrite(lines->text, 1, lines->used, stdout) != lines->used)
+    if (lines->used && !lines->failed &&
+        fwrite(lines->text, 1, lines->used, lines->stream) != lines->used)
         lines->failed = true;
     lines->used = lines->line_start = 0;
 }

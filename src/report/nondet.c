@@ -1,19 +1,18 @@
 /* heddle predict nondet: verdict, --stats and --compare. */
-#include "cli/nondet_tables.h"
+#include "base/json.h"
+#include "report/page.h"
+#include "report/tables.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #define LISTED 60 /* differences that are listed one by one */
 
-static const char *plural(uint64_t number) { return number == 1 ? "" : "s"; }
-
 /* ---- the verdict -------------------------------------------------------------------------------
  */
 
-void hd_print_nondet_verdict(FILE *out, const struct hd_nondet_stats *stats,
-                             const struct hd_predict_options *options) {
+void hd_report_determinism(FILE *out, const struct hd_nondet_stats *stats,
+                           const struct hd_predict_options *options) {
     const char *which = options->read_site != NULL ? " chosen" : "";
     if (stats->reads == 0)
         fprintf(out, "deterministic over this trace: no read of a shared variable\n");
@@ -21,13 +20,13 @@ void hd_print_nondet_verdict(FILE *out, const struct hd_nondet_stats *stats,
         fprintf(out,
                 "deterministic over this trace: each of %" PRIu64 "%s read%s sees the same write"
                 " in every correct reordering\n",
-                stats->reads, which, plural(stats->reads));
+                stats->reads, which, hd_page_plural(stats->reads));
     else
         fprintf(out, "%" PRIu64 " of %" PRIu64 "%s read%s may see another write\n", stats->loose,
-                stats->reads, which, plural(stats->reads));
+                stats->reads, which, hd_page_plural(stats->reads));
     if (stats->doubtful > 0)
         fprintf(out, "%" PRIu64 " more read%s undecided: the budget ran out (--budget)\n",
-                stats->doubtful, plural(stats->doubtful));
+                stats->doubtful, hd_page_plural(stats->doubtful));
 }
 
 /* ---- the paper's tables ------------------------------------------------------------------------
@@ -96,7 +95,7 @@ static void print_sound(FILE *out, const struct hd_nondet_stats *stats) {
     if (stats->verdict[HD_UNDECIDED] > 0) row(out, "undecided", stats->verdict[HD_UNDECIDED], all);
 }
 
-void hd_print_nondet_stats(FILE *out, const struct hd_predict *predict,
+void hd_table_nondet_stats(FILE *out, const struct hd_predict *predict,
                            const struct hd_nondet_stats *stats) {
     const struct hd_model *model = predict->model;
     struct figures f = count(model);
@@ -107,8 +106,8 @@ void hd_print_nondet_stats(FILE *out, const struct hd_predict *predict,
     fprintf(out,
             "model %s: %" PRIu64 " read%s, %" PRIu64 " triplet%s, %" PRIu64
             " possible witnesses (three of each)\n",
-            paper ? "paper" : "sound", stats->reads, plural(stats->reads), stats->triplets,
-            plural(stats->triplets), 3 * stats->triplets);
+            paper ? "paper" : "sound", stats->reads, hd_page_plural(stats->reads), stats->triplets,
+            hd_page_plural(stats->triplets), 3 * stats->triplets);
     if (paper)
         print_paper(out, stats);
     else
@@ -147,8 +146,8 @@ static const char *orders_of(uint8_t orders, char text[32]) {
     return text[0] == '\0' ? "none" : text;
 }
 
-void hd_print_nondet_comparison(FILE *out, const struct hd_nondet_comparison *comparison,
-                                const struct hd_predict *predict) {
+void hd_table_nondet(FILE *out, const struct hd_nondet_comparison *comparison,
+                     const struct hd_predict *predict) {
     const struct hd_nondet_stats *sound = &comparison->sound.stats,
                                  *paper = &comparison->paper.stats;
     fprintf(out, "%-8s %10s %10s %12s %12s %12s %10s\n", "model", "reads", "loose", "triplets",
@@ -165,7 +164,7 @@ void hd_print_nondet_comparison(FILE *out, const struct hd_nondet_comparison *co
     fprintf(
         out,
         "%zu triplet%s on which the models differ, %zu of them about reads on which they differ\n",
-        comparison->list.size, plural(comparison->list.size), reads);
+        comparison->list.size, hd_page_plural(comparison->list.size), reads);
     if (comparison->list.size == 0) return;
     fprintf(out, "\n%-14s %-22s %-22s %-22s %-6s %-6s %s\n", "variable", "read", "saw", "may see",
             "sound", "paper", "paper's witnesses");
@@ -190,19 +189,19 @@ void hd_print_nondet_comparison(FILE *out, const struct hd_nondet_comparison *co
 }
 
 static json_t *event_number(uint32_t event) {
-    return event == HD_NONE ? json_null() : json_integer((json_int_t)event);
+    return event == HD_NONE ? json_null() : hd_json_number(event);
 }
 
 static json_t *model_object(const struct hd_nondet_stats *stats) {
-    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "reads", (json_int_t)stats->reads, "loose",
-                     (json_int_t)stats->loose, "triplets", (json_int_t)stats->triplets, "feasible",
-                     (json_int_t)stats->verdict[HD_FEASIBLE], "infeasible",
-                     (json_int_t)stats->verdict[HD_INFEASIBLE], "undecided",
-                     (json_int_t)stats->verdict[HD_UNDECIDED], "seconds", stats->seconds);
+    return json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "reads", HD_INT(stats->reads), "loose",
+                     HD_INT(stats->loose), "triplets", HD_INT(stats->triplets), "feasible",
+                     HD_INT(stats->verdict[HD_FEASIBLE]), "infeasible",
+                     HD_INT(stats->verdict[HD_INFEASIBLE]), "undecided",
+                     HD_INT(stats->verdict[HD_UNDECIDED]), "seconds", stats->seconds);
 }
 
-void hd_print_nondet_comparison_json(FILE *out, const struct hd_nondet_comparison *comparison,
-                                     const struct hd_predict *predict, const char *path) {
+void hd_table_nondet_json(FILE *out, const struct hd_nondet_comparison *comparison,
+                          const struct hd_predict *predict, const char *path) {
     json_t *list = json_array();
     for (size_t i = 0; i < comparison->list.size; i++) {
         const struct hd_nondet_difference *each = &comparison->list.data[i];
@@ -210,17 +209,16 @@ void hd_print_nondet_comparison_json(FILE *out, const struct hd_nondet_compariso
         char orders[32];
         json_array_append_new(
             list,
-            json_pack("{s:s,s:o,s:o,s:o,s:s,s:s,s:s,s:b}", "variable",
-                      hd_describe_location(predict->describe, read->location, HD_SHORT), "read",
-                      event_number(read->event), "seen", event_number(each->triplet.seen), "other",
-                      event_number(each->triplet.other), "sound", verdict_word(each->sound),
-                      "paper", verdict_word(each->triplet.verdict), "orders",
-                      orders_of(each->triplet.orders, orders), "read_differs", !each->same_read));
+            json_pack(
+                "{s:o,s:o,s:o,s:o,s:s,s:s,s:s,s:b}", "variable",
+                hd_json_text(hd_describe_location(predict->describe, read->location, HD_SHORT)),
+                "read", event_number(read->event), "seen", event_number(each->triplet.seen),
+                "other", event_number(each->triplet.other), "sound", verdict_word(each->sound),
+                "paper", verdict_word(each->triplet.verdict), "orders",
+                orders_of(each->triplet.orders, orders), "read_differs", !each->same_read));
     }
-    json_t *root = json_pack("{s:s,s:s,s:o,s:o,s:o}", "schema", "heddle-nondet-comparison/1",
-                             "input", path, "sound", model_object(&comparison->sound.stats),
-                             "paper", model_object(&comparison->paper.stats), "differences", list);
-    json_dumpf(root, out, JSON_INDENT(2));
-    fprintf(out, "\n");
-    json_decref(root);
+    hd_report_json_value(
+        out, json_pack("{s:s,s:o,s:o,s:o,s:o}", "schema", "heddle-nondet-comparison/1", "input",
+                       hd_json_text(path), "sound", model_object(&comparison->sound.stats), "paper",
+                       model_object(&comparison->paper.stats), "differences", list));
 }

@@ -1,17 +1,19 @@
-/* Fast output of many short lines to standard output: a buffer, columns, JSON strings. */
-#ifndef HEDDLE_CLI_LINES_H
-#define HEDDLE_CLI_LINES_H
+/* Fast output of many short lines to a stream: a buffer, columns, JSON strings. */
+#ifndef HEDDLE_REPORT_LINES_H
+#define HEDDLE_REPORT_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define HD_LINES_BYTES 65536u
 
-/* A zeroed buffer is an empty one. */
+/* Zero but for the stream, it is empty. */
 struct hd_lines {
+    FILE *stream;
     size_t used, line_start;
-    bool failed; /* standard output takes no more */
+    bool failed; /* the stream takes no more */
     char text[HD_LINES_BYTES];
 };
 

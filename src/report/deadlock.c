@@ -1,9 +1,5 @@
-/* The deadlock of a recorded run, from the BLOCKED events at the end of its trace. */
-#include "cli/deadlock.h"
-
-#include "cli/output.h"
-#include "model/describe.h"
-#include "model/model.h"
+/* See deadlock.h: from the BLOCKED events at the end of a trace. */
+#include "report/deadlock.h"
 
 static void print_place(FILE *out, struct hd_describe *describe, uint32_t event) {
     const char *site = hd_describe_site(describe, event);
@@ -45,19 +41,7 @@ static void print_thread(FILE *out, const struct hd_model *model, struct hd_desc
     fputc('\n', out);
 }
 
-void hd_print_deadlock(FILE *out, const char *trace_path) {
-    struct hd_model model;
-    struct hd_error error;
-    struct hd_model_options options = {.lenient = true};
-    if (!hd_model_load(trace_path, NULL, &options, &model, &error)) {
-        fprintf(out, "heddle: the program deadlocked\n");
-        hd_complain_error(NULL, &error);
-        return;
-    }
-    struct hd_describe *describe = hd_describe_open(&model);
-    fprintf(out, "heddle: the program deadlocked:\n");
-    for (uint32_t event = 0; event < model.events; event++)
-        if (model.kind[event] == HD_EV_BLOCKED) print_thread(out, &model, describe, event);
-    hd_describe_close(describe);
-    hd_model_free(&model);
+void hd_report_blocked(FILE *out, const struct hd_model *model, struct hd_describe *describe) {
+    for (uint32_t event = 0; event < model->events; event++)
+        if (model->kind[event] == HD_EV_BLOCKED) print_thread(out, model, describe, event);
 }
