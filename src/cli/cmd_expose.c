@@ -1,39 +1,37 @@
 /* heddle expose: run a program under a strategy until it fails, save what makes it fail. */
-#define _GNU_SOURCE
+#include "base/clock.h"
 #include "base/json.h"
 #include "cli/commands.h"
+#include "cli/explored.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "explore/campaign.h"
+#include "explore/explore.h"
 #include "toolchain/compiler.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define COMMAND "expose"
 
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
 /* ---- progress ------------------------------------------------------------------------------- */
 
-static void draw(void *context, const struct hd_campaign_status *status) {
+static void draw(void *context, const struct hd_explore_progress *progress) {
     struct hd_status_line *drawn = context;
-    if (!hd_status_line_due(drawn, status->doing)) return;
+    if (!hd_status_line_due(drawn, progress->what)) return;
     char line[512];
-    int used = snprintf(line, sizeof line, "%s: %llu runs", status->doing,
-                        (unsigned long long)status->runs);
-    if (status->most_runs != 0)
-        used += snprintf(line + used, sizeof line - (size_t)used, " of at most %llu",
-                         (unsigned long long)status->most_runs);
-    if (status->total != 0)
-        used += snprintf(line + used, sizeof line - (size_t)used, ", %u of %u interleavings",
-                         status->tried, status->total);
-    if (status->seconds > 0.2)
+    double seconds = (double)(hd_now_ns() - drawn->start_ns) * 1e-9;
+    int used = snprintf(line, sizeof line, "%s: %llu run%s", progress->what,
+                        (unsigned long long)progress->runs, plural(progress->runs));
+    if (progress->all != 0)
+        used += snprintf(line + used, sizeof line - (size_t)used, ", %u of %u", progress->done,
+                         progress->all);
+    if (seconds > 0.2)
         used += snprintf(line + used, sizeof line - (size_t)used, ", %.0f/s",
-                         (double)status->runs / status->seconds);
-    if (status->best[0] != '\0')
-        snprintf(line + used, sizeof line - (size_t)used, "  %s", status->best);
+                         (double)progress->runs / seconds);
+    if (progress->best[0] != '\0')
+        snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
     hd_status_line_draw(drawn, line);
 }
 
@@ -47,167 +45,239 @@ static void list_candidate(void *context, uint32_t rank, const struct hd_interle
 
 /* ---- the report ----------------------------------------------------------------------------- */
 
-static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+enum verdict { NOTHING, EXPOSED, FLAKY, STOPPED };
 
-static void print_runs(const struct hd_campaign_result *r) {
-    printf("%llu run%s (%llu plain", (unsigned long long)r->runs, plural(r->runs),
-           (unsigned long long)r->plain);
-    if (r->profiled) printf(", %llu profiled", (unsigned long long)r->profiled);
-    if (r->steered) printf(", %llu steered", (unsigned long long)r->steered);
-    printf(", %.1f seconds)", r->seconds);
+static enum verdict verdict_of(const struct hd_exploration *r) {
+    if (r->failures > 0) return EXPOSED;
+    return r->interrupted ? STOPPED : r->flaky ? FLAKY : NOTHING;
 }
 
-static void print_access(const struct hd_campaign_result *r, const char *role, uint32_t place,
-                         const char *does) {
-    const struct hd_place *at = hd_place(&r->reproducer.places, place);
-    printf("  %s  %-7s %s", role, does, at->where[0] ? at->where : at->module);
-    if (at->function[0]) printf(" in %s", at->function);
-    putchar('\n');
+static const struct hd_finding *found(const struct hd_exploration *r) {
+    return &r->findings.list.data[0];
 }
 
-static void print_critical(const struct hd_campaign_result *r) {
-    const struct hd_interleaving *it = &r->critical;
-    if (!r->has_critical) return;
-    printf("\n%s\n", it->variable);
-    if (it->p == 0) {
-        print_access(r, "R", it->r, "used");
-        print_access(r, "C", it->c, "used");
-        return;
+/* Until the failure, if there is one. */
+static const struct hd_explore_runs *runs_of(const struct hd_exploration *r) {
+    return r->failures > 0 ? &r->until_failure : &r->runs;
+}
+static uint64_t count_runs(const struct hd_exploration *r) {
+    const struct hd_explore_runs *runs = runs_of(r);
+    return (uint64_t)runs->plain + runs->recorded + runs->steered;
+}
+static double seconds_of(const struct hd_exploration *r) {
+    return r->failures > 0 ? r->failure_seconds : r->seconds;
+}
+
+static void print_runs(const struct hd_exploration *r) {
+    const struct hd_explore_runs *runs = runs_of(r);
+    uint64_t all = count_runs(r);
+    printf("%llu run%s (%u plain", (unsigned long long)all, plural(all), runs->plain);
+    if (runs->recorded) printf(", %u profiled", runs->recorded);
+    if (runs->steered) printf(", %u steered", runs->steered);
+    printf(", %.1f seconds)", seconds_of(r));
+}
+
+/* "read", "written"; "freed"; "used" where no pattern says what matters. */
+static const char *done_by(const struct hd_finding *finding, uint32_t i, const char *reads,
+                           const char *writes, const char *frees) {
+    const struct hd_finding_event *event = &finding->event[i];
+    if (strcmp(event->op, "free") == 0) return frees;
+    if (finding->pattern == NULL) return "used";
+    return finding->pattern[2 * i] == 'R' ? reads : writes;
+}
+
+/* "log.c:57 (append)" */
+static void place_text(const struct hd_finding_event *event, char *text, size_t room) {
+    bool known = *event->function != '\0';
+    snprintf(text, room, "%s%s%s%s", hd_finding_short_site(event->site), known ? " (" : "",
+             event->function, known ? ")" : "");
+}
+
+/* Two sentences: what ran between what, and what came of it. */
+static void what_text(const struct hd_finding *finding, char *text, size_t room) {
+    char place[3][200];
+    for (uint32_t i = 0; i < finding->events && i < 3; i++)
+        place_text(&finding->event[i], place[i], sizeof place[i]);
+    int used = 0;
+    if (finding->events == 3)
+        used = snprintf(text, room,
+                        "%s is %s at %s and %s at %s, and another thread gets in between: it is %s "
+                        "at %s.",
+                        finding->variable, done_by(finding, 0, "read", "written", "freed"),
+                        place[0], done_by(finding, 2, "read", "written", "freed"), place[2],
+                        done_by(finding, 1, "read", "written", "freed"), place[1]);
+    else if (finding->events == 2)
+        used = snprintf(text, room,
+                        "%s is used at %s and, without order, by another thread at %s, which came "
+                        "first this time.",
+                        finding->variable, place[1], place[0]);
+    else
+        used = snprintf(text, room, "%s", finding->conclusion);
+    if (used > 0 && (size_t)used < room)
+        snprintf(text + used, room - (size_t)used, " The run ended badly: %s.",
+                 finding->forced->words);
+}
+
+static void print_critical(const struct hd_finding *finding) {
+    static const char role[] = {'P', 'R', 'C'};
+    if (finding->events < 2) return;
+    printf("\n%s\n", finding->variable);
+    for (uint32_t i = 0; i < finding->events && i < 3; i++) {
+        const struct hd_finding_event *event = &finding->event[i];
+        printf("  %c  %-7s %s", role[finding->events == 3 ? i : i + 1],
+               done_by(finding, i, "read", "write", "free"), event->site);
+        if (*event->function != '\0') printf(" in %s", event->function);
+        putchar('\n');
     }
-    const char *letters = hd_pattern_name(it->pattern);
-    print_access(r, "P", it->p, letters[0] == 'R' ? "read" : "write");
-    print_access(r, "R", it->r, it->frees ? "free" : letters[2] == 'R' ? "read" : "write");
-    print_access(r, "C", it->c, letters[4] == 'R' ? "read" : "write");
 }
 
-static void print_stats(const struct hd_campaign_result *r, enum hd_strategy strategy) {
+static void print_stats(const struct hd_exploration *r, enum hd_strategy strategy) {
     if (strategy == HD_STRATEGY_CTRIGGER) {
-        printf("interleavings: %u potential (%llu shared accesses), pruned: %u by order, %u by "
+        printf("interleavings: %u potential (%llu shared access%s), pruned: %u by order, %u by "
                "mutual exclusion, %u by poly; %u seen in the profile, %u left\n",
-               r->counts.potential, (unsigned long long)r->accesses, r->counts.order,
-               r->counts.exclusion, r->counts.poly, r->counts.exercised, r->counts.left);
+               r->counts.potential, (unsigned long long)r->accesses, r->accesses == 1 ? "" : "es",
+               r->counts.order, r->counts.exclusion, r->counts.poly, r->counts.exercised,
+               r->counts.left);
         printf("pairs: %u that could come in the other order, %u of them did in the profile\n",
                r->counts.pairs, r->counts.pairs_exercised);
     }
     if (r->candidates > 0)
-        printf("candidates: %u, tried %u, brought about %u%s", r->candidates, r->tried, r->forced,
-               r->rank ? "" : "\n");
+        printf("candidates: %u, tried %u, brought about %u%s", r->candidates, r->tried,
+               r->brought_about, r->rank ? "" : "\n");
     if (r->rank) printf("; the failing one ranked %u\n", r->rank);
 }
 
-static void print_rate(const struct hd_campaign_result *r) {
-    const struct hd_steering *steering = &r->reproducer.control;
-    const char *how = steering->policy == HD_POLICY_FORCE   ? "the suspensions"
-                      : steering->policy == HD_POLICY_NOISE ? "the noise"
-                      : steering->scheduler == HD_SCHED_OFF ? "running it again"
-                                                            : "the seed";
+static void print_rate(const struct hd_exploration *r) {
+    const struct hd_finding_forced *forced = found(r)->forced;
     if (r->has_schedule)
-        printf("\nreproduced %u of %u, with %u change%s of thread (%u before minimising); by "
-               "%s %u of %u, in plain runs %u of %u\n",
-               r->schedule_reproduced, r->schedule_tries, r->switches, r->switches == 1 ? "" : "s",
-               r->switches_before, how, r->reproduced, r->tries, r->plain_failed, r->plain_tries);
+        printf("\nreproduced %u of %u, with %u context switch%s (%u before minimising); by %s %u "
+               "of %u, in plain runs %u of %u\n",
+               forced->reproduced, forced->runs, forced->switches,
+               forced->switches == 1 ? "" : "es", forced->switches_before, r->control,
+               r->control_reproduced, r->control_tries, r->plain_failed, r->plain_tries);
     else
-        printf("\nreproduced %u of %u (plain runs failed %u of %u)\n", r->reproduced, r->tries,
-               r->plain_failed, r->plain_tries);
+        printf("\nreproduced %u of %u (plain runs failed %u of %u)\n", forced->reproduced,
+               forced->runs, r->plain_failed, r->plain_tries);
 }
 
-static void print_text(const struct hd_campaign_result *r, enum hd_strategy strategy,
-                       const char *path, bool stats) {
+static void print_exposed(const struct hd_exploration *r, const char *strategy) {
+    const struct hd_finding *finding = found(r);
+    char what[2048];
+    printf("%sexposed%s by %s in ", hd_style_on(stdout, HD_STYLE_RED), hd_style_off(stdout),
+           strategy);
+    print_runs(r);
+    what_text(finding, what, sizeof what);
+    printf("\n%s\n", what);
+    print_critical(finding);
+    print_rate(r);
+    if (*finding->forced->command != '\0') printf("again: %s\n", finding->forced->command);
+    printf("fingerprint: %s\n", finding->fingerprint);
+}
+
+static void print_nothing(const struct hd_exploration *r, const char *strategy) {
+    static const char *const why[] = {[HD_END_FAILURE] = "",
+                                      [HD_END_RUNS] = "no more runs",
+                                      [HD_END_TIME] = "no more time",
+                                      [HD_END_EXHAUSTED] = "nothing left to try",
+                                      [HD_END_STOPPED] = "stopped"};
+    printf("nothing exposed by %s in ", strategy);
+    print_runs(r);
+    printf(": %s\n", r->interrupted ? "stopped" : why[r->end]);
+    if (!r->interrupted && r->end == HD_END_EXHAUSTED)
+        printf("(heddle hunt also predicts, and looks for longer cycles of locks and stolen "
+               "wake-ups)\n");
+}
+
+static void print_text(const struct hd_exploration *r, enum hd_strategy strategy, bool stats) {
     const char *name = hd_strategy_name(strategy);
-    switch (r->verdict) {
-    case HD_CAMPAIGN_EXPOSED:
-        printf("%sexposed%s by %s in ", hd_style_on(stdout, HD_STYLE_RED), hd_style_off(stdout),
-               name);
-        print_runs(r);
-        printf("\n%s\n", r->what);
-        print_critical(r);
-        print_rate(r);
-        printf("again: heddle replay %s -- %s\n", path, r->reproducer.command);
+    switch (verdict_of(r)) {
+    case EXPOSED:
+        print_exposed(r, name);
         break;
-    case HD_CAMPAIGN_FLAKY:
-        printf("flaky: the program %s, and in plain runs as often (%u of %u)\n", r->outcome.words,
-               r->plain_failed, r->plain_tries);
+    case FLAKY:
+        printf("flaky: the program %s, and in plain runs as often (%u of %u)\n",
+               r->flaky_outcome.words, r->plain_failed, r->plain_tries);
         break;
-    case HD_CAMPAIGN_NOTHING:
-    case HD_CAMPAIGN_STOPPED:
-        printf("nothing exposed by %s in ", name);
-        print_runs(r);
-        printf(": %s\n", r->verdict == HD_CAMPAIGN_STOPPED ? "stopped"
-                         : r->end == HD_END_RUNS           ? "no more runs"
-                         : r->end == HD_END_TIME           ? "no more time"
-                                                           : "nothing left to try");
-        if (r->verdict == HD_CAMPAIGN_NOTHING && r->end == HD_END_EXHAUSTED)
-            printf("(heddle hunt also predicts, and looks for longer circles of locks and stolen "
-                   "wake-ups)\n");
+    case NOTHING:
+    case STOPPED:
+        print_nothing(r, name);
         break;
     }
+    if (r->output_differs > 0)
+        printf("Output depends on the schedule: in %u of %u runs, %s. This is no failure; with "
+               "--same-output it is.\n",
+               r->output_differs, r->output_runs, r->output_words);
     if (stats) print_stats(r, strategy);
 }
 
-static json_t *access_of(const struct hd_campaign_result *r, uint32_t place) {
-    const struct hd_place *at = hd_place(&r->reproducer.places, place);
-    json_t *object = json_object();
-    json_object_set_new(object, "site", hd_json_text(at->where));
-    json_object_set_new(object, "function", hd_json_text(at->function));
-    return object;
+/* ---- JSON ----------------------------------------------------------------------------------- */
+
+static json_t *access_of(const struct hd_finding_event *event) {
+    return json_pack("{s:o, s:o}", "site", hd_json_text(event->site), "function",
+                     hd_json_text(event->function));
 }
 
-static void print_json(const struct hd_campaign_result *r, enum hd_strategy strategy,
-                       const char *path) {
-    static const char *const verdict[] = {"nothing", "exposed", "flaky", "stopped"};
-    static const char *const end[] = {"failure", "runs", "time", "exhausted"};
-    json_t *root = json_object();
-    json_object_set_new(root, "schema", json_string("heddle-expose/1"));
-    json_object_set_new(root, "strategy", json_string(hd_strategy_name(strategy)));
-    json_object_set_new(root, "verdict", json_string(verdict[r->verdict]));
-    json_object_set_new(root, "end", json_string(end[r->end]));
-    json_object_set_new(root, "runs", json_integer((json_int_t)r->runs));
-    json_object_set_new(root, "plain", json_integer((json_int_t)r->plain));
-    json_object_set_new(root, "profiled", json_integer((json_int_t)r->profiled));
-    json_object_set_new(root, "steered", json_integer((json_int_t)r->steered));
-    json_object_set_new(root, "seconds", json_real(r->seconds));
-    json_object_set_new(root, "plain_failed", json_integer(r->plain_failed));
-    json_object_set_new(root, "plain_tries", json_integer(r->plain_tries));
-    json_t *counts = json_object();
-    json_object_set_new(counts, "shared_accesses", json_integer((json_int_t)r->accesses));
-    json_object_set_new(counts, "potential", json_integer(r->counts.potential));
-    json_object_set_new(counts, "pruned_order", json_integer(r->counts.order));
-    json_object_set_new(counts, "pruned_exclusion", json_integer(r->counts.exclusion));
-    json_object_set_new(counts, "pruned_poly", json_integer(r->counts.poly));
-    json_object_set_new(counts, "exercised_by_profile", json_integer(r->counts.exercised));
-    json_object_set_new(counts, "pairs", json_integer(r->counts.pairs));
-    json_object_set_new(counts, "pairs_exercised", json_integer(r->counts.pairs_exercised));
-    json_object_set_new(counts, "candidates", json_integer(r->candidates));
-    json_object_set_new(counts, "tried", json_integer(r->tried));
-    json_object_set_new(counts, "forced", json_integer(r->forced));
-    json_object_set_new(root, "interleavings", counts);
-    if (r->verdict == HD_CAMPAIGN_EXPOSED || r->verdict == HD_CAMPAIGN_FLAKY) {
-        json_object_set_new(root, "outcome", json_string(hd_outcome_name(r->outcome.kind)));
-        json_object_set_new(root, "outcome_text", hd_json_text(r->outcome.words));
+static json_t *critical_of(const struct hd_exploration *r, const struct hd_finding *finding) {
+    const struct hd_finding_event *event = finding->event;
+    bool three = finding->events == 3;
+    json_t *critical = json_object();
+    json_object_set_new(critical, "variable", hd_json_text(finding->variable));
+    if (three) {
+        json_object_set_new(critical, "pattern", hd_json_text(finding->pattern));
+        json_object_set_new(critical, "p", access_of(&event[0]));
     }
-    if (r->verdict == HD_CAMPAIGN_EXPOSED) {
-        json_object_set_new(root, "what", hd_json_text(r->what));
-        bool turns = r->has_schedule;
-        json_object_set_new(root, "reproduced",
-                            json_integer(turns ? r->schedule_reproduced : r->reproduced));
-        json_object_set_new(root, "tries", json_integer(turns ? r->schedule_tries : r->tries));
-        json_object_set_new(root, "control_reproduced", json_integer(r->reproduced));
-        json_object_set_new(root, "control_tries", json_integer(r->tries));
-        json_object_set_new(root, "switches", turns ? json_integer(r->switches) : json_null());
-        json_object_set_new(root, "reproducer", hd_json_text(path));
-    }
-    if (r->has_critical && r->verdict == HD_CAMPAIGN_EXPOSED) {
-        const struct hd_interleaving *it = &r->critical;
-        json_t *critical = json_object();
-        json_object_set_new(critical, "variable", hd_json_text(it->variable));
-        if (it->p != 0) {
-            json_object_set_new(critical, "pattern", json_string(hd_pattern_name(it->pattern)));
-            json_object_set_new(critical, "p", access_of(r, it->p));
-        }
-        json_object_set_new(critical, "r", access_of(r, it->r));
-        json_object_set_new(critical, "c", access_of(r, it->c));
-        if (r->rank) json_object_set_new(critical, "rank", json_integer(r->rank));
-        json_object_set_new(root, "critical", critical);
+    json_object_set_new(critical, "r", access_of(&event[three ? 1 : 0]));
+    json_object_set_new(critical, "c", access_of(&event[three ? 2 : 1]));
+    if (r->rank) json_object_set_new(critical, "rank", json_integer(r->rank));
+    return critical;
+}
+
+static json_t *counts_of(const struct hd_exploration *r) {
+    return json_pack("{s:I, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "shared_accesses",
+                     (json_int_t)r->accesses, "potential", r->counts.potential, "pruned_order",
+                     r->counts.order, "pruned_exclusion", r->counts.exclusion, "pruned_poly",
+                     r->counts.poly, "exercised_by_profile", r->counts.exercised, "pairs",
+                     r->counts.pairs, "pairs_exercised", r->counts.pairs_exercised, "candidates",
+                     r->candidates, "tried", r->tried, "forced", r->brought_about);
+}
+
+static void add_failure(json_t *root, const struct hd_exploration *r) {
+    const struct hd_finding *finding = found(r);
+    const struct hd_finding_forced *forced = finding->forced;
+    char what[2048];
+    what_text(finding, what, sizeof what);
+    json_object_set_new(root, "kind", json_string(hd_finding_kind_name(finding->kind)));
+    json_object_set_new(root, "fingerprint", json_string(finding->fingerprint));
+    json_object_set_new(root, "what", hd_json_text(what));
+    json_object_set_new(root, "reproduced", json_integer(forced->reproduced));
+    json_object_set_new(root, "tries", json_integer(forced->runs));
+    json_object_set_new(root, "control_reproduced", json_integer(r->control_reproduced));
+    json_object_set_new(root, "control_tries", json_integer(r->control_tries));
+    json_object_set_new(root, "switches",
+                        r->has_schedule ? json_integer(forced->switches) : json_null());
+    json_object_set_new(root, "reproducer", hd_json_text(forced->reproducer));
+    if (finding->events >= 2) json_object_set_new(root, "critical", critical_of(r, finding));
+}
+
+static void print_json(const struct hd_exploration *r, enum hd_strategy strategy) {
+    static const char *const word[] = {"nothing", "exposed", "flaky", "stopped"};
+    static const char *const end[] = {"failure", "runs", "time", "exhausted", "stopped"};
+    enum verdict verdict = verdict_of(r);
+    const struct hd_explore_runs *runs = runs_of(r);
+    json_t *root =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:f, s:i, s:i, s:i, s:o}", "schema",
+                  "heddle-expose/1", "strategy", hd_strategy_name(strategy), "verdict",
+                  word[verdict], "end", end[r->end], "runs", (json_int_t)count_runs(r), "plain",
+                  runs->plain, "profiled", runs->recorded, "steered", runs->steered, "seconds",
+                  seconds_of(r), "plain_failed", r->plain_failed, "plain_tries", r->plain_tries,
+                  "output_differs", r->output_differs, "interleavings", counts_of(r));
+    if (verdict == EXPOSED) {
+        json_object_set_new(root, "outcome", json_string(found(r)->forced->outcome));
+        json_object_set_new(root, "outcome_text", hd_json_text(found(r)->forced->words));
+        add_failure(root, r);
+    } else if (verdict == FLAKY) {
+        json_object_set_new(root, "outcome", json_string(hd_outcome_name(r->flaky_outcome.kind)));
+        json_object_set_new(root, "outcome_text", hd_json_text(r->flaky_outcome.words));
     }
     json_dumpf(root, stdout, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(4));
     putchar('\n');
@@ -216,24 +286,22 @@ static void print_json(const struct hd_campaign_result *r, enum hd_strategy stra
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int finish(struct hd_campaign_result *result, const struct hd_campaign_options *options,
-                  const char *path, bool json, bool stats) {
-    struct hd_error error;
-    int status = HD_EXIT_CLEAN;
-    if (result->verdict == HD_CAMPAIGN_EXPOSED) {
-        status = HD_EXIT_FINDINGS;
-        if (!hd_schedule_save(result->has_schedule ? &result->schedule : &result->reproducer, path,
-                              &error))
-            status = hd_complain_error(COMMAND, &error);
-    } else if (result->verdict == HD_CAMPAIGN_FLAKY) {
-        status = HD_EXIT_FAILED;
-    }
+static int finish(const struct hd_exploration *r, enum hd_strategy strategy, bool json,
+                  bool stats) {
     if (json)
-        print_json(result, options->strategy, path);
+        print_json(r, strategy);
     else
-        print_text(result, options->strategy, path, stats);
-    if (!hd_finish_output(COMMAND)) status = HD_EXIT_FAILED;
-    return status;
+        print_text(r, strategy, stats);
+    if (r->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", r->unsaved.message);
+    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
+    switch (verdict_of(r)) {
+    case EXPOSED:
+        return HD_EXIT_FINDINGS;
+    case FLAKY:
+        return HD_EXIT_FAILED;
+    default:
+        return HD_EXIT_CLEAN;
+    }
 }
 
 int hd_cmd_expose(int argc, char **argv) {
@@ -253,7 +321,7 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_NUMBER("good-status", 0, "N", &good_status, 0, 255,
                   "exit status of a run that did not fail (default 0)"),
         HD_FLAG("same-output", 0, &same_output,
-                "a run fails if it prints something else than the first plain run"),
+                "a run fails if it prints other lines than the first plain run"),
         HD_TEXT("input", 0, "FILE", &input, "standard input of each run (default /dev/null)"),
         HD_NUMBER("limit", 'l', "SECONDS", &limit, 1, 1000000,
                   "a run that takes longer hangs (default: from the plain runs)"),
@@ -297,61 +365,55 @@ int hd_cmd_expose(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    char fault[HD_FAULT_WORDS] = "";
+    struct hd_error error;
+    char *library = hd_runtime_directory(&error);
+    if (library == NULL) return hd_complain_error(COMMAND, &error);
+    char *path = hd_explored_path(argv[first], "expose");
     struct hd_status_line line;
     hd_status_line_begin(&line);
-    struct hd_error error;
-    char *directory = hd_runtime_directory(&error), *path = NULL;
-    if (output == NULL) {
-        const char *name = strrchr(argv[first], '/');
-        if (asprintf(&path, "%s.expose.json", name != NULL ? name + 1 : argv[first]) < 0)
-            return hd_complain(COMMAND, "out of memory");
-        output = path;
-    }
-    struct hd_host host = {.library_directory = directory, .runtime_fault = fault};
-    struct hd_campaign_options campaign = {.program = {.argv = argv + first,
-                                                       .input = input,
-                                                       .limit_ms = limit * 1000,
-                                                       .good_status = (int)good_status,
-                                                       .oracle = oracle,
-                                                       .keep_aslr = aslr},
-                                           .host = &host,
-                                           .strategy = (enum hd_strategy)strategy,
-                                           .seed = seed,
-                                           .most_runs = runs,
-                                           .most_ms = seconds * 1000,
-                                           .plain_runs = (uint32_t)plain,
-                                           .tries = (uint32_t)tries,
-                                           .profile_runs = (uint32_t)profile,
-                                           .depth = (uint32_t)depth,
-                                           .pruning = prune == 0   ? HD_PRUNE_RULES
-                                                      : prune == 1 ? HD_PRUNE_POLY
-                                                                   : HD_PRUNE_NONE,
-                                           .context = (enum hd_context)context,
-                                           .timeout_ms = (uint32_t)timeout,
-                                           .targets = (uint32_t)targets,
-                                           .same_output = same_output,
-                                           .no_schedule = keep_control,
-                                           .list = list ? list_candidate : NULL,
-                                           .report = draw,
-                                           .report_context = &line};
-    struct hd_campaign_result result;
-    bool ok = hd_campaign_run(&campaign, &result, &error);
+    static const enum hd_pruning pruning[] = {HD_PRUNE_RULES, HD_PRUNE_POLY, HD_PRUNE_NONE};
+    char fault[HD_FAULT_WORDS] = "";
+    struct hd_host host = {
+        .library_directory = library, .stop = hd_stop_on_signals(), .runtime_fault = fault};
+    struct hd_explore_options wanted = {.program = {.argv = argv + first,
+                                                    .input = input,
+                                                    .limit_ms = limit * 1000,
+                                                    .good_status = (int)good_status,
+                                                    .oracle = oracle,
+                                                    .keep_aslr = aslr},
+                                        .host = &host,
+                                        .plan = HD_PLAN_EXPOSE,
+                                        .strategy = (enum hd_strategy)strategy,
+                                        .seconds = (double)seconds,
+                                        .plain_runs = (uint32_t)plain,
+                                        .most_recorded = (uint32_t)profile,
+                                        .most_runs = runs,
+                                        .repeats = (uint32_t)tries,
+                                        .seed = seed,
+                                        .output = same_output ? HD_OUTPUT_SAME : HD_OUTPUT_NOTED,
+                                        .first = true,
+                                        .keep_control = keep_control,
+                                        .depth = (uint32_t)depth,
+                                        .pruning = pruning[prune],
+                                        .context = (enum hd_context)context,
+                                        .timeout_ms = (uint32_t)timeout,
+                                        .targets = (uint32_t)targets,
+                                        .reproducer = output != NULL ? output : path,
+                                        .list = list ? list_candidate : NULL,
+                                        .report = draw,
+                                        .report_context = &line};
+    struct hd_exploration exploration;
+    bool done = hd_explore(&wanted, &exploration, &error);
     hd_status_line_wipe(&line);
     int interrupted = 0;
-    if (ok) {
-        interrupted = result.interrupted;
-        status = finish(&result, &campaign, output, format == 1, stats);
-        hd_campaign_result_free(&result);
+    if (done) {
+        interrupted = exploration.interrupted;
+        status = finish(&exploration, wanted.strategy, format == 1, stats);
+        hd_exploration_free(&exploration);
     } else {
         status = hd_complain_error(COMMAND, &error);
     }
-    status = hd_complain_runtime(COMMAND, fault, status);
-    free(directory);
     free(path);
-    if (interrupted) { /* whoever waits for us sees that we were asked to stop */
-        signal(interrupted, SIG_DFL);
-        raise(interrupted);
-    }
-    return status;
+    free(library);
+    return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));
 }

@@ -1,25 +1,26 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
-#define _GNU_SOURCE
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/explored.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "explore/hunt.h"
+#include "explore/explore.h"
 #include "report/hunt.h"
 #include "toolchain/compiler.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COMMAND "hunt"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
 
+static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
+
 /* ---- while it works ------------------------------------------------------------------------- */
 
-static void draw(void *context, const struct hd_hunt_progress *progress) {
+static void draw(void *context, const struct hd_explore_progress *progress) {
     struct hd_status_line *status = context;
     if (!hd_status_line_due(status, progress->what)) return;
     char line[512];
@@ -33,9 +34,9 @@ static void draw(void *context, const struct hd_hunt_progress *progress) {
                          progress->done, progress->all);
     }
     double seconds = (double)(hd_now_ns() - status->start_ns) * 1e-9;
-    used += snprintf(line + used, sizeof line - (size_t)used, "  %u runs, %.0f/s, %u failure%s",
-                     progress->runs, progress->runs / seconds, progress->failures,
-                     progress->failures == 1 ? "" : "s");
+    used += snprintf(line + used, sizeof line - (size_t)used, "  %llu runs, %.0f/s, %u failure%s",
+                     (unsigned long long)progress->runs, (double)progress->runs / seconds,
+                     progress->failures, plural(progress->failures));
     if (*progress->best != '\0')
         snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
     hd_status_line_draw(status, line);
@@ -43,26 +44,37 @@ static void draw(void *context, const struct hd_hunt_progress *progress) {
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-static void print_runs(const struct hd_hunt *hunt) {
-    printf("%u plain run%s, %u recorded (%u threads, %u events), %u forced", hunt->plain,
-           hunt->plain == 1 ? "" : "s", hunt->recorded, hunt->threads, hunt->events, hunt->forced);
+static void print_runs(const struct hd_exploration *hunt) {
+    const struct hd_explore_runs *runs = &hunt->runs;
+    printf("%u plain run%s, %u recorded (%u thread%s, %u event%s), %u forced", runs->plain,
+           plural(runs->plain), runs->recorded, hunt->threads, plural(hunt->threads), hunt->events,
+           plural(hunt->events), runs->forced);
     if (hunt->first_failure > 0) printf(" (number %u failed first)", hunt->first_failure);
-    if (hunt->forced > 0) printf(": %u reached what was wanted", hunt->reached);
-    if (hunt->diverged > 0) printf(", %u went another way", hunt->diverged);
+    if (runs->forced > 0) printf(": %u reached the target", hunt->reached);
+    if (hunt->diverged > 0) printf(", %u diverged", hunt->diverged);
     if (hunt->foreseen > 0) printf(" (and %u that begin alike were not run)", hunt->foreseen);
-    if (hunt->exposed > 0) printf("; %u under expose's strategies", hunt->exposed);
+    if (runs->steered > 0) printf("; %u under expose's strategies", runs->steered);
     printf("; %.1f s\n", hunt->seconds);
-    if (hunt->forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
-        printf("no forced run got where it was to, so little was tried: the program depends on "
-               "something that no schedule controls (heddle record, heddle replay --check)\n");
+    if (runs->forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
+        printf("No forced run reached its target. The program probably depends on time, input or "
+               "uninstrumented code; `heddle replay --check` shows which.\n");
     if (hunt->refuted > 0)
-        printf("%u predicted order%s not reported: every time %s forced, the program went another "
-               "way before it got there; code without instrumentation seems to prevent %s\n",
+        printf("%u predicted order%s not reported: every time %s forced, the program diverged "
+               "before it; uninstrumented code probably prevents %s.\n",
                hunt->refuted, hunt->refuted == 1 ? " is" : "s are",
                hunt->refuted == 1 ? "it was" : "they were", hunt->refuted == 1 ? "it" : "them");
     if (hunt->left > 0)
-        printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs)\n",
+        printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs).\n",
                hunt->left, hunt->left == 1 ? " was" : "s were");
+    if (hunt->interrupted) printf("Stopped by a signal: not everything was tried.\n");
+}
+
+/* No failure, unless the user says so: below everything else. */
+static void print_output(const struct hd_exploration *hunt) {
+    if (hunt->output_differs == 0) return;
+    printf("Output depends on the schedule: in %u of %u runs, %s. This is no failure; with "
+           "--same-output it is.\n",
+           hunt->output_differs, hunt->output_runs, hunt->output_words);
 }
 
 /* Which of them gets what. */
@@ -73,9 +85,9 @@ enum part {
     PART_EXERCISED
 };
 
-static enum part part_of(const struct hd_hunt *hunt, size_t i) {
+static enum part part_of(const struct hd_exploration *hunt, size_t i) {
     const struct hd_finding *finding = &hunt->findings.list.data[i];
-    if (!hd_hunt_matters(finding)) return PART_EXERCISED;
+    if (!hd_explored_matters(finding)) return PART_EXERCISED;
     if (finding->forced != NULL && finding->forced->failed)
         return *finding->forced->same_as == '\0' ? PART_PAGE : PART_SAME;
     for (size_t k = 0; k < i && finding->kind == HD_FINDING_RACE; k++) {
@@ -87,7 +99,7 @@ static enum part part_of(const struct hd_hunt *hunt, size_t i) {
 }
 
 /* Lines for findings that get no page of their own. */
-static void print_list(const struct hd_hunt *hunt, const char *title, enum part part,
+static void print_list(const struct hd_exploration *hunt, const char *title, enum part part,
                        const struct hd_report_style *style) {
     bool any = false;
     for (size_t i = 0; i < hunt->findings.list.size; i++) {
@@ -100,7 +112,7 @@ static void print_list(const struct hd_hunt *hunt, const char *title, enum part 
     if (any) putchar('\n');
 }
 
-static void print_text(const struct hd_hunt *hunt, bool all) {
+static void print_text(const struct hd_exploration *hunt, bool all) {
     struct hd_report_style style = {.color = hd_color(stdout)};
     unsigned exercised = 0;
     for (size_t i = 0; i < hunt->findings.list.size; i++) {
@@ -115,47 +127,44 @@ static void print_text(const struct hd_hunt *hunt, bool all) {
     if (hunt->failures == 0) {
         bool any = false;
         for (size_t i = 0; i < hunt->findings.list.size; i++)
-            any |= hd_hunt_matters(&hunt->findings.list.data[i]);
+            any |= hd_explored_matters(&hunt->findings.list.data[i]);
         if (!any) printf("Nothing found: no schedule that was tried makes the program fail.\n");
     }
     if (exercised > 0 && !all)
         printf("%u order%s forced without any harm (--all lists them)\n", exercised,
                exercised == 1 ? " was" : "s were");
+    print_output(hunt);
     print_runs(hunt);
 }
 
-static bool print_json(const struct hd_hunt *hunt, const struct hd_hunt_options *options,
+static bool print_json(const struct hd_exploration *hunt, const struct hd_explore_options *options,
                        bool all) {
     char *command = hd_quote_command(options->program.argv);
-    if (command == NULL) return false;
     struct hd_findings shown = hunt->findings;
     size_t kept = 0;
-    shown.list.data = calloc(hunt->findings.list.size + 1, sizeof *shown.list.data);
-    if (shown.list.data == NULL) {
-        free(command);
-        return false;
-    }
+    shown.list.data = hd_zalloc(hunt->findings.list.size, sizeof *shown.list.data);
     for (size_t i = 0; i < hunt->findings.list.size; i++)
-        if (all || hd_hunt_matters(&hunt->findings.list.data[i]))
+        if (all || hd_explored_matters(&hunt->findings.list.data[i]))
             shown.list.data[kept++] = hunt->findings.list.data[i];
     shown.list.size = kept;
     shown.summary.hidden = hunt->findings.list.size - kept;
     struct hd_report_number effort[] = {
-        {"plain", hunt->plain},
+        {"plain", hunt->runs.plain},
         {"plain_failed", hunt->plain_failed},
-        {"recorded", hunt->recorded},
+        {"recorded", hunt->runs.recorded},
         {"recorded_failed", hunt->recorded_failed},
-        {"forced", hunt->forced},
+        {"forced", hunt->runs.forced},
         {"first_failure", hunt->first_failure},
         {"reached", hunt->reached},
         {"diverged", hunt->diverged},
         {"foreseen", hunt->foreseen},
         {"refuted", hunt->refuted},
-        {"exposed", hunt->exposed},
-        {"minimised", hunt->asked},
-        {"repeated", hunt->repeated},
+        {"exposed", hunt->runs.steered},
+        {"minimised", hunt->runs.asked},
+        {"repeated", hunt->runs.repeated},
         {"targets", hunt->targets},
         {"left", hunt->left},
+        {"output_differs", hunt->output_differs},
         {"milliseconds", (uint64_t)(hunt->seconds * 1000)},
         {"failure_milliseconds", (uint64_t)(hunt->failure_seconds * 1000)}};
     struct hd_report_input input = {.path = options->program.argv[0],
@@ -171,34 +180,21 @@ static bool print_json(const struct hd_hunt *hunt, const struct hd_hunt_options 
     return done;
 }
 
-static int finish(const struct hd_hunt *hunt, const struct hd_hunt_options *options,
+static int finish(const struct hd_exploration *hunt, const struct hd_explore_options *options,
                   unsigned format, bool all) {
     bool found = false, done = true;
     for (size_t i = 0; i < hunt->findings.list.size; i++)
-        found |= hd_hunt_matters(&hunt->findings.list.data[i]);
+        found |= hd_explored_matters(&hunt->findings.list.data[i]);
     if (hunt->plain_failed > 0)
         hd_warn(COMMAND, "%u of %u plain runs failed without being steered: %s", hunt->plain_failed,
-                hunt->plain, hunt->plain_words);
+                hunt->plain_tries, hunt->plain_outcome.words);
     if (format == FORMAT_JSON)
         done = print_json(hunt, options, all);
     else
         print_text(hunt, all);
+    if (hunt->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", hunt->unsaved.message);
     if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
     return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
-}
-
-/* Everything is cleaned up: ends as the signal that asked for it would have it. */
-static int end_by_signal(int number) {
-    signal(number, SIG_DFL);
-    raise(number);
-    return 128 + number;
-}
-
-static char *default_path(const char *program) {
-    const char *name = strrchr(program, '/');
-    char *path;
-    if (asprintf(&path, "%s.heddle.json", name != NULL ? name + 1 : program) < 0) return NULL;
-    return path;
 }
 
 int hd_cmd_hunt(int argc, char **argv) {
@@ -206,7 +202,8 @@ int hd_cmd_hunt(int argc, char **argv) {
              good_status = 0, expose = 50;
     const char *output = NULL, *oracle = NULL, *input = NULL;
     unsigned format = FORMAT_TEXT;
-    bool first = false, any_output = false, all = false, aslr = false, keep_nothing = false;
+    bool first = false, any_output = false, same_output = false, all = false, aslr = false,
+         keep_nothing = false;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -225,7 +222,10 @@ int hd_cmd_hunt(int argc, char **argv) {
                 "shell command that judges a run: reads its output, fails if that is wrong"),
         HD_NUMBER("good-status", 0, "N", &good_status, 0, 255,
                   "exit status of a good run (default 0)"),
-        HD_FLAG("any-output", 0, &any_output, "standard output may differ from that of plain runs"),
+        HD_FLAG("same-output", 0, &same_output,
+                "a run fails if it prints other lines than the plain runs"),
+        HD_FLAG("any-output", 0, &any_output,
+                "do not report that the output depends on the schedule"),
         HD_TEXT("input", 0, "FILE", &input, "the program's standard input (default: none)"),
         HD_FLAG("first", '1', &first, "stop at the first failure"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
@@ -250,54 +250,58 @@ int hd_cmd_hunt(int argc, char **argv) {
         .least = 1,
         .most = -1,
         .operands_last = true};
-    int operands, status = 0;
+    int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     struct hd_error error;
-    char *path = default_path(argv[operands]);
     char *library = hd_runtime_directory(&error);
-    if (path == NULL || library == NULL) {
-        free(path);
-        free(library);
-        return path == NULL ? hd_complain(COMMAND, "out of memory")
-                            : hd_complain_error(COMMAND, &error);
-    }
-    char fault[HD_FAULT_WORDS] = "";
+    if (library == NULL) return hd_complain_error(COMMAND, &error);
+    char *path = hd_explored_path(argv[operands], "heddle");
     struct hd_status_line line;
     hd_status_line_begin(&line);
-    struct hd_host host = {.library_directory = library, .runtime_fault = fault};
-    struct hd_hunt_options wanted = {.program = {.argv = argv + operands,
-                                                 .input = input,
-                                                 .limit_ms = limit * 1000,
-                                                 .good_status = (int)good_status,
-                                                 .oracle = oracle,
-                                                 .keep_aslr = aslr},
-                                     .host = &host,
-                                     .most_recorded = (uint32_t)records,
-                                     .most_forced = (uint32_t)runs,
-                                     .repeats = (uint32_t)repeats,
-                                     .expose_runs = (uint32_t)expose,
-                                     .no_expose = expose == 0,
-                                     .seconds = (double)seconds,
-                                     .seed = seed,
-                                     .jobs = (unsigned)jobs,
-                                     .any_output = any_output,
-                                     .first = first,
-                                     .reproducer = keep_nothing     ? NULL
-                                                   : output != NULL ? output
-                                                                    : path,
-                                     .told = draw,
-                                     .context = &line};
-    struct hd_hunt hunt;
-    bool done = hd_hunt(&wanted, &hunt, &error);
+    char fault[HD_FAULT_WORDS] = "";
+    struct hd_host host = {
+        .library_directory = library, .stop = hd_stop_on_signals(), .runtime_fault = fault};
+    struct hd_explore_options wanted = {.program = {.argv = argv + operands,
+                                                    .input = input,
+                                                    .limit_ms = limit * 1000,
+                                                    .good_status = (int)good_status,
+                                                    .oracle = oracle,
+                                                    .keep_aslr = aslr},
+                                        .host = &host,
+                                        .plan = HD_PLAN_HUNT,
+                                        .seconds = (double)seconds,
+                                        .plain_runs = 3,
+                                        .most_recorded = (uint32_t)records,
+                                        .most_runs = runs,
+                                        .strategy_runs = (uint32_t)expose,
+                                        .repeats = (uint32_t)repeats,
+                                        .seed = seed,
+                                        .jobs = (unsigned)jobs,
+                                        .output = same_output  ? HD_OUTPUT_SAME
+                                                  : any_output ? HD_OUTPUT_ANY
+                                                               : HD_OUTPUT_NOTED,
+                                        .first = first,
+                                        .depth = 3,
+                                        .pruning = HD_PRUNE_RULES,
+                                        .timeout_ms = 25,
+                                        .targets = 8,
+                                        .reproducer = keep_nothing     ? NULL
+                                                      : output != NULL ? output
+                                                                       : path,
+                                        .report = draw,
+                                        .report_context = &line};
+    struct hd_exploration hunt;
+    bool done = hd_explore(&wanted, &hunt, &error);
     hd_status_line_wipe(&line);
     int interrupted = 0;
-    if (!done)
-        status = hd_complain_error(COMMAND, &error);
-    else if ((interrupted = hunt.interrupted) == 0)
+    if (done) {
+        interrupted = hunt.interrupted;
         status = finish(&hunt, &wanted, format, all);
-    if (done) hd_hunt_free(&hunt);
-    status = hd_complain_runtime(COMMAND, fault, status);
+        hd_exploration_free(&hunt);
+    } else {
+        status = hd_complain_error(COMMAND, &error);
+    }
     free(path);
     free(library);
-    return interrupted ? end_by_signal(interrupted) : status;
+    return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));
 }

@@ -31,25 +31,21 @@ static uint64_t least_mark(const struct hd_wire_replay_answer *answer) {
     }
 }
 
-bool hd_dead_ends_add(struct hd_dead_ends *ends, const struct hd_schedule *schedule,
+void hd_dead_ends_add(struct hd_dead_ends *ends, const struct hd_schedule *schedule,
                       const struct hd_result *run) {
     struct hd_wire_replay_answer answer;
     memcpy(&answer, run->answer, sizeof answer);
     uint64_t mark = least_mark(&answer), before = 0;
-    if (answer.state != HD_REPLAY_DIVERGED || mark >= UINT32_MAX) return true;
+    if (answer.state != HD_REPLAY_DIVERGED || mark >= UINT32_MAX) return;
     size_t bytes;
     struct hd_wire_replay *plan = hd_schedule_plan(schedule, 0, &bytes);
-    if (plan == NULL) return false;
-    bool good = true;
     if (answer.turn < plan->then && plan->turn[answer.turn].mark >= mark) {
         for (uint32_t i = 0; i < answer.turn; i++) before = after(before, &plan->turn[i]);
         uint32_t *least =
             hd_map_slot(&ends->stuck, key_of(before, &plan->turn[answer.turn]), UINT32_MAX);
-        good = least != NULL;
-        if (good && mark < *least) *least = (uint32_t)mark;
+        if (mark < *least) *least = (uint32_t)mark;
     }
     free(plan);
-    return good;
 }
 
 bool hd_dead_ends_has(const struct hd_dead_ends *ends, const struct hd_schedule *schedule) {
@@ -58,7 +54,7 @@ bool hd_dead_ends_has(const struct hd_dead_ends *ends, const struct hd_schedule 
     struct hd_wire_replay *plan = hd_schedule_plan(schedule, 0, &bytes);
     bool found = false;
     uint64_t before = 0;
-    for (uint32_t i = 0; plan != NULL && i < plan->then && !found; i++) {
+    for (uint32_t i = 0; i < plan->then && !found; i++) {
         const struct hd_wire_turn *turn = &plan->turn[i];
         uint32_t least = hd_map_get(&ends->stuck, key_of(before, turn), UINT32_MAX);
         found = least != UINT32_MAX && turn->mark >= least;

@@ -13,8 +13,8 @@ struct hd_dead_ends {
     struct hd_map stuck; /* by turns before and thread: the least mark that was not reached */
 };
 
-/* Remembers where a replay of the schedule got stuck, if it did. False when memory is out. */
-bool hd_dead_ends_add(struct hd_dead_ends *ends, const struct hd_schedule *schedule,
+/* Remembers where a replay of the schedule got stuck, if it did. */
+void hd_dead_ends_add(struct hd_dead_ends *ends, const struct hd_schedule *schedule,
                       const struct hd_result *run);
 bool hd_dead_ends_has(const struct hd_dead_ends *ends, const struct hd_schedule *schedule);
 void hd_dead_ends_free(struct hd_dead_ends *ends);

@@ -21,7 +21,6 @@ struct work {
     uint32_t best_switches;
     struct hd_map asked; /* hashes of candidates */
     uint32_t most;
-    bool failed; /* memory is out */
 };
 
 /* ---- pieces --------------------------------------------------------------------------------- */
@@ -36,12 +35,12 @@ static struct hd_turn joined(struct hd_turn first, struct hd_turn second) {
     return second;
 }
 
-static void push(struct work *work, struct turns *turns, struct hd_turn turn) {
+static void push(struct turns *turns, struct hd_turn turn) {
     size_t count = turns->list.size;
     if (count > 0 && turns->list.data[count - 1].thread == turn.thread)
         turns->list.data[count - 1] = joined(turns->list.data[count - 1], turn);
-    else if (!hd_vector_push(&turns->list, turn))
-        work->failed = true;
+    else
+        hd_vector_push(&turns->list, turn);
 }
 
 static bool comes_next(const struct work *work, uint32_t thread) {
@@ -103,21 +102,21 @@ static void make_candidate(struct work *work, size_t from, size_t to, enum way w
         bool last = !occurs(work, own.thread, i + 1, from);
         if (way == EARLIER && last && piece_of(work, own.thread, from, to, &piece))
             own = joined(own, piece);
-        push(work, candidate, own);
+        push(candidate, own);
     }
     for (size_t i = from; i < to; i++) {
         struct hd_turn piece;
         uint32_t thread = turn[i].thread;
         if (occurs(work, thread, from, i)) continue; /* came with its first */
         if (way == LATER || (way == EARLIER && occurs(work, thread, 0, from))) continue;
-        if (piece_of(work, thread, from, to, &piece)) push(work, candidate, piece);
+        if (piece_of(work, thread, from, to, &piece)) push(candidate, piece);
     }
     for (size_t i = to; i < count; i++) {
         struct hd_turn own = turn[i], piece;
         bool first = !occurs(work, own.thread, to, i);
         if (way == LATER && first && piece_of(work, own.thread, from, to, &piece))
             own = joined(piece, own);
-        push(work, candidate, own);
+        push(candidate, own);
     }
     /* Positions of what comes next count on the calls before them. */
     for (size_t i = from; way == LATER && i < to; i++) {
@@ -125,21 +124,19 @@ static void make_candidate(struct work *work, size_t from, size_t to, enum way w
         uint32_t thread = turn[i].thread;
         if (occurs(work, thread, from, i) || occurs(work, thread, to, count)) continue;
         if (comes_next(work, thread) && piece_of(work, thread, from, to, &piece))
-            push(work, candidate, piece);
+            push(candidate, piece);
     }
 }
 
 /* Is the candidate smaller, and does it fail? Then it is the best. */
 static bool try_candidate(struct work *work) {
-    if (work->failed) return false;
     struct hd_schedule schedule = as_schedule(work, &work->candidate);
     uint32_t switches = hd_schedule_switches(&schedule);
     if (switches > work->best_switches) return false;
     if (switches == work->best_switches && work->candidate.list.size >= work->best.list.size)
         return false;
     uint32_t *asked = hd_map_slot(&work->asked, hash_of(&work->candidate), 0);
-    if (asked == NULL) work->failed = true;
-    if (asked == NULL || *asked != 0 || work->how->asked >= work->most) return false;
+    if (*asked != 0 || work->how->asked >= work->most) return false;
     if (work->how->enough != NULL && work->how->enough(work->how->context)) {
         work->most = 0;
         return false;
@@ -158,7 +155,7 @@ static bool try_candidate(struct work *work) {
 static bool pass(struct work *work, size_t size) {
     bool found = false;
     size_t to = work->best.list.size;
-    while (to > 0 && work->how->asked < work->most && !work->failed) {
+    while (to > 0 && work->how->asked < work->most) {
         size_t from = to > size ? to - size : 0;
         bool better = false;
         for (int way = 0; way < WAYS && !better; way++) {
@@ -173,31 +170,25 @@ static bool pass(struct work *work, size_t size) {
     return found;
 }
 
-bool hd_minimise(struct hd_schedule *schedule, struct hd_minimise *how) {
+void hd_minimise(struct hd_schedule *schedule, struct hd_minimise *how) {
     struct work work = {.original = schedule, .how = how};
     work.most = how->most > 0 ? how->most : USUAL_QUESTIONS;
     how->asked = 0;
     how->switches_before = how->switches_after = hd_schedule_switches(schedule);
-    for (size_t i = 0; i < schedule->turn.size; i++)
-        push(&work, &work.best, schedule->turn.data[i]);
+    for (size_t i = 0; i < schedule->turn.size; i++) push(&work.best, schedule->turn.data[i]);
     work.best_switches = how->switches_before;
     size_t size = work.best.list.size;
-    while (size > 0 && !work.failed && how->asked < work.most) {
+    while (size > 0 && how->asked < work.most) {
         bool found = pass(&work, size);
         if (size > work.best.list.size) size = work.best.list.size;
         if (size <= 1 && !found) break;
         if (size > 1) size = found && size == work.best.list.size ? size : size / 2;
     }
-    if (!work.failed) {
-        how->switches_after = work.best_switches;
-        free(schedule->turn.data);
-        schedule->turn.data = work.best.list.data;
-        schedule->turn.size = work.best.list.size;
-        schedule->turn.capacity = work.best.list.capacity;
-        work.best.list.data = NULL;
-    }
-    free(work.best.list.data);
+    how->switches_after = work.best_switches;
+    free(schedule->turn.data);
+    schedule->turn.data = work.best.list.data;
+    schedule->turn.size = work.best.list.size;
+    schedule->turn.capacity = work.best.list.capacity;
     hd_vector_free(&work.candidate.list);
     hd_map_free(&work.asked);
-    return !work.failed;
 }

@@ -19,7 +19,7 @@ struct hd_minimise {
 };
 
 /* Leaves the smallest failing schedule that was found in *schedule. What comes next at its end
- * (`then`) stays. False when memory is out: *schedule is as it was. */
-bool hd_minimise(struct hd_schedule *schedule, struct hd_minimise *how);
+ * (`then`) stays. */
+void hd_minimise(struct hd_schedule *schedule, struct hd_minimise *how);
 
 #endif

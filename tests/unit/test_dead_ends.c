@@ -36,7 +36,7 @@ static void got_stuck(struct hd_dead_ends *ends, const struct turn *turn, uint32
                                            .thread = turn[at].thread,
                                            .calls = calls};
     memcpy(run.answer, &answer, sizeof answer);
-    assert_true(hd_dead_ends_add(ends, &schedule, &run));
+    hd_dead_ends_add(ends, &schedule, &run);
     hd_schedule_free(&schedule);
 }
 

@@ -1,7 +1,7 @@
 /* What a hunt knows of runs: coverage that grows no more, and the accesses that only a failing run
  * has. */
 #include "explore/critical.h"
-#include "explore/seeds.h"
+#include "explore/explorer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,18 +43,18 @@ static void test_coverage(void **state) {
     hd_seen_free(&seen);
 }
 
-static void test_controls(void **state) {
+static void test_recordings(void **state) {
     (void)state;
-    struct hd_steering first = hd_seed_steering(0, 5, 0);
+    struct hd_steering first = explore_recording(0, 5, 0);
     assert_int_equal(first.scheduler, HD_SCHED_SERIAL);
     assert_int_equal(first.policy, HD_POLICY_ROUND_ROBIN);
     for (uint32_t n = 2; n < 40; n++) {
-        struct hd_steering a = hd_seed_steering(n, 5, 1000), b = hd_seed_steering(n + 1, 5, 1000);
+        struct hd_steering a = explore_recording(n, 5, 1000), b = explore_recording(n + 1, 5, 1000);
         assert_int_equal(a.policy, HD_POLICY_RANDOM);
         assert_true(a.seed != b.seed && a.quantum > 0);
-        assert_true(hd_seed_steering(n, 6, 1000).seed != a.seed);
-        /* not a million turns */
-        assert_true(hd_seed_steering(n, 5, 100000000).quantum >= 5000);
+        assert_true(explore_recording(n, 6, 1000).seed != a.seed);
+        /* not a million time slices */
+        assert_true(explore_recording(n, 5, 100000000).quantum >= 5000);
     }
 }
 
@@ -109,7 +109,7 @@ static void test_nothing_new(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_coverage),
-                                       cmocka_unit_test(test_controls),
+                                       cmocka_unit_test(test_recordings),
                                        cmocka_unit_test(test_triple), cmocka_unit_test(test_pair),
                                        cmocka_unit_test(test_nothing_new)};
     return cmocka_run_group_tests(tests, NULL, NULL);

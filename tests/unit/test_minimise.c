@@ -79,7 +79,7 @@ static uint32_t minimise(struct hd_schedule *schedule, struct program *program, 
     assert_true(fails(program, schedule));
     program->asked = 0;
     uint32_t before = hd_schedule_switches(schedule);
-    assert_true(hd_minimise(schedule, &how));
+    hd_minimise(schedule, &how);
     assert_true(fails(program, schedule)); /* what is left fails */
     assert_int_equal(how.asked + 1, program->asked);
     assert_int_equal(how.switches_before, before);
@@ -194,7 +194,7 @@ static void test_counts_stay(void **state) {
     for (uint32_t t = 0; t < 3; t++) add(&schedule, true, t, 1);
     uint32_t asked = 0;
     struct hd_minimise how = {.fails = always, .context = &asked};
-    assert_true(hd_minimise(&schedule, &how));
+    hd_minimise(&schedule, &how);
     assert_true(asked > 0 && how.asked == asked);
     assert_true(how.switches_after <= 4);
     hd_schedule_free(&schedule);
@@ -283,12 +283,12 @@ static void test_enough(void **state) {
     struct hd_schedule schedule = round_robin(3, 10, 2);
     struct program program = {0};
     struct hd_minimise how = {.fails = fails, .enough = at_once, .context = &program};
-    assert_true(hd_minimise(&schedule, &how));
+    hd_minimise(&schedule, &how);
     assert_int_equal(how.asked, 0);
     assert_int_equal(schedule.turn.size, 30);
     hd_schedule_free(&schedule);
     struct hd_schedule empty = {0};
-    assert_true(hd_minimise(&empty, &how));
+    hd_minimise(&empty, &how);
     hd_schedule_free(&empty);
 }
 

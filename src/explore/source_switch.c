@@ -1,13 +1,11 @@
-/* What no prediction reaches, because the program would do something else: a thread is stopped
- * once, before an access or a wait that another thread's later access concerns, the other runs as
- * far as it can, and the first goes on. A place where the other has no business is not tried: it
- * would change nothing. */
-#include "explore/hunt_work.h"
-
+/* One context switch, which no prediction reaches because the program would do something else: a
+ * thread is stopped once, before an access or a wait that another thread's later access conflicts
+ * with, the other runs as far as it can, and the first goes on. Other places are not tried: a
+ * switch there would change nothing. */
+#include "explore/explorer.h"
 #include "finding/words.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_PLACES 2000u /* of a run */
@@ -17,34 +15,31 @@
 #define MOST_REPEATS 4u /* of the same sites by other threads */
 
 struct switches {
-    struct hunt_work *work;
-    struct hunt_run *run;
+    struct explorer *x;
+    struct recorded *run;
     const struct hd_model *model;
     struct hd_clocks *clocks;
     /* by thread: its latest access, and the location that this is of */
     uint32_t *latest, *latest_of;
     uint32_t places;
-    bool failed;
 };
 
-static struct switches begin_switches(struct hunt_work *work, struct hunt_run *run) {
+static struct switches begin_switches(struct explorer *x, struct recorded *run) {
     const struct hd_model *model = &run->model;
-    struct switches s = {.work = work,
+    struct switches s = {.x = x,
                          .run = run,
                          .model = model,
                          .clocks = hd_clocks_build(model),
-                         .latest = calloc(model->threads + (size_t)1, sizeof *s.latest),
-                         .latest_of = calloc(model->threads + (size_t)1, sizeof *s.latest_of)};
-    s.failed = s.clocks == NULL || s.latest == NULL || s.latest_of == NULL;
-    for (uint32_t t = 0; !s.failed && t < model->threads; t++) s.latest_of[t] = HD_NONE;
+                         .latest = hd_zalloc(model->threads, sizeof *s.latest),
+                         .latest_of = hd_alloc(model->threads, sizeof *s.latest_of)};
+    for (uint32_t t = 0; t < model->threads; t++) s.latest_of[t] = HD_NONE;
     return s;
 }
 
-static bool end_switches(struct switches *s, struct hd_error *error) {
-    if (s->clocks != NULL) hd_clocks_free(s->clocks);
+static void end_switches(struct switches *s) {
+    hd_clocks_free(s->clocks);
     free(s->latest);
     free(s->latest_of);
-    return !s->failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }
 
 /* The access of its thread to the location before this one, HD_NONE; and this is the latest now. */
@@ -100,12 +95,10 @@ static uint32_t place_to_stop(const struct hd_model *model, uint32_t event, uint
 
 static const char *pattern_of(const struct hd_model *model, uint32_t first, uint32_t remote,
                               uint32_t second) {
-    bool a = hd_model_is_write(model, first), r = hd_model_is_write(model, remote),
-         b = hd_model_is_write(model, second);
-    if (!a && r) return b ? "R-W-W" : "R-W-R";
-    if (a && r && !b) return "W-W-R";
-    if (a && !r && b) return "W-R-W";
-    return NULL;
+    enum hd_pattern pattern =
+        hd_pattern_of(hd_access_does(model, first), hd_access_does(model, remote),
+                      hd_access_does(model, second), false);
+    return pattern != HD_PATTERN_NONE ? hd_pattern_name(pattern) : NULL;
 }
 
 static const char *words_for(struct hd_findings *findings, const struct hd_finding *finding) {
@@ -113,8 +106,8 @@ static const char *words_for(struct hd_findings *findings, const struct hd_findi
     if (finding->events == 3)
         return hd_finding_text(findings, "%s.", hd_words_between(findings, finding));
     return hd_finding_text(findings,
-                           "%s before %s; in the run that passed it is the other way round, but "
-                           "nothing sees to it.",
+                           "%s before %s. In the run that passed it is the other way round, but no "
+                           "synchronisation makes it so.",
                            hd_words_step(findings, &e[0], e[0].variable),
                            hd_words_step(findings, &e[1], e[1].variable));
 }
@@ -157,7 +150,7 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     if (!atomic && hd_clocks_before(s->clocks, stop, other)) return;
     if (before != HD_NONE && before >= stop) before = HD_NONE; /* one section around both */
     const char *pattern = before != HD_NONE ? pattern_of(model, before, other, event) : NULL;
-    struct hd_findings *findings = &s->run->findings[HUNT_SWITCHED];
+    struct hd_findings *findings = &s->run->findings[DEPTH_SWITCH];
     uint32_t triple[3] = {before, other, event};
     bool three = pattern != NULL;
     struct hd_finding draft = {.kind = three ? HD_FINDING_ATOMICITY : HD_FINDING_ORDER,
@@ -175,15 +168,15 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     add_words(findings, &draft, sign);
     struct hd_finding *finding = hd_finding_keep(findings, &draft);
     hd_finding_fingerprint(finding);
-    struct hunt_target target = {.run = s->run,
-                                 .finding = finding,
-                                 .switched = true,
-                                 .early = sign != NO_SIGN,
-                                 .repeat = repeat,
-                                 .stop = stop,
-                                 .other = other};
+    struct target target = {.run = s->run,
+                            .finding = finding,
+                            .depth = DEPTH_SWITCH,
+                            .early = sign != NO_SIGN,
+                            .repeat = repeat,
+                            .stop = stop,
+                            .other = other};
     s->places++;
-    if (!hunt_add_target(s->work, &target, HUNT_SWITCHED)) s->failed = true;
+    explore_add_target(s->x, &target);
 }
 
 /* ---- places --------------------------------------------------------------------------------- */
@@ -193,10 +186,8 @@ static uint32_t count_place(struct switches *s, struct hd_map *known, uint64_t s
                             uint32_t event, uint32_t other) {
     uint64_t threads = (uint64_t)s->model->thread[event] << 32 | s->model->thread[other];
     uint32_t *own = hd_map_slot(known, sites ^ hd_mix64(threads + 1), 0);
-    if (own != NULL && ++*own > 1) return HD_NONE;
-    uint32_t *all = own != NULL ? hd_map_slot(known, sites, 0) : NULL;
-    if (all == NULL) s->failed = true;
-    return all != NULL ? (*all)++ : HD_NONE;
+    if (++*own > 1) return HD_NONE;
+    return (*hd_map_slot(known, sites, 0))++;
 }
 
 /* Every access to a location, with the next of each other thread that conflicts with it. The same
@@ -204,10 +195,10 @@ static uint32_t count_place(struct switches *s, struct hd_map *known, uint64_t s
 static void look_at_location(struct switches *s, uint32_t location, struct hd_map *known) {
     const struct hd_model *model = s->model;
     uint32_t first = model->location_start[location], end = model->location_start[location + 1];
-    for (uint32_t i = first; i < end && !s->failed; i++) {
+    for (uint32_t i = first; i < end; i++) {
         uint32_t event = model->location_event[i], thread = model->thread[event];
         uint32_t before = access_before(s, location, event);
-        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD && !s->failed; k++) {
+        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD; k++) {
             uint32_t other = model->location_event[k];
             if (model->thread[other] == thread) continue;
             if (!hd_model_is_write(model, event) && !hd_model_is_write(model, other)) continue;
@@ -244,12 +235,12 @@ static bool is_in_loop(const struct switches *s, uint32_t begins, uint32_t wait)
 /* Each wait, with each signal of its condition variable: it may come too early. */
 static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) {
     const struct hd_model *model = s->model;
-    for (uint32_t wait = 0; wait < model->events && !s->failed; wait++) {
+    for (uint32_t wait = 0; wait < model->events; wait++) {
         if (model->kind[wait] != HD_EV_WAIT) continue;
         uint32_t begins = hd_model_wait_begins(model, wait);
         if (loose && (begins == HD_NONE || is_in_loop(s, begins, wait))) continue;
-        for (uint32_t other = begins != HD_NONE ? begins + 1 : model->events;
-             other < model->events && !s->failed; other++)
+        for (uint32_t other = begins != HD_NONE ? begins + 1 : model->events; other < model->events;
+             other++)
             if (is_signal(model, other) && model->object[other] == model->object[wait] &&
                 model->thread[other] != model->thread[wait]) {
                 uint64_t sites = (uint64_t)model->site[begins] << 32 | model->site[other];
@@ -267,14 +258,13 @@ static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) 
 static void look_at_exchanges(struct switches *s, uint32_t location, struct hd_map *known) {
     const struct hd_model *model = s->model;
     uint32_t first = model->location_start[location], end = model->location_start[location + 1];
-    for (uint32_t i = first; i < end && !s->failed; i++) {
+    for (uint32_t i = first; i < end; i++) {
         uint32_t event = model->location_event[i], thread = HD_NONE, updates = 0;
         uint32_t before = access_before(s, location, event);
         if (model->kind[event] != HD_EV_ATOMIC_UPDATE || before == HD_NONE ||
             model->kind[before] != HD_EV_ATOMIC_READ)
             continue;
-        for (uint32_t k = i + 1;
-             k < end && k - i < MOST_AHEAD && updates < MOST_EXCHANGES && !s->failed; k++) {
+        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD && updates < MOST_EXCHANGES; k++) {
             uint32_t other = model->location_event[k];
             if (model->thread[other] == model->thread[event] || !hd_model_is_write(model, other) ||
                 (thread != HD_NONE && model->thread[other] != thread))
@@ -294,8 +284,7 @@ static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known
     const struct hd_model *model = s->model;
     for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
         const struct hd_section *first = &model->section[model->lock_section[i]];
-        for (uint32_t k = i + 1;
-             k < model->lock_start[lock + 1] && k - i < MOST_AHEAD && !s->failed; k++) {
+        for (uint32_t k = i + 1; k < model->lock_start[lock + 1] && k - i < MOST_AHEAD; k++) {
             const struct hd_section *second = &model->section[model->lock_section[k]];
             if (first->thread == second->thread || (first->read_mode && second->read_mode))
                 continue;
@@ -309,27 +298,26 @@ static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known
     }
 }
 
-bool hunt_switch_early(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
-    struct switches s = begin_switches(work, run);
+void explore_early_switches(struct explorer *x, struct recorded *run) {
+    struct switches s = begin_switches(x, run);
     struct hd_map known = {0};
-    if (!s.failed) look_at_waits(&s, &known, true);
-    for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
+    look_at_waits(&s, &known, true);
+    for (uint32_t l = 0; l < run->model.locations; l++)
         if (run->model.location[l].shared) look_at_exchanges(&s, l, &known);
     hd_map_free(&known);
-    return end_switches(&s, error);
+    end_switches(&s);
 }
 
-bool hunt_switch(struct hunt_work *work, struct hunt_run *run, struct hd_error *error) {
-    struct switches s = begin_switches(work, run);
+void explore_switches_of(struct explorer *x, struct recorded *run) {
+    struct switches s = begin_switches(x, run);
     struct hd_map known = {0};
-    if (!s.failed) look_at_waits(&s, &known, false);
-    for (uint32_t l = 0; l < run->model.locations && !s.failed; l++)
-        if (run->model.location[l].shared && s.places < MOST_PLACES)
-            look_at_location(&s, l, &known);
-    for (uint32_t l = 0; l < run->model.locks && !s.failed; l++)
-        if (s.places < MOST_PLACES) look_at_lock(&s, l, &known);
+    look_at_waits(&s, &known, false);
+    for (uint32_t l = 0; l < run->model.locations && s.places < MOST_PLACES; l++)
+        if (run->model.location[l].shared) look_at_location(&s, l, &known);
+    for (uint32_t l = 0; l < run->model.locks && s.places < MOST_PLACES; l++)
+        look_at_lock(&s, l, &known);
     hd_map_free(&known);
-    return end_switches(&s, error);
+    end_switches(&s);
 }
 
 /* ---- as a schedule -------------------------------------------------------------------------- */
@@ -347,35 +335,29 @@ static uint64_t calls_beyond(const struct hd_model *model, const uint64_t *count
     return count[last] - count[other];
 }
 
-bool hunt_switch_schedule(const struct hunt_target *target, bool briefly,
-                          struct hd_schedule *schedule, struct hd_error *error) {
+bool explore_switch_schedule(const struct target *target, bool briefly,
+                             struct hd_schedule *schedule, struct hd_error *error) {
     const struct hd_model *model = &target->run->model;
     struct hd_span before = {0, target->stop};
     if (!hd_schedule_from_witness(schedule, model, target->run->describe, &before, 1, 0, error))
         return false;
-    uint64_t *count = hd_schedule_call_counts(model), made = 0;
+    uint64_t *count = hd_schedule_call_counts(model), made = 0, mark = count[target->other];
     uint32_t thread = model->thread[target->other];
     char text[1024];
-    bool good = count != NULL;
     for (size_t i = 0; i < schedule->turn.size; i++)
         if (schedule->turn.data[i].thread == thread)
             made += schedule->turn.data[i].calls + schedule->turn.data[i].beyond;
-    if (good) {
-        uint64_t mark = count[target->other];
-        hd_schedule_event_text(target->run->describe, model, target->other, text, sizeof text);
-        struct hd_turn turn = {.thread = thread,
-                               .calls = mark > made ? mark - made : 0,
-                               .beyond = calls_beyond(model, count, target->other, briefly),
-                               .to = hd_schedule_text(schedule, text)};
-        good = hd_vector_push(&schedule->turn, turn);
-        hd_schedule_event_text(target->run->describe, model, target->stop, text, sizeof text);
-        struct hd_turn next = {.thread = model->thread[target->stop],
-                               .calls = hd_schedule_is_call(model, target->stop),
-                               .to = hd_schedule_text(schedule, text)};
-        if (good) good = hd_vector_push(&schedule->then, next);
-    }
+    hd_schedule_event_text(target->run->describe, model, target->other, text, sizeof text);
+    struct hd_turn turn = {.thread = thread,
+                           .calls = mark > made ? mark - made : 0,
+                           .beyond = calls_beyond(model, count, target->other, briefly),
+                           .to = hd_schedule_text(schedule, text)};
+    hd_vector_push(&schedule->turn, turn);
+    hd_schedule_event_text(target->run->describe, model, target->stop, text, sizeof text);
+    struct hd_turn next = {.thread = model->thread[target->stop],
+                           .calls = hd_schedule_is_call(model, target->stop),
+                           .to = hd_schedule_text(schedule, text)};
+    hd_vector_push(&schedule->then, next);
     free(count);
-    if (good) return true;
-    hd_schedule_free(schedule);
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return true;
 }

@@ -1,19 +1,18 @@
 /* The failing run itself, and the accesses that matter in its order and in that of a run that
- * passed. See hunt_orders.h. */
-#include "explore/hunt_orders.h"
+ * passed. */
+#include "explore/explorer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MOST_LINES 12u
 
-static const char *text_of(struct hunt_work *work, const char *words) {
-    return hd_finding_text(&work->own, "%s", words);
+const char *explore_text(struct explorer *x, const char *text) {
+    return hd_finding_text(&x->own, "%s", text);
 }
 
 /* ---- the failing run ------------------------------------------------------------------------ */
 
-void hunt_failing_load(struct hunt_failing *failing, const char *path) {
+void explore_failing_load(struct failing *failing, const char *path) {
     struct hd_model_options lenient = {.lenient = true};
     struct hd_error ignored;
     memset(failing, 0, sizeof *failing);
@@ -23,7 +22,7 @@ void hunt_failing_load(struct hunt_failing *failing, const char *path) {
     failing->there = true;
 }
 
-void hunt_failing_free(struct hunt_failing *failing) {
+void explore_failing_free(struct failing *failing) {
     if (!failing->there) return;
     free(failing->count);
     hd_describe_close(failing->describe);
@@ -33,16 +32,16 @@ void hunt_failing_free(struct hunt_failing *failing) {
 
 /* ---- the orders ----------------------------------------------------------------------------- */
 
-static struct hd_finding_line line_of(struct hunt_work *work, struct hd_describe *describe,
+static struct hd_finding_line line_of(struct explorer *x, struct hd_describe *describe,
                                       const struct hd_model *model, uint32_t event,
                                       const char *after) {
     const char *word = hd_kind_text(model->kind[event]);
     if (*word == '\0') word = hd_kind_name(model->kind[event]);
     return (struct hd_finding_line){
-        .thread = text_of(work, hd_describe_thread(describe, model->thread[event])),
-        .text = hd_finding_text(&work->own, "%s(%s)%s", word,
+        .thread = explore_text(x, hd_describe_thread(describe, model->thread[event])),
+        .text = hd_finding_text(&x->own, "%s(%s)%s", word,
                                 hd_describe_event(describe, event, HD_SHORT), after),
-        .site = text_of(work, hd_finding_short_site(hd_describe_site(describe, event)))};
+        .site = explore_text(x, hd_finding_short_site(hd_describe_site(describe, event)))};
 }
 
 /* ---- an access in other runs ---------------------------------------------------------------- */
@@ -52,13 +51,13 @@ static bool is_like(const struct hd_model *model, struct hd_describe *describe, 
     return model->kind[event] == kind && strcmp(hd_describe_site(describe, event), site) == 0;
 }
 
-static struct hunt_access access_of(struct hunt_work *work, const struct hd_model *model,
-                                    struct hd_describe *describe, const uint64_t *count,
-                                    uint32_t event) {
-    struct hunt_access access = {.thread = model->thread[event],
-                                 .kind = model->kind[event],
-                                 .count = count[event],
-                                 .site = text_of(work, hd_describe_site(describe, event))};
+static struct access access_of(struct explorer *x, const struct hd_model *model,
+                               struct hd_describe *describe, const uint64_t *count,
+                               uint32_t event) {
+    struct access access = {.thread = model->thread[event],
+                            .kind = model->kind[event],
+                            .count = count[event],
+                            .site = explore_text(x, hd_describe_site(describe, event))};
     const uint32_t *own = model->thread_event + model->thread_start[access.thread];
     for (uint32_t i = 0; own[i] != event; i++)
         access.nth += is_like(model, describe, own[i], access.kind, access.site);
@@ -67,7 +66,7 @@ static struct hunt_access access_of(struct hunt_work *work, const struct hd_mode
 
 /* The same call of its thread; or, where the thread took another way to it, the access that comes
  * as often at this place. */
-static uint32_t find_access(const struct hunt_access *access, const struct hd_model *model,
+static uint32_t find_access(const struct access *access, const struct hd_model *model,
                             struct hd_describe *describe, const uint64_t *count) {
     uint32_t event = hd_schedule_event_at(model, count, access->thread, access->count), nth = 0;
     if (event != HD_NONE && is_like(model, describe, event, access->kind, access->site))
@@ -82,7 +81,7 @@ static uint32_t find_access(const struct hunt_access *access, const struct hd_mo
 }
 
 /* What a run did not get to comes last. */
-static bool is_in_order(const struct hunt_order *order, const struct hd_model *model,
+static bool is_in_order(const struct order *order, const struct hd_model *model,
                         struct hd_describe *describe, const uint64_t *count) {
     uint32_t before = HD_NONE;
     for (uint32_t i = 0; i < order->accesses; i++) {
@@ -94,15 +93,14 @@ static bool is_in_order(const struct hunt_order *order, const struct hd_model *m
     return order->accesses > 0;
 }
 
-bool hunt_order_tells(struct hunt_work *work, const struct hunt_order *order,
-                      const struct hunt_failing *failing) {
-    if (!failing->there || failing->count == NULL ||
-        !is_in_order(order, &failing->model, failing->describe, failing->count))
+bool explore_order_tells(struct explorer *x, const struct order *order,
+                         const struct failing *failing) {
+    if (!failing->there || !is_in_order(order, &failing->model, failing->describe, failing->count))
         return false;
-    for (size_t i = 0; i < work->run.size; i++) {
-        struct hunt_run *run = work->run.data[i];
-        uint64_t *count = run->passed ? hd_schedule_call_counts(&run->model) : NULL;
-        bool passes = count != NULL && is_in_order(order, &run->model, run->describe, count);
+    for (size_t i = 0; i < x->run.size; i++) {
+        struct recorded *run = x->run.data[i];
+        uint64_t *count = hd_schedule_call_counts(&run->model);
+        bool passes = is_in_order(order, &run->model, run->describe, count);
         free(count);
         if (passes) return false;
     }
@@ -115,7 +113,7 @@ struct place {
     uint32_t event; /* of the run that passed */
     uint32_t other; /* of the failing one, HD_NONE if it did not get there */
     uint32_t wait;  /* the wait that `event` begins, HD_NONE if it is none */
-    struct hunt_access access;
+    struct access access;
 };
 
 static int by_event(const void *left, const void *right) {
@@ -130,19 +128,19 @@ static int by_other(const void *left, const void *right) {
 /* A wait is an event when it is over; what matters is when it began, with the release of its
  * lock. */
 static uint32_t begin_of_wait(const struct hd_model *model, uint32_t event, uint32_t *wait) {
-    const uint32_t *own = model->thread_event + model->thread_start[model->thread[event]];
-    uint32_t position = hd_model_position(model, event);
-    uint32_t count =
-        model->thread_start[model->thread[event] + 1u] - model->thread_start[model->thread[event]];
+    uint32_t thread = model->thread[event], next = hd_model_position(model, event) + 1;
     *wait = HD_NONE;
-    if (model->kind[event] == HD_EV_WAIT && position > 0 &&
-        model->kind[own[position - 1]] == HD_EV_RELEASE) {
+    if (model->kind[event] == HD_EV_WAIT) {
+        uint32_t begins = hd_model_wait_begins(model, event);
+        if (begins == HD_NONE) return event;
         *wait = event;
-        return own[position - 1];
+        return begins;
     }
-    if (model->kind[event] == HD_EV_RELEASE && position + 1 < count &&
-        model->kind[own[position + 1]] == HD_EV_WAIT)
-        *wait = own[position + 1];
+    if (next < model->thread_start[thread + 1u] - model->thread_start[thread]) {
+        uint32_t after = model->thread_event[model->thread_start[thread] + next];
+        if (model->kind[after] == HD_EV_WAIT && hd_model_wait_begins(model, after) == event)
+            *wait = after;
+    }
     return event;
 }
 
@@ -170,7 +168,7 @@ static bool is_told(const struct hd_finding *finding, const struct hd_model *mod
 }
 
 /* The events of a prediction; of a deadlock also how the locks came to be held. */
-static uint32_t places_of(const struct hunt_target *target, struct place *place) {
+static uint32_t places_of(const struct target *target, struct place *place) {
     const struct hd_finding *finding = target->finding;
     const struct hd_model *model = &target->run->model;
     uint32_t places = 0;
@@ -187,12 +185,12 @@ static uint32_t places_of(const struct hunt_target *target, struct place *place)
     return places;
 }
 
-static void make_room(struct hunt_work *work, uint32_t lines, struct hd_finding_forced *forced,
-                      struct hunt_order *order) {
+static void make_room(struct explorer *x, uint32_t lines, struct hd_finding_forced *forced,
+                      struct order *order) {
     forced->goods = forced->bads = order->accesses = 0;
-    forced->good = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *forced->good);
-    forced->bad = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *forced->bad);
-    order->access = hd_arena_zalloc(&work->own.arena, lines + (size_t)1, sizeof *order->access);
+    forced->good = hd_arena_zalloc(&x->own.arena, lines + (size_t)1, sizeof *forced->good);
+    forced->bad = hd_arena_zalloc(&x->own.arena, lines + (size_t)1, sizeof *forced->bad);
+    order->access = hd_arena_zalloc(&x->own.arena, lines + (size_t)1, sizeof *order->access);
 }
 
 /* The accesses of a triple and of an order are listed as they go wrong. What the failing run did
@@ -206,33 +204,33 @@ static bool come_as_listed(const struct place *place, uint32_t places) {
     return true;
 }
 
-static struct hd_finding_line failing_line(struct hunt_work *work, const struct hunt_target *target,
-                                           const struct hunt_failing *failing,
+static struct hd_finding_line failing_line(struct explorer *x, const struct target *target,
+                                           const struct failing *failing,
                                            const struct place *place) {
-    const struct hunt_run *run = target->run;
+    const struct recorded *run = target->run;
     if (place->other == HD_NONE)
-        return line_of(work, run->describe, &run->model, place->event,
+        return line_of(x, run->describe, &run->model, place->event,
                        target->finding->kind == HD_FINDING_DEADLOCK ? " waits" : " not reached");
-    if (place->wait != HD_NONE) return line_of(work, run->describe, &run->model, place->wait, "");
-    return line_of(work, failing->describe, &failing->model, place->other, "");
+    if (place->wait != HD_NONE) return line_of(x, run->describe, &run->model, place->wait, "");
+    return line_of(x, failing->describe, &failing->model, place->other, "");
 }
 
-bool hunt_is_listed(const struct hd_finding *finding) {
+bool explore_is_listed(const struct hd_finding *finding) {
     return finding->kind == HD_FINDING_ATOMICITY || finding->kind == HD_FINDING_ORDER;
 }
 
 /* Good and bad order of a prediction's events. What the failing run did not get to (a lock that
  * never came) is last. */
-void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
-                     const struct hunt_failing *failing, struct hd_finding_forced *forced,
-                     struct hunt_order *order, bool *holds) {
+void explore_set_orders(struct explorer *x, const struct target *target,
+                        const struct failing *failing, struct hd_finding_forced *forced,
+                        struct order *order, bool *holds) {
     struct place place[MOST_LINES];
-    const struct hunt_run *run = target->run;
+    const struct recorded *run = target->run;
     uint32_t places = places_of(target, place), found = 0;
     uint64_t *count = hd_schedule_call_counts(&run->model);
-    make_room(work, places, forced, order);
+    make_room(x, places, forced, order);
     for (uint32_t i = 0; i < places; i++) {
-        place[i].access = access_of(work, &run->model, run->describe, count, place[i].event);
+        place[i].access = access_of(x, &run->model, run->describe, count, place[i].event);
         if (failing->there)
             place[i].other =
                 find_access(&place[i].access, &failing->model, failing->describe, failing->count);
@@ -240,16 +238,16 @@ void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
     }
     free(count);
     if (failing->there &&
-        (found == 0 || (hunt_is_listed(target->finding) && !come_as_listed(place, places))))
+        (found == 0 || (explore_is_listed(target->finding) && !come_as_listed(place, places))))
         *holds = false;
     qsort(place, places, sizeof *place, by_event);
     for (uint32_t i = 0; i < places; i++)
         forced->good[forced->goods++] =
-            line_of(work, run->describe, &run->model, shown(&place[i]), "");
+            line_of(x, run->describe, &run->model, shown(&place[i]), "");
     if (!failing->there) return;
     qsort(place, places, sizeof *place, by_other);
     for (uint32_t i = 0; i < places; i++) {
-        forced->bad[forced->bads++] = failing_line(work, target, failing, &place[i]);
+        forced->bad[forced->bads++] = failing_line(x, target, failing, &place[i]);
         /* Threads that wait for each other do so because of what comes never. */
         if (target->finding->kind != HD_FINDING_DEADLOCK)
             order->access[order->accesses++] = place[i].access;
@@ -258,12 +256,12 @@ void hunt_set_orders(struct hunt_work *work, const struct hunt_target *target,
 
 /* The same accesses in a run that passed, all of them and in another order; false if it has them
  * not. */
-static bool set_passing_order(struct hunt_work *work, struct hunt_run *run,
-                              const struct hunt_order *order, struct hd_finding_forced *forced) {
+static bool set_passing_order(struct explorer *x, struct recorded *run, const struct order *order,
+                              struct hd_finding_forced *forced) {
     struct place place[3];
     uint32_t places = 0;
     uint64_t *count = hd_schedule_call_counts(&run->model);
-    for (uint32_t i = 0; count != NULL && i < order->accesses; i++) {
+    for (uint32_t i = 0; i < order->accesses; i++) {
         uint32_t like = find_access(&order->access[i], &run->model, run->describe, count);
         if (like != HD_NONE) add_place(place, &places, &run->model, like);
     }
@@ -272,29 +270,26 @@ static bool set_passing_order(struct hunt_work *work, struct hunt_run *run,
     qsort(place, places, sizeof *place, by_event);
     forced->goods = 0;
     for (uint32_t i = 0; i < places; i++)
-        forced->good[forced->goods++] =
-            line_of(work, run->describe, &run->model, place[i].event, "");
-    if (!hunt_same_orders(forced)) return true;
+        forced->good[forced->goods++] = line_of(x, run->describe, &run->model, place[i].event, "");
+    if (!explore_same_orders(forced)) return true;
     forced->goods = 0;
     return false;
 }
 
-void hunt_set_found_orders(struct hunt_work *work, const struct hd_critical *critical,
-                           const struct hunt_failing *failing, struct hd_finding_forced *forced,
-                           struct hunt_order *order) {
-    make_room(work, critical->events, forced, order);
-    for (uint32_t i = 0; i < critical->events; i++) {
-        uint32_t event = critical->event[i];
-        forced->bad[forced->bads++] = line_of(work, failing->describe, &failing->model, event, "");
+void explore_set_found_orders(struct explorer *x, const uint32_t *event, uint32_t events,
+                              const struct failing *failing, struct hd_finding_forced *forced,
+                              struct order *order) {
+    make_room(x, events, forced, order);
+    for (uint32_t i = 0; i < events; i++) {
+        forced->bad[forced->bads++] = line_of(x, failing->describe, &failing->model, event[i], "");
         order->access[order->accesses++] =
-            access_of(work, &failing->model, failing->describe, failing->count, event);
+            access_of(x, &failing->model, failing->describe, failing->count, event[i]);
     }
-    for (size_t i = 0; i < work->run.size; i++)
-        if (work->run.data[i]->passed && set_passing_order(work, work->run.data[i], order, forced))
-            return;
+    for (size_t i = 0; i < x->run.size; i++)
+        if (set_passing_order(x, x->run.data[i], order, forced)) return;
 }
 
-bool hunt_same_orders(const struct hd_finding_forced *forced) {
+bool explore_same_orders(const struct hd_finding_forced *forced) {
     if (forced->goods != forced->bads) return false;
     for (uint32_t i = 0; i < forced->goods; i++)
         if (strcmp(forced->good[i].thread, forced->bad[i].thread) != 0 ||

@@ -1,10 +1,8 @@
 /* A prediction in which values may change has reached its accesses: are they on the same memory,
  * and is that still what it was? The forced run's own trace tells. */
-#include "explore/hunt_work.h"
+#include "explore/explorer.h"
 
 #include "predict/order_violations.h"
-
-#include <stdlib.h>
 
 /* The call of the forced run that an event of the recorded run was; HD_NONE if it is not in the
  * trace, or is something else. */
@@ -46,7 +44,7 @@ static bool found_raw(const struct hd_model *model, uint32_t read) {
            hd_block_is_raw(model, model->location[location[0]].block);
 }
 
-bool hunt_is_shown(const struct hunt_target *target, const char *trace) {
+bool explore_is_shown(const struct target *target, const char *trace) {
     const struct hd_finding *finding = target->finding;
     const struct hd_model *recorded = &target->run->model;
     struct hd_model forced;
@@ -56,14 +54,11 @@ bool hunt_is_shown(const struct hunt_target *target, const char *trace) {
         return false;
     uint64_t *count = hd_schedule_call_counts(&forced);
     uint64_t *before = hd_schedule_call_counts(recorded);
-    bool shown = false;
-    if (count != NULL && before != NULL) {
-        uint32_t event[2];
-        for (int i = 0; i < 2; i++)
-            event[i] = same_call(&forced, count, recorded, before, finding->event[i].event);
-        bool ends = recorded->kind[finding->event[0].event] == HD_EV_FREE;
-        shown = ends ? used_after(&forced, event[0], event[1]) : found_raw(&forced, event[0]);
-    }
+    uint32_t event[2];
+    for (int i = 0; i < 2; i++)
+        event[i] = same_call(&forced, count, recorded, before, finding->event[i].event);
+    bool ends = recorded->kind[finding->event[0].event] == HD_EV_FREE;
+    bool shown = ends ? used_after(&forced, event[0], event[1]) : found_raw(&forced, event[0]);
     free(count);
     free(before);
     hd_model_free(&forced);

@@ -1,0 +1,161 @@
+/* The corpus: recorded runs that passed, each of which shows something that no other did. They are
+ * predicted from, candidates of suspensions come from them, and failing runs are compared with
+ * them. */
+#include "explore/explorer.h"
+
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define BYTES_AN_EVENT 100u /* while a model is made and predicted from, at most */
+#define MOST_PATIENCE_MS 2000u
+#define LEAST_PATIENCE_MS 100u
+#define MOST_SLICES 20000u /* of a run: each costs as much as many accesses */
+#define QUIET_RUNS 3u      /* without anything new, after which there will be nothing new */
+
+/* ---- how to record -------------------------------------------------------------------------- */
+
+static uint32_t at_least(uint32_t quantum, uint64_t calls) {
+    uint64_t least = calls / MOST_SLICES;
+    if (least > UINT32_MAX) least = UINT32_MAX;
+    return quantum > least ? quantum : (uint32_t)least;
+}
+
+struct hd_steering explore_recording(uint32_t n, uint64_t seed, uint64_t calls) {
+    static const uint32_t quantum[] = {200, 20, 5, 50, 2, 10, 1000, 3};
+    struct hd_steering steering = {.scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_ROUND_ROBIN};
+    if (n == 1) steering.quantum = at_least(25, calls);
+    if (n < 2) return steering;
+    steering.policy = HD_POLICY_RANDOM;
+    steering.seed = seed + n;
+    steering.quantum = at_least(quantum[(n - 2) % (sizeof quantum / sizeof *quantum)], calls);
+    return steering;
+}
+
+/* ---- a recorded run ------------------------------------------------------------------------- */
+
+void explore_recorded_free(struct recorded *run) {
+    for (size_t i = 0; i < DEPTHS; i++) hd_findings_free(&run->findings[i]);
+    hd_describe_close(run->describe);
+    hd_model_free(&run->model);
+    free(run);
+}
+
+bool explore_repeats(struct explorer *x, struct recorded *run) {
+    struct hd_schedule schedule;
+    struct hd_result again;
+    struct hd_error ignored;
+    if (run->asked) return run->repeats;
+    if (hd_seconds_now() > x->last ||
+        !hd_schedule_from_run(&schedule, &run->model, run->describe, &ignored))
+        return false;
+    struct hd_steering steering = hd_schedule_steering(&schedule);
+    if (explore_run(x, &steering, false, &again)) {
+        x->result->runs.repeated++;
+        run->asked = true;
+        run->repeats = again.replay.verdict == HD_REPLAYED_DID_NOT_FAIL;
+        hd_result_free(&again);
+    }
+    hd_schedule_free(&schedule);
+    return run->repeats;
+}
+
+/* A thread that is away for several times as long as the whole of a recorded run will not come. */
+static void learn_limits(struct explorer *x, const struct hd_result *run) {
+    uint64_t took = run->nanoseconds / 1000000u, patience = LEAST_PATIENCE_MS + 4 * took;
+    x->patience_ms = (uint32_t)(patience < MOST_PATIENCE_MS ? patience : MOST_PATIENCE_MS);
+    if (run->outcome.kind != HD_OUTCOME_HANG) x->recorded_ms = took + 1;
+}
+
+/* All runs are kept: half of the memory has to be enough. */
+static bool fits(const struct explorer *x, const struct hd_result *run) {
+    return x->bytes + run->wire_events * BYTES_AN_EVENT < hd_memory_limit() / 2;
+}
+
+/* Adds a run that passed, if it shows something new. */
+static struct recorded *add(struct explorer *x, const struct hd_result *run) {
+    struct hd_exploration *result = x->result;
+    struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
+    struct hd_model *model = &recorded->model;
+    uint32_t news = 0;
+    if (!hd_model_load(run->trace_path, NULL, &(struct hd_model_options){.lenient = true}, model,
+                       x->error)) {
+        x->broken = true;
+        free(recorded);
+        return NULL;
+    }
+    recorded->describe = hd_describe_open(model);
+    if (model->threads > result->threads) result->threads = model->threads;
+    if (model->events > result->events) result->events = model->events;
+    if (model->trace->hook_calls > x->calls) x->calls = model->trace->hook_calls;
+    hd_seen_add(&x->seen, model, &news);
+    if (x->collect != NULL) news += x->collect(x, recorded);
+    if (news == 0) {
+        explore_recorded_free(recorded);
+        return NULL;
+    }
+    x->bytes += model->bytes;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since findings point into runs */
+    hd_vector_push(&x->run, recorded);
+    return recorded;
+}
+
+static struct recorded *take(struct explorer *x, const struct hd_steering *steering,
+                             const struct hd_result *run, bool first) {
+    struct recorded *added = NULL;
+    if (hd_outcome_failed(&run->outcome)) {
+        if (x->explaining) return NULL;
+        x->result->recorded_failed++;
+        struct wanted wanted = {.steering = *steering};
+        bool expose = x->options->plan == HD_PLAN_EXPOSE;
+        struct failed failed = {.run = run, .wanted = expose ? &wanted : NULL};
+        explore_failure(x, &failed);
+        if (first && run->outcome.kind == HD_OUTCOME_HANG && x->result->failures == 0)
+            x->broken = !hd_fail(x->error, HD_ERR_LIMIT,
+                                 "a recorded run %s, though plain runs end; --limit gives it "
+                                 "more time",
+                                 run->outcome.words);
+    } else if (fits(x, run)) {
+        added = add(x, run);
+        if (first && added == NULL && !x->broken)
+            x->broken = !hd_fail(x->error, HD_ERR_FORMAT, "the recorded run shows no event");
+    } else if (first) {
+        x->broken = !hd_fail(x->error, HD_ERR_LIMIT,
+                             "a run has %.0f million events, too many for the memory there is; "
+                             "give the program less to do",
+                             (double)run->wire_events * 1e-6);
+    }
+    return added;
+}
+
+/* Records one more run. False: it could not be run. */
+static bool record(struct explorer *x, struct recorded **added) {
+    struct hd_result run;
+    uint32_t number = x->recordings++;
+    struct hd_steering steering = explore_recording(number, x->options->seed, x->calls);
+    steering.strategy = x->options->strategy;
+    *added = NULL;
+    if (!explore_run(x, &steering, false, &run)) return false;
+    x->result->runs.recorded++;
+    if (number == 0) learn_limits(x, &run);
+    *added = take(x, &steering, &run, number == 0);
+    x->quiet = *added != NULL ? 0 : x->quiet + 1;
+    hd_result_free(&run);
+    return !x->broken;
+}
+
+bool explore_record(struct explorer *x, struct recorded **added) {
+    uint32_t most = x->options->most_recorded > 0 ? x->options->most_recorded : 1;
+    *added = NULL;
+    x->result->saturated = x->quiet >= QUIET_RUNS;
+    if (x->result->saturated || x->recordings >= most || explore_phase_is_over(x)) return false;
+    explore_report(x, "recording", x->recordings, most);
+    return record(x, added);
+}
+
+void explore_record_some(struct explorer *x, uint32_t runs) {
+    struct recorded *added;
+    while (x->run.size < runs && x->recordings < 2 * runs && record(x, &added)) {
+    }
+}

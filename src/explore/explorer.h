@@ -1,0 +1,282 @@
+/* What the parts of the explorer share; not for others. */
+#ifndef HEDDLE_EXPLORE_EXPLORER_H
+#define HEDDLE_EXPLORE_EXPLORER_H
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "explore/dead_ends.h"
+#include "explore/explore.h"
+#include "explore/seeds.h"
+#include "finding/from_model.h"
+#include "run/schedule.h"
+
+/* ---- the corpus ----------------------------------------------------------------------------- */
+
+/* How far values may change in what is predicted. */
+enum depth {
+    DEPTH_EXACT,   /* every read keeps its write: what is feasible is so in the program */
+    DEPTH_RELAXED, /* reads that no branch follows are free */
+    DEPTH_FREE,    /* all reads are: the program may do something else on the way */
+    DEPTH_SWITCH,  /* not predicted: one context switch where two threads meet */
+    DEPTHS
+};
+
+/* A recorded run that passed, and what was found in it. */
+struct recorded {
+    struct hd_model model;
+    struct hd_describe *describe;
+    struct hd_findings findings[DEPTHS];
+    bool asked, repeats; /* does its own schedule, followed again, give the same run? */
+};
+
+/* ---- wanted runs ---------------------------------------------------------------------------- */
+
+/* A prediction or a context switch that can be forced: waits in the queue. */
+struct target {
+    struct recorded *run;
+    struct hd_finding *finding;
+    enum depth depth;
+    uint64_t key;  /* of its sites: the same target in every run */
+    uint32_t rank; /* small first */
+    /* DEPTH_SWITCH: a thread stops before `stop`, the thread of `other` runs through that and as
+     * far as it can, then the first goes on. */
+    uint32_t stop, other;
+    /* Worth a try at once, the other thread but briefly: a wait that is in no loop, an exchange
+     * that may find an old value again. */
+    bool early;
+    uint32_t repeat; /* of the same sites, by other threads */
+    uint32_t tried;  /* variants */
+    bool reached, failed;
+    bool shown;                /* a forced run really did it: its own trace says so */
+    struct hd_outcome outcome; /* of the forced run that says most */
+};
+
+/* The next run: of a target, or steered in some way. */
+struct wanted {
+    struct target *target; /* NULL: steering says how */
+    struct hd_steering steering;
+    HD_VECTOR(uint32_t) chosen; /* suspensions: candidates, in the order of steering's targets */
+};
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+/* An access as it is found again in other runs: a call of its thread, or the nth at its place. */
+struct access {
+    uint32_t thread, nth;
+    uint64_t count;
+    const char *site;
+    uint8_t kind;
+};
+
+/* The accesses that a failure depends on, in the order of the failing run. */
+struct order {
+    struct access *access;
+    uint32_t accesses; /* 0: not known */
+};
+
+/* A failure that was found. */
+struct failure {
+    struct hd_outcome outcome;
+    struct order order;
+    struct hd_finding *finding; /* of a target, or made for a run that failed by itself */
+};
+
+/* A failing run, read back from its trace. */
+struct failing {
+    struct hd_model model;
+    struct hd_describe *describe;
+    uint64_t *count; /* hook calls, by event */
+    bool there;
+};
+
+/* A schedule that gives a failure, as small as it gets, and how often it does. */
+struct reproduction {
+    bool there;
+    struct hd_schedule schedule;
+    struct hd_outcome outcome;
+    uint32_t runs, reproduced;
+    uint32_t switches, switches_before;
+};
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+struct explorer {
+    const struct hd_explore_options *options;
+    struct hd_exploration *result;
+    struct hd_error *error;
+    bool broken; /* *error says why nothing more can be run */
+    struct hd_program program;
+    /* budget.c */
+    double start, deadline;         /* no new run is begun later */
+    double last;                    /* every run is over by then */
+    double phase_end;               /* while nothing failed: something else is to be tried then */
+    uint64_t plain_ms, recorded_ms; /* longest plain run; first recorded one */
+    uint32_t patience_ms;           /* forced runs: for a thread that is in a system call */
+    /* normal.c */
+    int reference; /* standard output of a plain run; -1: none */
+    char reference_path[40];
+    /* corpus.c */
+    HD_VECTOR(struct recorded *) run;
+    uint32_t recordings; /* begun */
+    uint32_t quiet;      /* the latest of them that brought nothing new */
+    uint64_t bytes;      /* of all models */
+    uint64_t calls;      /* hook calls of the longest recorded run */
+    struct hd_seen seen;
+    /* queue.c */
+    HD_VECTOR(struct target *) target;
+    struct hd_map key;   /* targets by key, plus one */
+    struct hd_map print; /* the sites (in short) that a fingerprint stands for */
+    struct hd_dead_ends dead_ends;
+    /* the source that works now */
+    uint32_t fed;    /* recorded runs that were given to it */
+    uint64_t number; /* of its runs, from 0 */
+    struct hd_profile profile;
+    /* Takes what it needs from every run that is recorded; how much was new. May be NULL. */
+    uint32_t (*collect)(struct explorer *x, const struct recorded *run);
+    uint32_t *order, count; /* suspensions: candidates, ranked */
+    uint32_t all;           /* runs that it will want, as far as is known */
+    uint32_t at, pass;
+    /* failures */
+    HD_VECTOR(struct failure) failure;
+    struct hd_findings own; /* findings that were made here, and what forcing adds to all */
+    bool explaining;        /* a failure is looked into: other runs that fail say nothing new */
+    char best[200];
+};
+
+/* budget.c */
+void explore_begin_budget(struct explorer *x);
+bool explore_is_stopped(struct explorer *x);    /* a signal, or nothing can be run */
+bool explore_is_over(struct explorer *x);       /* also: no more time, no more runs */
+bool explore_phase_is_over(struct explorer *x); /* also: something else has to be tried */
+void explore_begin_phase(struct explorer *x, double share);
+void explore_report(struct explorer *x, const char *what, uint32_t done, uint32_t all);
+/* Until when to reproduce, minimise or look for a schedule if that should take `seconds`: at least
+ * a part of it is possible, since exploring ends a little earlier. */
+double explore_until(const struct explorer *x, double seconds);
+/* How long a run under this steering may take before it hangs; and one that is known to hang. */
+uint64_t explore_limit_ms(const struct explorer *x, const struct hd_steering *steering);
+uint64_t explore_hang_ms(const struct explorer *x, const struct hd_steering *steering);
+
+/* attempt.c: one run, known to hang or not. False: it could not be run, a signal came or the time
+ * was up before it ended; then *run needs no freeing. */
+bool explore_run(struct explorer *x, const struct hd_steering *steering, bool hangs,
+                 struct hd_result *run);
+
+/* normal.c */
+void explore_plain_runs(struct explorer *x);
+/* Settles a run's outcome: output that differs is a failure only if the user says so. */
+void explore_judge(struct explorer *x, struct hd_result *run);
+/* Does the program fail as often by itself? If plain runs failed at all, there are as many of them
+ * then as of the runs that they are compared with. */
+bool explore_is_natural(struct explorer *x, uint32_t runs, uint32_t reproduced);
+
+/* corpus.c */
+/* How the n-th run is recorded, from 0: first without preemption, then with regular time slices,
+ * then random ones of varying lengths; not too short ones for a run of so many hook calls. */
+struct hd_steering explore_recording(uint32_t n, uint64_t seed, uint64_t calls);
+/* Records one more run. *added is the new one, NULL if it brought nothing new; a failing one is
+ * dealt with here. False if there is no point in recording more. */
+bool explore_record(struct explorer *x, struct recorded **added);
+/* Records until there are so many, whatever the budget says: something is to be explained. */
+void explore_record_some(struct explorer *x, uint32_t runs);
+void explore_recorded_free(struct recorded *run);
+/* Does the program repeat itself if it is made to follow a recorded run's own schedule? If so, and
+ * it diverges from that of a proved prediction, that depends on something which is in no trace. */
+bool explore_repeats(struct explorer *x, struct recorded *run);
+
+/* queue.c */
+#define RANK_UNLIKELY 2000u /* from here on: what is probably intended */
+void explore_add_target(struct explorer *x, const struct target *target); /* if it is new */
+struct target *explore_next_target(struct explorer *x, uint32_t below, uint32_t *due);
+uint32_t explore_variants(const struct target *target);
+bool explore_make_variant(const struct target *target, uint32_t variant,
+                          struct hd_schedule *schedule, struct hd_error *error);
+
+/* Sources: source_*.c. */
+struct source {
+    /* Before its first run: fills the queue, or its own list. May be NULL. */
+    void (*begin)(struct explorer *x);
+    /* Fills in the next run; false: there is none, unless feed brings more. */
+    bool (*next)(struct explorer *x, struct wanted *wanted);
+    /* Brings more to try; false: there is nothing more. May be NULL. */
+    bool (*feed)(struct explorer *x);
+    /* After a run. May be NULL. */
+    void (*learn)(struct explorer *x, const struct wanted *wanted, const struct hd_result *run);
+};
+extern const struct source explore_predict_exact, explore_predict_relaxed, explore_predict_free,
+    explore_switches, explore_rest, explore_ctrigger, explore_race, explore_stress, explore_sync,
+    explore_pct, explore_pos;
+
+/* plan.c */
+struct stage {
+    const struct source *source;
+    double share;         /* of the time that is left */
+    uint32_t runs;        /* times strategy_runs; 0: as many as there are */
+    bool despite_failure; /* also if something failed already */
+    enum hd_strategy strategy;
+};
+const struct stage *explore_plan(const struct hd_explore_options *options, uint32_t *stages);
+
+/* source_switch.c: adds a target for each place of a run where a thread could be late by one
+ * context switch; or only those that are worth a try at once. */
+void explore_switches_of(struct explorer *x, struct recorded *run);
+void explore_early_switches(struct explorer *x, struct recorded *run);
+bool explore_switch_schedule(const struct target *target, bool briefly,
+                             struct hd_schedule *schedule, struct hd_error *error);
+
+/* source_suspend.c: "buf->len: read at log.c:50, written at log.c:60; in between ..." */
+void explore_interleaving_words(const struct explorer *x, const struct hd_interleaving *it,
+                                char *text, size_t room);
+/* A finding about the candidate that a run was forced into, told by events of a recorded run; NULL
+ * if there are none. */
+struct hd_finding *explore_suspended_finding(struct explorer *x, uint32_t candidate,
+                                             struct recorded **from);
+
+/* shown.c: did the forced run of a prediction in which values may change do what is harmful by
+ * itself? */
+bool explore_is_shown(const struct target *target, const char *trace);
+
+/* failure.c */
+/* What failed: a run of a target that followed this schedule, or one that was steered. */
+struct failed {
+    const struct hd_result *run;
+    struct target *target;              /* NULL: it was not aimed at anything */
+    const struct hd_schedule *schedule; /* NULL: the run's own trace has it, or steering */
+    const struct wanted *wanted;        /* NULL, or how it was steered */
+};
+void explore_failure(struct explorer *x, const struct failed *failed);
+/* What a run without failure adds to a target's finding. */
+void explore_no_failure(struct explorer *x, struct target *target);
+
+/* reproduce.c */
+/* Minimises, and says how often it fails: *to owns the schedule then. */
+void explore_reproduce(struct explorer *x, const struct hd_schedule *schedule,
+                       const struct hd_outcome *outcome, struct reproduction *to);
+/* The same for a run that was steered: first the steering alone, then as a schedule if there is
+ * one. *wanted becomes the smallest that fails. */
+void explore_reproduce_control(struct explorer *x, struct wanted *wanted,
+                               const struct hd_result *run, struct reproduction *to);
+
+/* explain.c */
+void explore_failing_load(struct failing *failing, const char *path); /* .there: could be read */
+void explore_failing_free(struct failing *failing);
+/* Is a finding's list of events the order in which it goes wrong? */
+bool explore_is_listed(const struct hd_finding *finding);
+/* Passing and failing order of a prediction's events. *holds becomes false if the failing run did
+ * not have them, or not in the order that was predicted. */
+void explore_set_orders(struct explorer *x, const struct target *target,
+                        const struct failing *failing, struct hd_finding_forced *forced,
+                        struct order *order, bool *holds);
+/* The same for the accesses that only the failing run has. */
+void explore_set_found_orders(struct explorer *x, const uint32_t *event, uint32_t events,
+                              const struct failing *failing, struct hd_finding_forced *forced,
+                              struct order *order);
+bool explore_same_orders(const struct hd_finding_forced *forced);
+/* Does a failing run have the accesses in this order, and no recorded run that passed? */
+bool explore_order_tells(struct explorer *x, const struct order *order,
+                         const struct failing *failing);
+/* A string that lives as long as the exploration. */
+const char *explore_text(struct explorer *x, const char *text);
+
+#endif

@@ -1,0 +1,152 @@
+/* The queue of predictions and context switches that are to be forced: each once, whatever run it
+ * was found in, and what is most likely to fail first. */
+#include "explore/explorer.h"
+#include "finding/intent.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define RANK_EARLY 500u /* after what is harmful by itself, before what is likely to be */
+
+/* ---- the same target ------------------------------------------------------------------------ */
+
+static uint64_t add_event(const struct hd_finding_event *event, bool innermost, uint64_t hash) {
+    uint32_t column = event->column;
+    if (innermost) column = event->frames > 0 ? event->frame[0].column : 0;
+    hash = XXH3_64bits_withSeed(event->site, strlen(event->site) + 1, hash);
+    hash = XXH3_64bits_withSeed(event->op, strlen(event->op) + 1, hash);
+    return column > 0 ? XXH3_64bits_withSeed(&column, sizeof column, hash) : hash;
+}
+
+/* The same sites in every run: as a reader knows them, or told apart as far as they can be. */
+static uint64_t key_of(const struct hd_finding *finding, bool innermost) {
+    const char *pattern = finding->pattern != NULL ? finding->pattern : "";
+    uint64_t hash = XXH3_64bits_withSeed(pattern, strlen(pattern), (uint64_t)finding->kind);
+    if (finding->kind == HD_FINDING_RACE && finding->events == 2) {
+        /* Neither comes first: which one does differs between recorded runs. */
+        uint64_t a = add_event(&finding->event[0], innermost, hash);
+        uint64_t b = add_event(&finding->event[1], innermost, hash);
+        uint64_t both[2] = {a < b ? a : b, a < b ? b : a};
+        return XXH3_64bits(both, sizeof both);
+    }
+    for (uint32_t i = 0; i < finding->events; i++)
+        hash = add_event(&finding->event[i], innermost, hash);
+    return hash;
+}
+
+/* Fingerprints are made for the findings of one run; here, with those of many, other sites have
+ * another one too. */
+static void number_fingerprint(struct explorer *x, struct hd_finding *finding) {
+    const char *print = finding->fingerprint;
+    uint64_t sites = key_of(finding, false);
+    uint32_t mark = (uint32_t)(sites ^ sites >> 32) | 1;
+    for (unsigned n = 1;; n++) {
+        uint32_t *slot = hd_map_slot(&x->print, XXH3_64bits(print, strlen(print)), 0);
+        if (*slot == 0) *slot = mark;
+        if (*slot == mark) return;
+        hd_finding_number(finding, n + 1);
+    }
+}
+
+/* ---- rank ----------------------------------------------------------------------------------- */
+
+/* What fails most often comes first: threads that wait for each other, memory that is gone,
+ * accesses that look as if they belong together; races next; at last what is probably intended. */
+static uint32_t rank_of(const struct hd_finding *finding, enum depth depth) {
+    uint32_t score = finding->score, rank = 1000 * (uint32_t)depth;
+    if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_RACE) return rank;
+    bool likely = finding->harm == HD_HARM_LIKELY && finding->kind != HD_FINDING_NONDETERMINISM;
+    if (likely) return rank + 1000 - score;
+    if (depth == DEPTH_SWITCH) {
+        bool lock = strstr(finding->event[0].op, "acq") != NULL;
+        return 8000 + (finding->events == 2) * 1000 + lock * 500;
+    }
+    if (finding->kind == HD_FINDING_RACE) return rank + 1500;
+    rank += RANK_UNLIKELY + (finding->harm == HD_HARM_EXERCISED ? 2000 : 1000);
+    /* A read that may see another write says less than what is wrong with that. */
+    return finding->kind == HD_FINDING_NONDETERMINISM ? rank + HD_SCORE_MOST - score : rank - score;
+}
+
+void explore_add_target(struct explorer *x, const struct target *target) {
+    bool switched = target->depth == DEPTH_SWITCH;
+    uint64_t key = key_of(target->finding, true) + (switched ? 1 + target->repeat : 0);
+    uint32_t *slot = hd_map_slot(&x->key, key, 0);
+    if (*slot != 0) return;
+    number_fingerprint(x, target->finding);
+    struct target *added = hd_alloc(1, sizeof *added);
+    *added = *target;
+    added->key = key;
+    added->rank = target->early ? RANK_EARLY : rank_of(target->finding, target->depth);
+    added->rank += 100 * target->repeat;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since wanted runs keep them */
+    hd_vector_push(&x->target, added);
+    *slot = (uint32_t)x->target.size;
+    x->result->targets++;
+}
+
+/* ---- what comes next ------------------------------------------------------------------------ */
+
+/* A race's accesses may come in either order, and either thread may go on after them. The order
+ * that the recorded run did not have is tried first. */
+#define RACE_VARIANTS 4u
+
+uint32_t explore_variants(const struct target *target) {
+    if (target->depth == DEPTH_SWITCH) return 2;
+    return target->finding->kind == HD_FINDING_RACE ? RACE_VARIANTS : 1;
+}
+
+static bool is_due(const struct explorer *x, const struct target *target, uint32_t below) {
+    /* Where two threads meet once, they often meet more than once. */
+    if (target->depth == DEPTH_SWITCH && x->result->failures > 0) return false;
+    return !target->failed && target->tried < explore_variants(target) && target->rank < below;
+}
+
+/* Every target in one variant before any in the next. */
+struct target *explore_next_target(struct explorer *x, uint32_t below, uint32_t *due) {
+    struct target *best = NULL;
+    *due = 0;
+    for (size_t i = 0; i < x->target.size; i++) {
+        struct target *target = x->target.data[i];
+        if (!is_due(x, target, below)) continue;
+        ++*due;
+        if (best == NULL || target->tried < best->tried ||
+            (target->tried == best->tried && target->rank < best->rank))
+            best = target;
+    }
+    return best;
+}
+
+/* ---- as a schedule -------------------------------------------------------------------------- */
+
+/* The last thread of all goes on first: a turn without a call makes it another. */
+static void go_on_with(struct hd_schedule *schedule, uint32_t thread) {
+    struct hd_turn turn = {.thread = thread, .to = ""};
+    hd_vector_push(&schedule->then, turn);
+}
+
+bool explore_make_variant(const struct target *target, uint32_t variant,
+                          struct hd_schedule *schedule, struct hd_error *error) {
+    const struct hd_finding *finding = target->finding;
+    if (target->depth == DEPTH_SWITCH) {
+        if (!explore_switch_schedule(target, (variant == 1) != target->early, schedule, error))
+            return false;
+    } else if (!hd_schedule_from_witness(schedule, &target->run->model, target->run->describe,
+                                         finding->witness, finding->witness_spans,
+                                         finding->witness_next, error)) {
+        return false;
+    }
+    schedule->kind = hd_finding_kind_name(finding->kind);
+    schedule->variable = hd_schedule_text(schedule, finding->variable);
+    schedule->fingerprint = hd_schedule_text(schedule, finding->fingerprint);
+    schedule->about = hd_schedule_text(schedule, finding->conclusion);
+    if (finding->kind != HD_FINDING_RACE || schedule->then.size < 2) return true;
+    /* The witness has them in the order of the run as a rule. */
+    size_t last = schedule->then.size - 1;
+    bool as_recorded = finding->witness_spans > 0 && finding->events == 2 &&
+                       finding->event[0].event < finding->event[1].event &&
+                       schedule->then.data[last].thread == finding->event[1].thread_number;
+    if ((variant < 2) == as_recorded) hd_schedule_swap(schedule);
+    if (variant % 2 != 0) go_on_with(schedule, schedule->then.data[last - 1].thread);
+    return true;
+}

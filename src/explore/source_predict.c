@@ -1,0 +1,150 @@
+/* Sources that predict: what is feasible in another interleaving of a recorded run is wanted. Exact
+ * predictions come while runs are recorded; less certain ones, in which values may change on the
+ * way, only from what there is then. */
+#include "explore/explorer.h"
+
+#include "predict/predict.h"
+
+#define QUERY_NANOSECONDS 2000000000u
+
+static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth) {
+    if ((kind->methods >> HD_METHOD_POLY & 1) == 0) return false;
+    /* Reads that may change matter to triples and orders; races and deadlocks that need it are
+     * those of another run. */
+    return depth == DEPTH_EXACT || kind->kind == HD_FINDING_ATOMICITY ||
+           kind->kind == HD_FINDING_ORDER;
+}
+
+static void add_up(struct hd_finding_summary *to, const struct hd_finding_summary *from) {
+    to->candidates += from->candidates;
+    for (unsigned i = 0; i < HD_VERDICT_COUNT; i++) to->verdict[i] += from->verdict[i];
+}
+
+static void count(struct hd_findings *total, const struct hd_findings *findings) {
+    add_up(&total->summary, &findings->summary);
+    for (unsigned kind = 0; kind < HD_FINDING_KIND_COUNT; kind++) {
+        total->looked_for[kind] |= findings->looked_for[kind];
+        add_up(&total->of_kind[kind], &findings->of_kind[kind]);
+    }
+}
+
+static void predict_kinds(struct explorer *x, struct hd_predict *predict, enum depth depth,
+                          struct hd_findings *findings) {
+    for (unsigned k = 0; k < hd_predict_kind_count && !explore_phase_is_over(x); k++) {
+        if (!is_wanted(&hd_predict_kinds[k], depth)) continue;
+        struct hd_finding_summary before = findings->summary;
+        if (!hd_predict_kinds[k].run(predict, findings, x->error)) {
+            x->broken = true;
+            return;
+        }
+        hd_findings_looked_for(findings, hd_predict_kinds[k].kind, &before);
+    }
+}
+
+/* One question may not take most of the time that is left. */
+static uint64_t query_nanoseconds(const struct explorer *x, double until) {
+    uint64_t usual = x->options->query_nanoseconds;
+    if (usual == 0) usual = QUERY_NANOSECONDS;
+    double tenth = (until - hd_seconds_now()) * 1e8;
+    return tenth < (double)usual ? (tenth > 1e6 ? (uint64_t)tenth : 1000000u) : usual;
+}
+
+/* Predicts from a run and adds the targets that are new. */
+static void predict_from(struct explorer *x, struct recorded *run, enum depth depth) {
+    /* NOLINTBEGIN(bugprone-sizeof-expression): lists of pointers */
+    struct hd_model **passing = hd_zalloc(x->run.size + 1, sizeof *passing);
+    struct hd_describe **describe = hd_zalloc(x->run.size + 1, sizeof *describe);
+    /* NOLINTEND(bugprone-sizeof-expression) */
+    uint32_t passings = 0;
+    for (size_t i = 0; i < x->run.size; i++)
+        if (x->run.data[i] != run) {
+            passing[passings] = &x->run.data[i]->model;
+            describe[passings++] = x->run.data[i]->describe;
+        }
+    double until = x->result->failures > 0 ? x->deadline : x->phase_end;
+    struct hd_predict predict = {
+        .model = &run->model,
+        .describe = run->describe,
+        .options = {.method = HD_METHOD_POLY,
+                    .reading = depth == DEPTH_FREE ? HD_CSR : HD_CDSR,
+                    .relax_branches = depth == DEPTH_RELAXED,
+                    .branches = HD_BRANCHES_RECORDED,
+                    .budget = {.nanoseconds = query_nanoseconds(x, until),
+                               .until = x->options->seconds > 0 ? (uint64_t)(until * 1e9) : 0},
+                    .jobs = x->options->jobs,
+                    .all = true,
+                    .found_only = true,
+                    .passing = passing,
+                    .passing_describe = describe,
+                    .passings = passings}};
+    struct hd_findings *findings = &run->findings[depth];
+    predict_kinds(x, &predict, depth, findings);
+    free(passing);
+    free(describe);
+    if (x->broken) return;
+    hd_findings_sort(findings);
+    hd_findings_fingerprint(findings);
+    if (depth == DEPTH_EXACT) count(&x->result->findings, findings);
+    for (size_t i = 0; i < findings->list.size; i++) {
+        struct hd_finding *finding = &findings->list.data[i];
+        if (finding->verdict != HD_VERDICT_FEASIBLE || finding->witness == NULL) continue;
+        struct target target = {.run = run, .finding = finding, .depth = depth};
+        explore_add_target(x, &target);
+    }
+}
+
+/* ---- while runs are recorded ---------------------------------------------------------------- */
+
+static bool next_of_rank(struct explorer *x, struct wanted *wanted, uint32_t below) {
+    uint32_t due;
+    wanted->target = explore_next_target(x, below, &due);
+    x->all = (uint32_t)x->number + due;
+    return wanted->target != NULL;
+}
+
+/* What is probably intended waits until all runs are recorded. */
+static bool next_exact(struct explorer *x, struct wanted *wanted) {
+    return next_of_rank(x, wanted, x->pass == 0 ? RANK_UNLIKELY : UINT32_MAX);
+}
+
+static bool feed_exact(struct explorer *x) {
+    struct recorded *added;
+    if (x->pass > 0) return false;
+    if (!explore_record(x, &added)) {
+        x->pass = 1;
+        return !explore_phase_is_over(x);
+    }
+    if (added == NULL || explore_phase_is_over(x)) return true;
+    explore_report(x, "predicting", x->recordings, x->options->most_recorded);
+    predict_from(x, added, DEPTH_EXACT);
+    if (!x->broken) explore_early_switches(x, added);
+    return true;
+}
+
+const struct source explore_predict_exact = {.next = next_exact, .feed = feed_exact};
+
+/* ---- from what there is --------------------------------------------------------------------- */
+
+static bool next_any(struct explorer *x, struct wanted *wanted) {
+    return next_of_rank(x, wanted, UINT32_MAX);
+}
+
+static bool feed_depth(struct explorer *x, enum depth depth) {
+    if (x->fed >= x->run.size || x->result->failures > 0) return false;
+    explore_report(x, "predicting further", x->fed, (uint32_t)x->run.size);
+    predict_from(x, x->run.data[x->fed++], depth);
+    return true;
+}
+static bool feed_relaxed(struct explorer *x) { return feed_depth(x, DEPTH_RELAXED); }
+static bool feed_free(struct explorer *x) { return feed_depth(x, DEPTH_FREE); }
+
+static bool feed_switches(struct explorer *x) {
+    if (x->fed >= x->run.size || x->result->failures > 0) return false;
+    explore_switches_of(x, x->run.data[x->fed++]);
+    return true;
+}
+
+const struct source explore_predict_relaxed = {.next = next_any, .feed = feed_relaxed};
+const struct source explore_predict_free = {.next = next_any, .feed = feed_free};
+const struct source explore_switches = {.next = next_any, .feed = feed_switches};
+const struct source explore_rest = {.next = next_any};
