@@ -85,7 +85,7 @@ struct hd_source_variable {
     uint8_t kind;      /* enum hd_variable_kind */
     uint16_t flags;    /* enum hd_variable_flag */
     uint32_t name;     /* text: `struct::field`, `counter`, `i` */
-    uint32_t key;      /* text: unique in the program; equal in all units that mean the same */
+    uint32_t key;      /* text: unique in the program; NONE for locals and parameters */
     uint32_t function; /* of locals, parameters and static locals; else NONE */
     uint32_t record;   /* of fields; else NONE */
     uint32_t type;     /* text: canonical type without qualifiers */
@@ -131,7 +131,7 @@ struct hd_source_function {
     uint32_t unit, file;
     uint32_t line, end_line; /* of the definition */
     uint32_t annotations;    /* text: strings of annotate attributes, one a line; NONE: none */
-    struct hd_source_range variables; /* of `variable`: parameters in order, then locals */
+    struct hd_source_range variables; /* links to variables: parameters in order, then locals */
     uint32_t parameters;
     struct hd_source_range nodes; /* of `node`; the first is the body's block */
     struct hd_source_range steps; /* of `step` */
@@ -171,7 +171,7 @@ struct hd_source_function {
     X(AND, "and")             \
     X(OR, "or")               \
     X(CONDITIONAL, "choose")  \
-    X(EXPRESSION, "do-expression")
+    X(EXPRESSION, "expr")
 
 enum hd_node_kind {
 #define X(name, word) HD_NODE_##name,
@@ -196,9 +196,11 @@ struct hd_source_node {
     uint8_t kind;                       /* enum hd_node_kind */
     uint8_t role;                       /* enum hd_node_role: in the parent */
     uint32_t parent, first_child, next; /* next: sibling */
+    uint32_t file;                      /* of it and its steps: the function's, nearly always */
     uint32_t line, column, end_line;    /* where a macro is used, not where it is defined */
     uint32_t label;                     /* LABEL, GOTO: text; NONE for a computed goto */
-    struct hd_source_range steps;       /* EXPRESSION: of `step`, in the order of evaluation */
+    struct hd_source_range steps;       /* EXPRESSION: of `step`, in the order of evaluation; what
+                                           its nested nodes do is among them */
     struct hd_source_range value;       /* EXPRESSION: the steps whose values make its value */
 };
 
@@ -229,7 +231,7 @@ struct hd_source_step {
     uint8_t kind; /* enum hd_step_kind */
     uint8_t mode; /* ACCESS: enum hd_access_mode */
     uint16_t flags;
-    uint32_t node; /* the EXPRESSION it is part of; NESTED: the nested node */
+    uint32_t node; /* the EXPRESSION it is part of; NESTED: the nested node, whose parent that is */
     uint32_t line;
     uint16_t column;     /* of the name that is accessed or called: `shutdown` in `d->shutdown` */
     uint16_t begin, end; /* columns of the expression on that line, a write up to its right side */
@@ -237,7 +239,8 @@ struct hd_source_step {
     uint32_t variable; /* ACCESS: the last variable of the path; NONE if it has none */
     uint32_t function; /* CALL, FUNCTION: callee; NONE if called through a pointer */
     uint32_t type;     /* CALL through a pointer: text, the function type; WHOLE: the record's */
-    struct hd_source_range from; /* whose values flow in: written value; NESTED: none, see node */
+    struct hd_source_range from; /* whose values flow in: what is written; NESTED: what may become
+                                    its value (conditions are in the node) */
     struct hd_source_range via;  /* whose values only choose where: pointers and indices */
     struct hd_source_range arguments; /* CALL: of `argument` */
     uint32_t target; /* CALL: path that gets the result directly, `x = f()`; else NONE */
@@ -359,11 +362,5 @@ uint32_t hd_source_path_root(const struct hd_source *source, uint32_t path);
 /* "1,204 functions in 107 files, 2 files had errors": the line that closes the output of every
  * command that reads sources. */
 const char *hd_source_closing_line(const struct hd_source *source, char *buffer, size_t size);
-
-/* ---- building (the text reader and the parser) -------------------------------------------------
- */
-
-uint32_t hd_source_text_add(struct hd_source *source, const char *text);
-uint32_t hd_source_path_add(struct hd_source *source, uint8_t kind, uint32_t parent, uint32_t of);
 
 #endif
