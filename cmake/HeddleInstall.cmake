@@ -7,6 +7,9 @@ endif()
 if(TARGET heddle_rt)
   install(TARGETS heddle_rt LIBRARY DESTINATION lib/heddle)
 endif()
+if(TARGET heddle-clang)
+  install(TARGETS heddle-clang RUNTIME DESTINATION lib/heddle)
+endif()
 install(FILES ${CMAKE_BINARY_DIR}/heddle-gcc.specs DESTINATION lib/heddle)
 # From lib/heddle/heddle-tools back to bin/heddle.
 install(CODE "

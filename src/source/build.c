@@ -26,6 +26,7 @@ uint32_t hd_source_record_add(struct hd_source *source, uint32_t key, uint32_t n
     if (*slot == source->record.size) {
         struct hd_source_record record = {.name = name, .key = key, .file = HD_SOURCE_NONE};
         hd_vector_push(&source->record, record);
+        hd_map_slot(&source->record_by_name, name, *slot); /* the first keeps it */
     }
     return *slot;
 }
@@ -168,6 +169,7 @@ void hd_source_free(struct hd_source *source) {
     hd_map_free(&source->function_by_key);
     hd_map_free(&source->variable_by_key);
     hd_map_free(&source->record_by_key);
+    hd_map_free(&source->record_by_name);
     hd_map_free(&source->file_by_path);
     hd_map_free(&source->path_by_parts);
 }

@@ -64,6 +64,7 @@ uint32_t hd_clang_variable(struct hd_clang *clang, CXCursor declaration);
 uint32_t hd_clang_function(struct hd_clang *clang, CXCursor declaration);
 bool hd_clang_is_function(enum CXCursorKind kind);
 uint32_t hd_clang_type(struct hd_clang *clang, CXType type); /* text, canonical, unqualified */
+uint32_t hd_clang_record_key(struct hd_clang *clang, CXType type); /* text */
 bool hd_clang_is_array(CXType type);
 bool hd_clang_is_record(CXType type);
 
@@ -96,13 +97,27 @@ bool hd_clang_is_place(struct hd_clang *clang, CXCursor cursor);
 const char *hd_clang_text_at(struct hd_clang *clang, CXSourceLocation location, const char **end);
 bool hd_clang_in_macro(CXSourceLocation location);
 
+/* ---- clang_place.c -----------------------------------------------------------------------------
+ */
+
+extern const struct hd_clang_value hd_clang_no_value;
+/* The child of that number, counted from 0, among those that are expressions; null if there is
+ * none. */
+CXCursor hd_clang_operand(struct hd_clang *clang, CXCursor cursor, unsigned number);
+/* A place's path; what its pointers and indices read is evaluated and pushed. */
+uint32_t hd_clang_place(struct hd_clang *clang, CXCursor cursor);
+uint32_t hd_clang_unknown(struct hd_clang *clang);
+/* What a pointer with this value points to. */
+uint32_t hd_clang_pointed_to(struct hd_clang *clang, const struct hd_clang_value *value);
+/* The text of an index: a plain variable's name, a number, "". */
+uint32_t hd_clang_index(struct hd_clang *clang, CXCursor cursor,
+                        const struct hd_clang_value *value);
+
 /* ---- clang_expression.c ------------------------------------------------------------------------
  */
 
 /* Evaluates an expression: adds its steps, pushes the steps whose values make its value. */
 void hd_clang_value(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value *value);
-/* The same for a place: its path; what its pointers and indices read is pushed. */
-uint32_t hd_clang_place(struct hd_clang *clang, CXCursor cursor);
 /* A whole expression as an EXPRESSION node. */
 uint32_t hd_clang_expression(struct hd_clang *clang, CXCursor cursor, uint8_t role);
 /* An access; takes the values above `via` as what chooses the place and those above `from` as what

@@ -12,9 +12,6 @@ struct argument {
     size_t mark, end; /* on the stack of values */
 };
 
-static const struct hd_clang_value nothing = {
-    .path = HD_SOURCE_NONE, .function = HD_SOURCE_NONE, .index = HD_SOURCE_NONE};
-
 static uint32_t target_of(struct hd_clang *clang, const struct hd_clang_value *value) {
     if (value->path == HD_SOURCE_NONE || value->address) return value->path;
     return hd_source_path_add(clang->source, HD_PATH_DEREF, value->path, 0);
@@ -94,24 +91,13 @@ static void add_arguments(struct hd_clang *clang, struct hd_source_step *step,
     }
 }
 
-static CXCursor first_expression(struct hd_clang *clang, CXCursor cursor) {
-    size_t first;
-    unsigned count = hd_clang_children(clang, cursor, &first);
-    CXCursor found = clang_getNullCursor();
-    for (unsigned i = 0; i < count && clang_Cursor_isNull(found); i++)
-        if (clang_isExpression(clang_getCursorKind(hd_clang_child(clang, first + i))))
-            found = hd_clang_child(clang, first + i);
-    clang->cursors.size = first;
-    return found;
-}
-
 /* Casts and parentheses around the callee, `*f` and `&f`. */
 static CXCursor callee_under(struct hd_clang *clang, CXCursor cursor) {
     for (;;) {
         cursor = hd_clang_strip(clang, cursor);
         enum CXCursorKind kind = clang_getCursorKind(cursor);
         if (kind != CXCursor_UnexposedExpr && kind != CXCursor_UnaryOperator) return cursor;
-        CXCursor child = first_expression(clang, cursor);
+        CXCursor child = hd_clang_operand(clang, cursor, 0);
         if (clang_Cursor_isNull(child)) return cursor;
         cursor = child;
     }
@@ -121,8 +107,9 @@ static CXCursor callee_under(struct hd_clang *clang, CXCursor cursor) {
 static unsigned object_argument(struct hd_clang *clang, CXCursor callee,
                                 struct argument *argument) {
     if (clang_getCursorKind(callee) != CXCursor_MemberRefExpr) return 0;
-    *argument = (struct argument){.cursor = callee, .value = nothing, .mark = clang->values.size};
-    CXCursor base = first_expression(clang, callee);
+    *argument =
+        (struct argument){.cursor = callee, .value = hd_clang_no_value, .mark = clang->values.size};
+    CXCursor base = hd_clang_operand(clang, callee, 0);
     if (clang_Cursor_isNull(base)) {
         if (clang->self != HD_SOURCE_NONE)
             argument->value.path =
@@ -166,11 +153,11 @@ void hd_clang_call(struct hd_clang *clang, CXCursor cursor, struct hd_clang_valu
         hd_clang_value(clang, call_argument(cursor, 0), value);
         return;
     }
-    CXCursor outer = first_expression(clang, cursor);
+    CXCursor outer = hd_clang_operand(clang, cursor, 0);
     CXCursor callee = clang_Cursor_isNull(outer) ? outer : callee_under(clang, outer);
     bool constructor = clang_getCursorKind(declaration) == CXCursor_Constructor;
     unsigned arguments = 0;
-    struct hd_clang_value pointer = nothing;
+    struct hd_clang_value pointer = hd_clang_no_value;
     size_t pointer_mark = clang->values.size;
     if (function == HD_SOURCE_NONE && !clang_Cursor_isNull(outer))
         hd_clang_value(clang, outer, &pointer);
@@ -219,7 +206,7 @@ void hd_clang_call(struct hd_clang *clang, CXCursor cursor, struct hd_clang_valu
 void hd_clang_atomic(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value *value) {
     size_t first, from = clang->values.size;
     unsigned count = hd_clang_children(clang, cursor, &first), operands = 0;
-    struct argument pointer = {.value = nothing, .mark = from, .end = from};
+    struct argument pointer = {.value = hd_clang_no_value, .mark = from, .end = from};
     for (unsigned i = 0; i < count; i++) {
         struct hd_clang_value ignored;
         CXCursor child = hd_clang_child(clang, first + i);

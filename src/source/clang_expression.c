@@ -4,9 +4,6 @@
 
 #include <string.h>
 
-static const struct hd_clang_value no_value = {
-    .path = HD_SOURCE_NONE, .function = HD_SOURCE_NONE, .index = HD_SOURCE_NONE};
-
 /* ---- steps --------------------------------------------------------------------------------------
  */
 
@@ -71,7 +68,7 @@ uint32_t hd_clang_access(struct hd_clang *clang, CXCursor cursor, uint8_t mode, 
     CXType type = clang_getCursorType(cursor);
     if (mode != HD_ACCESS_ADDRESS && (flags & HD_STEP_LIBRARY) == 0 && hd_clang_is_record(type)) {
         step.flags |= HD_STEP_WHOLE;
-        step.type = hd_clang_type(clang, type);
+        step.type = hd_clang_record_key(clang, type);
     }
     if (clang_getCanonicalType(type).kind == CXType_Atomic) step.flags |= HD_STEP_ATOMIC;
     if (mode == HD_ACCESS_ADDRESS && step.variable != HD_SOURCE_NONE && !indirect)
@@ -99,168 +96,6 @@ static bool refers_to_function(CXCursor cursor) {
     enum CXCursorKind kind = clang_getCursorKind(cursor);
     return (kind == CXCursor_DeclRefExpr || kind == CXCursor_MemberRefExpr) &&
            hd_clang_is_function(clang_getCursorKind(clang_getCursorReferenced(cursor)));
-}
-
-/* The first child that is an expression, from the given one on; null if there is none. */
-static CXCursor expression_child(struct hd_clang *clang, CXCursor cursor, unsigned number) {
-    size_t first;
-    unsigned count = hd_clang_children(clang, cursor, &first);
-    CXCursor found = clang_getNullCursor();
-    for (unsigned i = 0; i < count; i++) {
-        CXCursor child = hd_clang_child(clang, first + i);
-        if (!clang_isExpression(clang_getCursorKind(child)) || number-- > 0) continue;
-        found = child;
-        break;
-    }
-    clang->cursors.size = first;
-    return found;
-}
-
-/* ---- places -------------------------------------------------------------------------------------
- */
-
-static uint32_t unknown_path(struct hd_clang *clang) {
-    return hd_source_path_add(clang->source, HD_PATH_UNKNOWN, HD_SOURCE_NONE, HD_SOURCE_NONE);
-}
-
-/* What a pointer with this value points to. */
-static uint32_t pointed_to(struct hd_clang *clang, const struct hd_clang_value *value) {
-    uint32_t path = value->path == HD_SOURCE_NONE ? unknown_path(clang) : value->path;
-    if (value->address) return path;
-    return hd_source_path_add(clang->source, HD_PATH_DEREF, path, 0);
-}
-
-static uint32_t variable_place(struct hd_clang *clang, CXCursor declaration) {
-    uint32_t variable = hd_clang_variable(clang, declaration);
-    if (variable == HD_SOURCE_NONE) return unknown_path(clang);
-    uint32_t path = hd_source_path_add(clang->source, HD_PATH_VARIABLE, HD_SOURCE_NONE, variable);
-    enum CXTypeKind kind = clang_getCanonicalType(clang_getCursorType(declaration)).kind;
-    if (kind == CXType_LValueReference || kind == CXType_RValueReference)
-        path = hd_source_path_add(clang->source, HD_PATH_DEREF, path, 0);
-    return path;
-}
-
-static uint32_t base_place(struct hd_clang *clang, CXCursor member) {
-    CXCursor base = expression_child(clang, member, 0);
-    if (clang_Cursor_isNull(base)) { /* a member of `this` */
-        struct hd_clang_value self = no_value;
-        if (clang->self != HD_SOURCE_NONE)
-            self.path =
-                hd_source_path_add(clang->source, HD_PATH_VARIABLE, HD_SOURCE_NONE, clang->self);
-        return pointed_to(clang, &self);
-    }
-    if (clang_getCanonicalType(clang_getCursorType(base)).kind != CXType_Pointer)
-        return hd_clang_place(clang, base);
-    struct hd_clang_value value;
-    hd_clang_value(clang, base, &value);
-    return pointed_to(clang, &value);
-}
-
-static uint32_t member_place(struct hd_clang *clang, CXCursor cursor) {
-    CXCursor declaration = clang_getCursorReferenced(cursor);
-    if (clang_getCursorKind(declaration) == CXCursor_VarDecl)
-        return variable_place(clang, declaration);
-    uint32_t base = base_place(clang, cursor);
-    CXString name = clang_getCursorSpelling(declaration);
-    const char *text = clang_getCString(name);
-    bool nameless = text == NULL || *text == '\0' || *text == '(';
-    clang_disposeString(name);
-    if (nameless) return base; /* an anonymous struct or union: its members are the outer one's */
-    uint32_t field = hd_clang_variable(clang, declaration);
-    if (field == HD_SOURCE_NONE) return unknown_path(clang);
-    return hd_source_path_add(clang->source, HD_PATH_FIELD, base, field);
-}
-
-/* The array under the casts, if the expression is an array that becomes a pointer. */
-static CXCursor array_under(struct hd_clang *clang, CXCursor cursor) {
-    cursor = hd_clang_strip(clang, cursor);
-    while (clang_getCursorKind(cursor) == CXCursor_UnexposedExpr) {
-        CXCursor child = expression_child(clang, cursor, 0);
-        if (clang_Cursor_isNull(child)) break;
-        cursor = hd_clang_strip(clang, child);
-    }
-    if (hd_clang_is_place(clang, cursor) && hd_clang_is_array(clang_getCursorType(cursor)))
-        return cursor;
-    return clang_getNullCursor();
-}
-
-static uint32_t index_text(struct hd_clang *clang, CXCursor cursor,
-                           const struct hd_clang_value *value) {
-    if (value->index != HD_SOURCE_NONE) return value->index;
-    cursor = hd_clang_strip(clang, cursor);
-    while (clang_getCursorKind(cursor) == CXCursor_UnexposedExpr) {
-        CXCursor child = expression_child(clang, cursor, 0);
-        if (clang_Cursor_isNull(child)) break;
-        cursor = hd_clang_strip(clang, child);
-    }
-    char digits[24] = "";
-    if (clang_getCursorKind(cursor) == CXCursor_IntegerLiteral) {
-        CXEvalResult result = clang_Cursor_Evaluate(cursor);
-        if (result != NULL && clang_EvalResult_getKind(result) == CXEval_Int) {
-            unsigned long long number = clang_EvalResult_getAsUnsigned(result);
-            char *at = digits + sizeof digits - 1;
-            *at = '\0';
-            do *--at = (char)('0' + number % 10);
-            while ((number /= 10) != 0);
-            memmove(digits, at, strlen(at) + 1);
-        }
-        if (result != NULL) clang_EvalResult_dispose(result);
-    }
-    return hd_source_text_add(clang->source, digits);
-}
-
-static uint32_t element_place(struct hd_clang *clang, CXCursor cursor) {
-    CXCursor base = expression_child(clang, cursor, 0), index = expression_child(clang, cursor, 1);
-    if (clang_Cursor_isNull(index)) return unknown_path(clang);
-    if (clang_getCanonicalType(clang_getCursorType(base)).kind != CXType_Pointer &&
-        clang_getCanonicalType(clang_getCursorType(index)).kind == CXType_Pointer) {
-        CXCursor swap = base; /* 3[a] */
-        base = index;
-        index = swap;
-    }
-    CXCursor array = array_under(clang, base);
-    struct hd_clang_value value = no_value;
-    uint32_t path;
-    if (!clang_Cursor_isNull(array))
-        path = hd_clang_place(clang, array);
-    else {
-        hd_clang_value(clang, base, &value);
-        path = pointed_to(clang, &value);
-    }
-    hd_clang_value(clang, index, &value);
-    return hd_source_path_add(clang->source, HD_PATH_INDEX, path, index_text(clang, index, &value));
-}
-
-uint32_t hd_clang_place(struct hd_clang *clang, CXCursor cursor) {
-    struct hd_clang_value value = no_value;
-    cursor = hd_clang_strip(clang, cursor);
-    switch (clang_getCursorKind(cursor)) {
-    case CXCursor_DeclRefExpr:
-        return variable_place(clang, clang_getCursorReferenced(cursor));
-    case CXCursor_MemberRefExpr:
-        return member_place(clang, cursor);
-    case CXCursor_ArraySubscriptExpr:
-        return element_place(clang, cursor);
-    case CXCursor_UnaryOperator:
-        hd_clang_value(clang, expression_child(clang, cursor, 0), &value);
-        return pointed_to(clang, &value);
-    case CXCursor_CompoundLiteralExpr: {
-        CXCursor list = expression_child(clang, cursor, 0);
-        uint32_t path = unknown_path(clang);
-        if (!clang_Cursor_isNull(list)) hd_clang_initialise(clang, cursor, list, path);
-        return path;
-    }
-    case CXCursor_UnexposedExpr: { /* C++: a place seen as another type */
-        CXCursor child = expression_child(clang, cursor, 0);
-        if (!clang_Cursor_isNull(child) && hd_clang_is_place(clang, child))
-            return hd_clang_place(clang, child);
-        break;
-    }
-    default:
-        break;
-    }
-    hd_clang_value(clang, cursor, &value);
-    return value.path == HD_SOURCE_NONE ? unknown_path(clang) : value.path;
 }
 
 /* ---- reading and taking addresses
@@ -305,7 +140,7 @@ static void push_values_of(struct hd_clang *clang, uint32_t node) {
 /* `a && b`, `a || b`. */
 static void both_sides(struct hd_clang *clang, CXCursor cursor, uint8_t kind) {
     size_t mark = clang->values.size;
-    CXCursor left = expression_child(clang, cursor, 0), right = expression_child(clang, cursor, 1);
+    CXCursor left = hd_clang_operand(clang, cursor, 0), right = hd_clang_operand(clang, cursor, 1);
     uint32_t node = hd_clang_open(clang, kind, HD_ROLE_NONE, cursor);
     uint32_t first = hd_clang_expression(clang, left, HD_ROLE_NONE);
     uint32_t second = hd_clang_expression(clang, right, HD_ROLE_NONE);
@@ -368,8 +203,8 @@ static void set_target(struct hd_clang *clang, size_t mark, uint32_t path) {
 }
 
 static void assign(struct hd_clang *clang, CXCursor cursor, uint8_t mode) {
-    CXCursor left = hd_clang_strip(clang, expression_child(clang, cursor, 0));
-    CXCursor right = expression_child(clang, cursor, 1);
+    CXCursor left = hd_clang_strip(clang, hd_clang_operand(clang, cursor, 0));
+    CXCursor right = hd_clang_operand(clang, cursor, 1);
     struct hd_clang_value value;
     size_t from = clang->values.size;
     hd_clang_value(clang, right, &value);
@@ -387,7 +222,7 @@ static void assign(struct hd_clang *clang, CXCursor cursor, uint8_t mode) {
 }
 
 static void binary(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value *value) {
-    CXCursor left = expression_child(clang, cursor, 0), right = expression_child(clang, cursor, 1);
+    CXCursor left = hd_clang_operand(clang, cursor, 0), right = hd_clang_operand(clang, cursor, 1);
     if (clang_Cursor_isNull(right)) return;
     size_t mark = clang->values.size;
     struct hd_clang_value one, other;
@@ -417,13 +252,14 @@ static void binary(struct hd_clang *clang, CXCursor cursor, struct hd_clang_valu
     const struct hd_clang_value *pointer = swapped ? &other : &one;
     const struct hd_clang_value *index = swapped ? &one : &other;
     if (pointer->path == HD_SOURCE_NONE) return;
-    value->path = hd_source_path_add(clang->source, HD_PATH_INDEX, pointed_to(clang, pointer),
-                                     index_text(clang, swapped ? left : right, index));
+    value->path =
+        hd_source_path_add(clang->source, HD_PATH_INDEX, hd_clang_pointed_to(clang, pointer),
+                           hd_clang_index(clang, swapped ? left : right, index));
     value->address = true;
 }
 
 static void unary(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value *value) {
-    CXCursor operand = hd_clang_strip(clang, expression_child(clang, cursor, 0));
+    CXCursor operand = hd_clang_strip(clang, hd_clang_operand(clang, cursor, 0));
     struct hd_clang_value inner;
     size_t mark = clang->values.size;
     if (clang_Cursor_isNull(operand)) return;
@@ -479,7 +315,7 @@ static void list_values(struct hd_clang *clang, CXCursor list, uint32_t path) {
         if (field == HD_SOURCE_NONE) continue;
         uint32_t place = hd_source_path_add(clang->source, HD_PATH_FIELD, path, field);
         size_t mark = clang->values.size;
-        CXCursor inner = expression_child(clang, child, 0);
+        CXCursor inner = hd_clang_operand(clang, child, 0);
         if (clang_getCursorKind(inner) == CXCursor_InitListExpr)
             list_values(clang, inner, place);
         else if (!clang_Cursor_isNull(inner))
@@ -522,8 +358,8 @@ static void all_children(struct hd_clang *clang, CXCursor cursor) {
 
 /* An implicit cast, or one of the expressions that libclang has no name for. */
 static void unexposed(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value *value) {
-    CXCursor child = expression_child(clang, cursor, 0),
-             second = expression_child(clang, cursor, 1);
+    CXCursor child = hd_clang_operand(clang, cursor, 0),
+             second = hd_clang_operand(clang, cursor, 1);
     if (clang_Cursor_isNull(child)) return;
     if (clang_Cursor_isNull(second)) {
         CXCursor inner = hd_clang_strip(clang, child);
@@ -536,7 +372,7 @@ static void unexposed(struct hd_clang *clang, CXCursor cursor, struct hd_clang_v
     } else if (clang_equalCursors(child, second)) {
         CXCursor last = second; /* a ?: b shows a three times */
         for (unsigned i = 2; i < 8; i++) {
-            CXCursor next = expression_child(clang, cursor, i);
+            CXCursor next = hd_clang_operand(clang, cursor, i);
             if (clang_Cursor_isNull(next)) break;
             last = next;
         }
@@ -552,7 +388,7 @@ static void generic_selection(struct hd_clang *clang, CXCursor cursor,
                               struct hd_clang_value *value) {
     CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
     for (unsigned i = 1;; i++) {
-        CXCursor arm = expression_child(clang, cursor, i);
+        CXCursor arm = hd_clang_operand(clang, cursor, i);
         if (clang_Cursor_isNull(arm)) return;
         if (!clang_equalTypes(type, clang_getCanonicalType(clang_getCursorType(arm)))) continue;
         hd_clang_value(clang, arm, value);
@@ -563,14 +399,14 @@ static void generic_selection(struct hd_clang *clang, CXCursor cursor,
 static CXCursor last_expression(struct hd_clang *clang, CXCursor cursor) {
     CXCursor last = clang_getNullCursor();
     for (unsigned i = 0;; i++) {
-        CXCursor next = expression_child(clang, cursor, i);
+        CXCursor next = hd_clang_operand(clang, cursor, i);
         if (clang_Cursor_isNull(next)) return last;
         last = next;
     }
 }
 
 void hd_clang_value(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value *value) {
-    *value = no_value;
+    *value = hd_clang_no_value;
     cursor = hd_clang_strip(clang, cursor);
     switch (clang_getCursorKind(cursor)) {
     case CXCursor_UnexposedExpr:
@@ -600,8 +436,8 @@ void hd_clang_value(struct hd_clang *clang, CXCursor cursor, struct hd_clang_val
         assign(clang, cursor, HD_ACCESS_READ_WRITE);
         break;
     case CXCursor_ConditionalOperator:
-        choose(clang, cursor, expression_child(clang, cursor, 0),
-               expression_child(clang, cursor, 1), expression_child(clang, cursor, 2));
+        choose(clang, cursor, hd_clang_operand(clang, cursor, 0),
+               hd_clang_operand(clang, cursor, 1), hd_clang_operand(clang, cursor, 2));
         break;
     case CXCursor_CallExpr:
         hd_clang_call(clang, cursor, value);
@@ -610,7 +446,7 @@ void hd_clang_value(struct hd_clang *clang, CXCursor cursor, struct hd_clang_val
         statement_expression(clang, cursor);
         break;
     case CXCursor_InitListExpr:
-        list_values(clang, cursor, unknown_path(clang));
+        list_values(clang, cursor, hd_clang_unknown(clang));
         break;
     case CXCursor_CStyleCastExpr:
     case CXCursor_CXXStaticCastExpr:
@@ -647,6 +483,18 @@ void hd_clang_value(struct hd_clang *clang, CXCursor cursor, struct hd_clang_val
     }
 }
 
+/* while (1), do ... while (0) */
+static uint8_t constant_of(CXCursor cursor) {
+    uint8_t constant = HD_CONSTANT_NONE;
+    CXEvalResult result = clang_Cursor_Evaluate(cursor);
+    if (result == NULL) return constant;
+    if (clang_EvalResult_getKind(result) == CXEval_Int)
+        constant =
+            clang_EvalResult_getAsLongLong(result) != 0 ? HD_CONSTANT_TRUE : HD_CONSTANT_FALSE;
+    clang_EvalResult_dispose(result);
+    return constant;
+}
+
 uint32_t hd_clang_expression(struct hd_clang *clang, CXCursor cursor, uint8_t role) {
     struct hd_source *source = clang->source;
     size_t mark = clang->values.size;
@@ -657,6 +505,9 @@ uint32_t hd_clang_expression(struct hd_clang *clang, CXCursor cursor, uint8_t ro
     source->node.data[node].value = hd_clang_links(clang, mark);
     source->node.data[node].steps.first = first;
     source->node.data[node].steps.count = (uint32_t)source->step.size - first;
+    if (source->step.size == first && !clang_Cursor_isNull(cursor) &&
+        (role == HD_ROLE_CONDITION || role == HD_ROLE_CONTROL))
+        source->node.data[node].constant = constant_of(cursor);
     hd_clang_close(clang);
     return node;
 }

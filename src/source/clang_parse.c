@@ -2,6 +2,8 @@
  * the files it depends on. */
 #include "source/clang.h"
 
+#include "base/alloc.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +39,7 @@ static unsigned dropped(const char *const *argument, unsigned left) {
 static void make_command(const struct hd_clang_request *request, struct command *command) {
     size_t length = strlen(request->directory) + 32;
     bool resources = false;
-    command->directory = malloc(length);
+    command->directory = hd_alloc(length, 1);
     snprintf(command->directory, length, "-working-directory=%s", request->directory);
     for (unsigned i = 0; i < request->arguments;) {
         unsigned words = i == 0 ? 0 : dropped(&request->argument[i], request->arguments - i);

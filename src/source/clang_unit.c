@@ -2,6 +2,8 @@
  * program, found again by key. */
 #include "source/clang.h"
 
+#include "base/alloc.h"
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +131,7 @@ static uint32_t key_of(struct hd_clang *clang, CXCursor cursor, bool internal) {
     place_of(clang, cursor, &file, &line);
     const char *path = hd_source_text(clang->source, clang->source->file.data[file].path);
     size_t length = strlen(text) + strlen(path) + 16;
-    char *key = malloc(length);
+    char *key = hd_alloc(length, 1);
     /* Without a USR (libclang has none for some local declarations) the line must do. */
     if (*text != '\0')
         snprintf(key, length, "%s@%s", text, path);
@@ -223,7 +225,7 @@ static uint32_t new_field(struct hd_clang *clang, CXCursor field, uint32_t recor
     const char *record_text = hd_source_text(source, source->record.data[record].name);
     const char *field_text = clang_getCString(spelling);
     size_t length = strlen(record_text) + strlen(field_text) + 3;
-    char *name = malloc(length);
+    char *name = hd_alloc(length, 1);
     snprintf(name, length, "%s::%s", record_text, field_text);
     uint32_t index =
         hd_source_variable_add(source, HD_VARIABLE_FIELD, key_of(clang, field, internal),
@@ -268,6 +270,13 @@ static uint32_t record_of(struct hd_clang *clang, CXCursor declaration) {
     hd_vector_free(&fields);
     hd_vector_free(&list.field);
     return index;
+}
+
+uint32_t hd_clang_record_key(struct hd_clang *clang, CXType type) {
+    CXCursor declaration = clang_getTypeDeclaration(clang_getCanonicalType(type));
+    if (!is_record_kind(clang_getCursorKind(declaration))) return hd_clang_type(clang, type);
+    uint32_t record = record_of(clang, declaration);
+    return clang->source->record.data[record].key;
 }
 
 static uint32_t field_of(struct hd_clang *clang, CXCursor field) {

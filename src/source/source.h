@@ -192,9 +192,13 @@ enum hd_node_role {
     HD_ROLES
 };
 
+/* What a condition without steps always is. */
+enum hd_node_constant { HD_CONSTANT_NONE, HD_CONSTANT_FALSE, HD_CONSTANT_TRUE };
+
 struct hd_source_node {
     uint8_t kind;                       /* enum hd_node_kind */
     uint8_t role;                       /* enum hd_node_role: in the parent */
+    uint8_t constant;                   /* EXPRESSION: enum hd_node_constant */
     uint32_t parent, first_child, next; /* next: sibling */
     uint32_t file;                      /* of it and its steps: the function's, nearly always */
     uint32_t line, column, end_line;    /* where a macro is used, not where it is defined */
@@ -238,7 +242,7 @@ struct hd_source_step {
     uint32_t path;     /* ACCESS: what is accessed; CALL: what holds the pointer, NONE if direct */
     uint32_t variable; /* ACCESS: the last variable of the path; NONE if it has none */
     uint32_t function; /* CALL, FUNCTION: callee; NONE if called through a pointer */
-    uint32_t type;     /* CALL through a pointer: text, the function type; WHOLE: the record's */
+    uint32_t type; /* text. CALL through a pointer: the function type; WHOLE: the record's key */
     struct hd_source_range from; /* whose values flow in: what is written; NESTED: what may become
                                     its value (conditions are in the node) */
     struct hd_source_range via;  /* whose values only choose where: pointers and indices */
@@ -289,7 +293,7 @@ struct hd_source {
     HD_VECTOR(struct hd_source_argument) argument;
     HD_VECTOR(uint32_t) link;
     HD_VECTOR(struct hd_source_operation) operation; /* made by hd_source_resolve */
-    struct hd_map function_by_key, variable_by_key, record_by_key, file_by_path;
+    struct hd_map function_by_key, variable_by_key, record_by_key, record_by_name, file_by_path;
     struct hd_map path_by_parts;
 };
 
@@ -348,6 +352,8 @@ uint32_t hd_source_function_find(const struct hd_source *source, const char *key
 /* By name, for tests and messages: the first of that name. */
 uint32_t hd_source_function_named(const struct hd_source *source, const char *name);
 uint32_t hd_source_variable_named(const struct hd_source *source, const char *name);
+/* The record with that key, or else the first of that name (texts); NONE. */
+uint32_t hd_source_record_find(const struct hd_source *source, uint32_t key_or_name);
 /* The operations of a call: index of the first and their number. */
 struct hd_source_range hd_source_operations_of(const struct hd_source *source, uint32_t step);
 /* The path as a programmer writes it: `daemon->shutdown`, `table[i].empty`. Cut to `size`. */

@@ -401,6 +401,10 @@ static bool open_node(struct hd_text_reader *reader, const struct hd_word *first
     node->end_line = number[2];
     node->steps.first = (uint32_t)source->step.size;
     node->file = parent != NULL ? source->node.data[above].file : function->file;
+    if (kind == HD_NODE_EXPRESSION && hd_lines_take(&reader->lines, "always"))
+        node->constant = HD_CONSTANT_TRUE;
+    else if (kind == HD_NODE_EXPRESSION && hd_lines_take(&reader->lines, "never"))
+        node->constant = HD_CONSTANT_FALSE;
     if (hd_lines_take(&reader->lines, "in")) {
         uint32_t path = HD_SOURCE_NONE;
         if (!read_type_string(reader, &path) || path == HD_SOURCE_NONE)

@@ -2,6 +2,7 @@
  */
 #include "source/text_read.h"
 
+#include "base/alloc.h"
 #include "base/bitset.h"
 #include "source/build.h"
 #include "source/words.h"
@@ -38,7 +39,7 @@ static uint32_t shown_name(struct hd_text_reader *reader, const char *name, size
 static uint32_t default_key(struct hd_source *source, const char *prefix, uint32_t name) {
     const char *text = hd_source_text(source, name);
     size_t before = strlen(prefix), length = strlen(text);
-    char *key = malloc(before + length + 1);
+    char *key = hd_alloc(before + length + 1, 1);
     memcpy(key, prefix, before);
     memcpy(key + before, text, length + 1);
     uint32_t result = hd_source_text_add_bytes(source, key, before + length);

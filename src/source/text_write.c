@@ -3,6 +3,7 @@
 #include "source/source.h"
 #include "source/words.h"
 
+#include "base/alloc.h"
 #include "base/bitset.h"
 
 #include <stdlib.h>
@@ -251,6 +252,8 @@ static void put_node(struct writer *w, uint32_t index, const char *before, uint3
         put(w, "-");
         put_number(w, node->end_line);
     }
+    if (node->constant != HD_CONSTANT_NONE)
+        put(w, node->constant == HD_CONSTANT_TRUE ? " always" : " never");
     if (node->file != file) {
         put(w, " in");
         put_string(w, source->file.data[node->file].path);
@@ -315,7 +318,7 @@ static void put_records(struct writer *w) {
     const struct hd_source *source = w->source;
     struct hd_bitset written = {0};
     HD_VECTOR(uint32_t) rest = {0}; /* heads of chains through next[] */
-    uint32_t *next = malloc((source->variable.size + 1) * sizeof *next);
+    uint32_t *next = hd_alloc(source->variable.size + 1, sizeof *next);
     for (size_t i = 0; i < source->record.size; i++) hd_vector_push(&rest, HD_SOURCE_NONE);
     for (size_t i = 0; i < source->record.size; i++) {
         struct hd_source_range fields = source->record.data[i].fields;
@@ -396,8 +399,8 @@ static void put_body(struct writer *w, uint32_t index) {
 static void number_names(struct writer *w) {
     const struct hd_source *source = w->source;
     struct hd_map globals = {0}, functions = {0}, locals = {0};
-    w->variable_number = calloc(source->variable.size + 1, sizeof *w->variable_number);
-    w->function_number = calloc(source->function.size + 1, sizeof *w->function_number);
+    w->variable_number = hd_zalloc(source->variable.size + 1, sizeof *w->variable_number);
+    w->function_number = hd_zalloc(source->function.size + 1, sizeof *w->function_number);
     for (size_t i = 0; i < source->variable.size; i++) {
         const struct hd_source_variable *variable = &source->variable.data[i];
         bool local = variable->kind == HD_VARIABLE_LOCAL || variable->kind == HD_VARIABLE_PARAMETER;

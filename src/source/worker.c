@@ -1,16 +1,21 @@
 /* Messages between heddle and its helper: see worker.h. */
 #include "source/worker.h"
 
+#include "base/alloc.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LONGEST ((uint64_t)1 << 32)
 
 static bool write_all(int fd, const char *bytes, size_t length) {
     while (length > 0) {
-        ssize_t done = write(fd, bytes, length);
+        /* A helper that is gone must not end heddle by SIGPIPE. */
+        ssize_t done = send(fd, bytes, length, MSG_NOSIGNAL);
+        if (done < 0 && errno == ENOTSOCK) done = write(fd, bytes, length);
         if (done < 0 && errno == EINTR) continue;
         if (done <= 0) return false;
         bytes += done;
@@ -38,8 +43,7 @@ bool hd_worker_send(int fd, const char *bytes, size_t length) {
 bool hd_worker_receive(int fd, char **bytes, size_t *length) {
     uint64_t size;
     if (!read_all(fd, (char *)&size, sizeof size) || size >= LONGEST) return false;
-    *bytes = malloc((size_t)size + 1);
-    if (*bytes == NULL) return false;
+    *bytes = hd_alloc((size_t)size + 1, 1);
     *length = (size_t)size;
     (*bytes)[size] = '\0';
     if (read_all(fd, *bytes, (size_t)size)) return true;

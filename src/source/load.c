@@ -1,0 +1,294 @@
+/* Loads a program: gives its units to helper processes (heddle-clang), several at once, and reads
+ * what they send in the order of the units, so that the result does not depend on who was faster.
+ */
+#include "base/alloc.h"
+#include "base/progress.h"
+#include "source/build.h"
+#include "source/cache.h"
+#include "source/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+#define NO_JOB UINT32_MAX
+
+struct worker {
+    pid_t pid; /* 0: not running */
+    int fd;
+    uint32_t job; /* that it reads; NO_JOB */
+};
+
+struct job {
+    char *text; /* NULL until it is read, and afterwards */
+    size_t length;
+    bool done, cached;
+};
+
+struct loader {
+    const struct hd_source_request *request;
+    struct hd_source *source;
+    struct hd_error *error;
+    char *helper;
+    struct hd_database database;
+    struct hd_source_cache cache;
+    struct worker *worker;
+    unsigned workers;
+    struct job *job;
+    uint32_t next, taken; /* the next to give away; the next to take into the program */
+    uint32_t finished;
+};
+
+/* ---- the helper
+ * ------------------------------------------------------------------------------------ */
+
+static char *find_helper(void) {
+    const char *given = getenv("HEDDLE_CLANG_HELPER");
+    char self[PATH_MAX];
+    static const char *const places[] = {"heddle-clang", "../lib/heddle/heddle-clang",
+                                         "../../heddle-clang"};
+    if (given != NULL && *given != '\0') return access(given, X_OK) == 0 ? hd_strdup(given) : NULL;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) return NULL;
+    self[length] = '\0';
+    *strrchr(self, '/') = '\0';
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
+        char *path = hd_format("%s/%s", self, places[i]);
+        if (access(path, X_OK) == 0) return path;
+        free(path);
+    }
+    return NULL;
+}
+
+static bool no_helper(struct hd_error *error) {
+    return hd_fail(error, HD_ERR_UNSUPPORTED,
+                   "reading sources needs heddle-clang, which this heddle was built without: "
+                   "install libclang-14-dev and libclang-common-14-dev, then build again");
+}
+
+bool hd_source_available(struct hd_error *error) {
+    char *helper = find_helper();
+    bool there = helper != NULL;
+    free(helper);
+    return there || no_helper(error);
+}
+
+static bool start_worker(struct loader *loader, struct worker *worker) {
+    int pair[2];
+    posix_spawn_file_actions_t actions;
+    char *argument[] = {loader->helper, NULL};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return hd_fail(loader->error, HD_ERR_IO, "cannot start %s: %s", loader->helper,
+                       strerror(errno));
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], STDOUT_FILENO);
+    int problem = posix_spawn(&worker->pid, loader->helper, &actions, NULL, argument, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+    if (problem != 0) {
+        close(pair[0]);
+        worker->pid = 0;
+        return hd_fail(loader->error, HD_ERR_IO, "cannot start %s: %s", loader->helper,
+                       strerror(problem));
+    }
+    worker->fd = pair[0];
+    worker->job = NO_JOB;
+    return true;
+}
+
+/* Returns its status as of waitpid. */
+static int end_worker(struct worker *worker) {
+    int status = 0;
+    close(worker->fd);
+    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    worker->pid = 0;
+    worker->job = NO_JOB;
+    return status;
+}
+
+/* ---- results
+ * --------------------------------------------------------------------------------------- */
+
+/* Takes what is there of the front of the list into the program. */
+static bool take_results(struct loader *loader) {
+    while (loader->taken < loader->database.command.size && loader->job[loader->taken].done) {
+        struct job *job = &loader->job[loader->taken];
+        const char *path = loader->database.command.data[loader->taken].path;
+        size_t units = loader->source->unit.size;
+        bool good =
+            hd_source_read_text(loader->source, path, job->text, job->length, loader->error);
+        free(job->text);
+        job->text = NULL;
+        if (!good) return false;
+        if (loader->source->unit.size > units)
+            loader->source->unit.data[units].cached = job->cached;
+        loader->taken++;
+    }
+    return true;
+}
+
+static void finish(struct loader *loader, uint32_t number, char *text, size_t length) {
+    loader->job[number].text = text;
+    loader->job[number].length = length;
+    loader->job[number].done = true;
+    hd_progress_step(loader->request->progress, ++loader->finished);
+}
+
+/* The helper ended while it read the unit: the unit is lost, the others are not. */
+static void lose(struct loader *loader, uint32_t number, int status) {
+    struct hd_source lost = {0};
+    char message[100];
+    if (WIFSIGNALED(status))
+        snprintf(message, sizeof message, "the parser crashed: %s", strsignal(WTERMSIG(status)));
+    else
+        snprintf(message, sizeof message, "the parser ended with status %d", WEXITSTATUS(status));
+    const char *path = loader->database.command.data[number].path;
+    struct hd_source_unit unit = {.file =
+                                      hd_source_file_add(&lost, hd_source_text_add(&lost, path)),
+                                  .state = HD_UNIT_LOST,
+                                  .message = hd_source_text_add(&lost, message)};
+    hd_vector_push(&lost.unit, unit);
+    size_t length;
+    char *text = hd_source_write_text(&lost, &length);
+    hd_source_free(&lost);
+    finish(loader, number, text, length);
+}
+
+static bool send_job(struct loader *loader, struct worker *worker, uint32_t number) {
+    const struct hd_compile_command *unit = &loader->database.command.data[number];
+    HD_VECTOR(char) message = {0};
+    char method[16];
+    snprintf(method, sizeof method, "%u", loader->request->method);
+    const char *head[] = {method, unit->directory, unit->file};
+    for (unsigned i = 0; i < unit->arguments + 3; i++) {
+        const char *word = i < 3 ? head[i] : unit->argument[i - 3];
+        size_t length = strlen(word) + 1;
+        hd_vector_reserve(&message, length);
+        memcpy(message.data + message.size, word, length);
+        message.size += length;
+    }
+    worker->job = number;
+    bool good = hd_worker_send(worker->fd, message.data, message.size);
+    hd_vector_free(&message);
+    return good;
+}
+
+/* What a helper sent; if it broke off instead, its unit is lost. */
+static void receive(struct loader *loader, struct worker *worker) {
+    char *depends = NULL, *text = NULL;
+    size_t depends_length, length;
+    uint32_t number = worker->job;
+    if (!hd_worker_receive(worker->fd, &depends, &depends_length) ||
+        !hd_worker_receive(worker->fd, &text, &length)) {
+        free(depends);
+        lose(loader, number, end_worker(worker));
+        return;
+    }
+    static const char good[] = "heddle-source 1\nunit good ";
+    if (strncmp(text, good, sizeof good - 1) == 0)
+        hd_source_cache_put(&loader->cache, &loader->database.command.data[number], depends,
+                            depends_length, text);
+    free(depends);
+    worker->job = NO_JOB;
+    finish(loader, number, text, length);
+}
+
+/* The next unit that is not in the cache; NO_JOB if there is none. */
+static uint32_t next_job(struct loader *loader) {
+    while (loader->next < loader->database.command.size) {
+        uint32_t number = loader->next++;
+        size_t length;
+        char *text =
+            hd_source_cache_get(&loader->cache, &loader->database.command.data[number], &length);
+        if (text == NULL) return number;
+        loader->job[number].cached = true;
+        finish(loader, number, text, length);
+    }
+    return NO_JOB;
+}
+
+static bool give_work(struct loader *loader) {
+    for (unsigned i = 0; i < loader->workers; i++) {
+        struct worker *worker = &loader->worker[i];
+        if (worker->pid != 0 && worker->job != NO_JOB) continue;
+        uint32_t number = next_job(loader);
+        if (number == NO_JOB) return true;
+        if (worker->pid == 0 && !start_worker(loader, worker)) return false;
+        if (!send_job(loader, worker, number)) lose(loader, number, end_worker(worker));
+    }
+    return true;
+}
+
+/* Waits until a helper has something to say. False if all are idle. */
+static bool wait_for_results(struct loader *loader) {
+    struct pollfd *fds = hd_zalloc(loader->workers, sizeof *fds);
+    unsigned busy = 0;
+    for (unsigned i = 0; i < loader->workers; i++) {
+        const struct worker *worker = &loader->worker[i];
+        bool working = worker->pid != 0 && worker->job != NO_JOB;
+        fds[i] = (struct pollfd){.fd = working ? worker->fd : -1, .events = POLLIN};
+        if (working) busy++;
+    }
+    if (busy > 0 && poll(fds, loader->workers, -1) > 0)
+        for (unsigned i = 0; i < loader->workers; i++)
+            if (fds[i].revents != 0) receive(loader, &loader->worker[i]);
+    free(fds);
+    return busy > 0;
+}
+
+static bool run(struct loader *loader) {
+    for (;;) {
+        if (!give_work(loader)) return false;
+        /* While the helpers work. */
+        if (!take_results(loader)) return false;
+        if (loader->taken == loader->database.command.size) return true;
+        wait_for_results(loader);
+    }
+}
+
+static unsigned how_many(const struct hd_source_request *request, size_t units) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t jobs = request->jobs != 0 ? request->jobs : (size_t)(cores > 0 ? cores : 1);
+    return (unsigned)(jobs < units ? jobs : units);
+}
+
+bool hd_source_load(const struct hd_source_request *request, struct hd_source *source,
+                    struct hd_error *error) {
+    struct loader loader = {
+        .request = request, .source = source, .error = error, .helper = find_helper()};
+    if (loader.helper == NULL) return no_helper(error);
+    if (!hd_database_open(request, &loader.database, error)) {
+        free(loader.helper);
+        return false;
+    }
+    size_t units = loader.database.command.size;
+    loader.workers = how_many(request, units);
+    loader.worker = hd_zalloc(loader.workers, sizeof *loader.worker);
+    loader.job = hd_zalloc(units, sizeof *loader.job);
+    hd_source_cache_open(&loader.cache, request->cache, loader.helper, request->method);
+    hd_progress_start(request->progress, "reading sources", units);
+    bool good = run(&loader);
+    for (unsigned i = 0; i < loader.workers; i++)
+        if (loader.worker[i].pid != 0) end_worker(&loader.worker[i]);
+    for (size_t i = 0; i < units; i++) free(loader.job[i].text);
+    hd_source_cache_close(&loader.cache);
+    hd_database_free(&loader.database);
+    free(loader.worker);
+    free(loader.job);
+    free(loader.helper);
+    if (good) hd_source_resolve(source);
+    return good;
+}
