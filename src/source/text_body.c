@@ -34,14 +34,14 @@ static bool read_root(struct hd_text_reader *reader, const char **at, const char
     if (local) ++*at;
     const char *name = *at;
     size_t length = name_length(name, end);
-    if (length == 0) return hd_lines_fail(&reader->lines, "a path without a variable");
+    if (length == 0) return hd_text_lines_fail(&reader->lines, "a path without a variable");
     *at += length;
     uint32_t of;
     if (local) {
         of = reader->local_of.data[hd_text_word(reader, name, length)];
         if (of == HD_SOURCE_NONE)
-            return hd_lines_fail(&reader->lines, "no local '%.*s'",
-                                 (int)(length < 80 ? length : 80), name);
+            return hd_text_lines_fail(&reader->lines, "no local '%.*s'",
+                                      (int)(length < 80 ? length : 80), name);
     } else if (end - *at >= 2 && memcmp(*at, "()", 2) == 0) {
         *at += 2;
         of = hd_text_function(reader, name, length);
@@ -59,7 +59,7 @@ static bool read_root(struct hd_text_reader *reader, const char **at, const char
 static bool read_field(struct hd_text_reader *reader, const char **at, const char *end,
                        uint32_t *path) {
     size_t length = name_length(*at, end);
-    if (length == 0) return hd_lines_fail(&reader->lines, "a field without a name");
+    if (length == 0) return hd_text_lines_fail(&reader->lines, "a field without a name");
     uint32_t field = hd_text_variable(reader, *at, length, HD_VARIABLE_FIELD);
     if (field == HD_SOURCE_NONE) return false;
     *at += length;
@@ -71,9 +71,9 @@ static bool read_index(struct hd_text_reader *reader, const char **at, const cha
                        uint32_t *path) {
     size_t length = name_length(*at, end);
     if (*at + length == end || (*at)[length] != ']')
-        return hd_lines_fail(&reader->lines, "an index without ]");
+        return hd_text_lines_fail(&reader->lines, "an index without ]");
     uint32_t text = hd_source_text_unescape(reader->source, *at, length);
-    if (text == HD_SOURCE_NONE) return hd_lines_fail(&reader->lines, "wrong index");
+    if (text == HD_SOURCE_NONE) return hd_text_lines_fail(&reader->lines, "wrong index");
     *at += length + 1;
     *path = hd_source_path_add(reader->source, HD_PATH_INDEX, *path, text);
     return true;
@@ -84,7 +84,7 @@ static bool read_path(struct hd_text_reader *reader, const char **at, const char
     struct hd_source *source = reader->source;
     if (!read_root(reader, at, end, path)) return false;
     for (unsigned depth = 0; *at < end; depth++) {
-        if (depth == DEEPEST) return hd_lines_fail(&reader->lines, "the path is too long");
+        if (depth == DEEPEST) return hd_text_lines_fail(&reader->lines, "the path is too long");
         char c = **at;
         if (c == '.') {
             ++*at;
@@ -107,11 +107,11 @@ static bool read_path(struct hd_text_reader *reader, const char **at, const char
 
 static bool read_path_word(struct hd_text_reader *reader, uint32_t *path) {
     struct hd_word word;
-    if (!hd_lines_word(&reader->lines, &word) || word.string)
-        return hd_lines_fail(&reader->lines, "a path is missing");
+    if (!hd_text_lines_word(&reader->lines, &word) || word.string)
+        return hd_text_lines_fail(&reader->lines, "a path is missing");
     const char *at = word.text, *end = word.text + word.length;
     return read_path(reader, &at, end, path) &&
-           (at == end || hd_lines_fail(&reader->lines, "wrong path"));
+           (at == end || hd_text_lines_fail(&reader->lines, "wrong path"));
 }
 
 /* ---- parts of steps -----------------------------------------------------------------------------
@@ -126,10 +126,10 @@ static bool read_links(struct hd_text_reader *reader, const char *at, const char
     for (;;) {
         uint32_t number;
         if (!hd_number_at(&at, end, &number) || number >= source->step.size - first)
-            return hd_lines_fail(&reader->lines, "not the number of a step before this one");
+            return hd_text_lines_fail(&reader->lines, "not the number of a step before this one");
         hd_vector_push(&reader->links, first + number);
         if (at == end) break;
-        if (*at++ != ',') return hd_lines_fail(&reader->lines, "wrong list of steps");
+        if (*at++ != ',') return hd_text_lines_fail(&reader->lines, "wrong list of steps");
     }
     *range = hd_source_links_add(source, reader->links.data, reader->links.size);
     return true;
@@ -137,8 +137,8 @@ static bool read_links(struct hd_text_reader *reader, const char *at, const char
 
 static bool read_links_word(struct hd_text_reader *reader, struct hd_source_range *range) {
     struct hd_word word;
-    if (!hd_lines_word(&reader->lines, &word) || word.string)
-        return hd_lines_fail(&reader->lines, "a list of steps is missing");
+    if (!hd_text_lines_word(&reader->lines, &word) || word.string)
+        return hd_text_lines_fail(&reader->lines, "a list of steps is missing");
     return read_links(reader, word.text, word.text + word.length, range);
 }
 
@@ -149,8 +149,8 @@ static bool is_position(const struct hd_word *word) {
 /* LINE:COLUMN, for steps with +BEGIN-END, for nodes with -ENDLINE; may be left out. */
 static bool read_position(struct hd_text_reader *reader, uint32_t number[static 4]) {
     struct hd_word word;
-    if (!hd_lines_peek(&reader->lines, &word) || !is_position(&word)) return true;
-    hd_lines_word(&reader->lines, &word);
+    if (!hd_text_lines_peek(&reader->lines, &word) || !is_position(&word)) return true;
+    hd_text_lines_word(&reader->lines, &word);
     const char *at = word.text, *end = word.text + word.length;
     bool good = hd_number_at(&at, end, &number[0]);
     number[2] = number[0];
@@ -166,7 +166,7 @@ static bool read_position(struct hd_text_reader *reader, uint32_t number[static 
         at++;
         good = hd_number_at(&at, end, &number[2]);
     }
-    return (good && at == end) || hd_lines_fail(&reader->lines, "wrong position");
+    return (good && at == end) || hd_text_lines_fail(&reader->lines, "wrong position");
 }
 
 static uint16_t short_column(uint32_t column) {
@@ -196,14 +196,14 @@ static bool read_argument(struct hd_text_reader *reader, const struct hd_word *w
         size_t length = name_length(++at, end);
         argument.function = length == 0 ? HD_SOURCE_NONE : hd_text_function(reader, at, length);
         if (argument.function == HD_SOURCE_NONE)
-            return hd_lines_fail(&reader->lines, "wrong function");
+            return hd_text_lines_fail(&reader->lines, "wrong function");
         at += length;
     } else if (!read_path(reader, &at, end, &argument.path))
         return false;
     if (at < end && *at == '<') {
         if (!read_links(reader, at + 1, end, &argument.from)) return false;
     } else if (at != end)
-        return hd_lines_fail(&reader->lines, "wrong argument");
+        return hd_text_lines_fail(&reader->lines, "wrong argument");
     hd_vector_push(&reader->source->argument, argument);
     return true;
 }
@@ -211,11 +211,11 @@ static bool read_argument(struct hd_text_reader *reader, const struct hd_word *w
 static bool read_arguments(struct hd_text_reader *reader, struct hd_source_step *step) {
     struct hd_source *source = reader->source;
     step->arguments.first = (uint32_t)source->argument.size;
-    if (!hd_lines_take(&reader->lines, "(")) return true;
+    if (!hd_text_lines_take(&reader->lines, "(")) return true;
     for (;;) {
         struct hd_word word;
-        if (!hd_lines_word(&reader->lines, &word))
-            return hd_lines_fail(&reader->lines, "the arguments have no )");
+        if (!hd_text_lines_word(&reader->lines, &word))
+            return hd_text_lines_fail(&reader->lines, "the arguments have no )");
         if (hd_word_is(&word, ")")) break;
         if (!read_argument(reader, &word)) return false;
     }
@@ -225,14 +225,14 @@ static bool read_arguments(struct hd_text_reader *reader, struct hd_source_step 
 
 static bool read_type_string(struct hd_text_reader *reader, uint32_t *type) {
     struct hd_word word;
-    if (!hd_lines_string(&reader->lines, &word)) return true;
+    if (!hd_text_lines_string(&reader->lines, &word)) return true;
     *type = hd_source_text_unescape(reader->source, word.text, word.length);
-    return *type != HD_SOURCE_NONE || hd_lines_fail(&reader->lines, "wrong string");
+    return *type != HD_SOURCE_NONE || hd_text_lines_fail(&reader->lines, "wrong string");
 }
 
 static bool read_step_words(struct hd_text_reader *reader, struct hd_source_step *step) {
     struct hd_word word;
-    while (hd_lines_word(&reader->lines, &word)) {
+    while (hd_text_lines_word(&reader->lines, &word)) {
         const struct hd_source_word *known = hd_source_step_words;
         while (known->word != NULL && !hd_word_is(&word, known->word)) known++;
         if (known->word != NULL)
@@ -245,8 +245,8 @@ static bool read_step_words(struct hd_text_reader *reader, struct hd_source_step
         } else if (hd_word_is(&word, "via")) {
             if (!read_links_word(reader, &step->via)) return false;
         } else
-            return hd_lines_fail(&reader->lines, "unknown word '%.*s'",
-                                 (int)(word.length < 80 ? word.length : 80), word.text);
+            return hd_text_lines_fail(&reader->lines, "unknown word '%.*s'",
+                                      (int)(word.length < 80 ? word.length : 80), word.text);
     }
     return true;
 }
@@ -276,11 +276,11 @@ static bool read_access(struct hd_text_reader *reader, uint32_t node, uint8_t mo
 
 static bool read_callee(struct hd_text_reader *reader, struct hd_source_step *step) {
     struct hd_word word;
-    if (!hd_lines_word(&reader->lines, &word) || word.string)
-        return hd_lines_fail(&reader->lines, "a function is missing");
+    if (!hd_text_lines_word(&reader->lines, &word) || word.string)
+        return hd_text_lines_fail(&reader->lines, "a function is missing");
     if (step->kind == HD_STEP_CALL && hd_word_is(&word, "*")) return true;
     if (name_length(word.text, word.text + word.length) != word.length)
-        return hd_lines_fail(&reader->lines, "wrong function");
+        return hd_text_lines_fail(&reader->lines, "wrong function");
     step->function = hd_text_function(reader, word.text, word.length);
     return step->function != HD_SOURCE_NONE;
 }
@@ -290,10 +290,10 @@ static bool read_call(struct hd_text_reader *reader, uint32_t node, uint8_t kind
     if (!read_callee(reader, &step) || !read_step_position(reader, &step)) return false;
     if (kind == HD_STEP_CALL) {
         if (!read_type_string(reader, &step.type)) return false;
-        if (hd_lines_take(&reader->lines, "of") && !read_path_word(reader, &step.path))
+        if (hd_text_lines_take(&reader->lines, "of") && !read_path_word(reader, &step.path))
             return false;
         if (!read_arguments(reader, &step)) return false;
-        if (hd_lines_take(&reader->lines, "->") && !read_path_word(reader, &step.target))
+        if (hd_text_lines_take(&reader->lines, "->") && !read_path_word(reader, &step.target))
             return false;
     }
     if (!read_step_words(reader, &step)) return false;
@@ -364,21 +364,22 @@ static bool open_node(struct hd_text_reader *reader, const struct hd_word *first
     unsigned role = HD_ROLE_NONE, kind = 0;
     for (unsigned i = 1; i < HD_ROLES; i++)
         if (hd_word_is(&word, hd_source_role_words[i])) role = i;
-    if (role != HD_ROLE_NONE && !hd_lines_word(&reader->lines, &word))
-        return hd_lines_fail(&reader->lines, "a kind of statement is missing");
+    if (role != HD_ROLE_NONE && !hd_text_lines_word(&reader->lines, &word))
+        return hd_text_lines_fail(&reader->lines, "a kind of statement is missing");
     while (kind < HD_NODE_KINDS_COUNT && !hd_word_is(&word, hd_source_node_words[kind])) kind++;
     if (kind == HD_NODE_KINDS_COUNT)
-        return hd_lines_fail(&reader->lines, "unknown word '%.*s'",
-                             (int)(word.length < 80 ? word.length : 80), word.text);
+        return hd_text_lines_fail(&reader->lines, "unknown word '%.*s'",
+                                  (int)(word.length < 80 ? word.length : 80), word.text);
     if (nested ? !is_nested_kind((uint8_t)kind) && kind != HD_NODE_BLOCK
                : is_nested_kind((uint8_t)kind))
-        return hd_lines_fail(&reader->lines, "and, or, choose are nested, statements are not");
+        return hd_text_lines_fail(&reader->lines, "and, or, choose are nested, statements are not");
     struct hd_open_node *parent =
         reader->open.size > 0 ? &reader->open.data[reader->open.size - 1] : NULL;
     struct hd_source_function *function = &source->function.data[reader->function];
     if (parent == NULL && (kind != HD_NODE_BLOCK || function->nodes.count > 0))
-        return hd_lines_fail(&reader->lines, "a body is one block");
-    if (reader->open.size == DEEPEST) return hd_lines_fail(&reader->lines, "nested too deeply");
+        return hd_text_lines_fail(&reader->lines, "a body is one block");
+    if (reader->open.size == DEEPEST)
+        return hd_text_lines_fail(&reader->lines, "nested too deeply");
     uint32_t above = parent != NULL ? parent->node : HD_SOURCE_NONE;
     uint32_t index = hd_source_node_add(source, (uint8_t)kind, (uint8_t)role, above,
                                         parent != NULL ? &parent->last_child : NULL);
@@ -386,11 +387,12 @@ static bool open_node(struct hd_text_reader *reader, const struct hd_word *first
     if (parent != NULL) parent->children++;
     struct hd_source_node *node = &source->node.data[index];
     if (kind == HD_NODE_LABEL || kind == HD_NODE_GOTO) {
-        if (!hd_lines_word(&reader->lines, &word) || word.string)
-            return hd_lines_fail(&reader->lines, "a label is missing");
+        if (!hd_text_lines_word(&reader->lines, &word) || word.string)
+            return hd_text_lines_fail(&reader->lines, "a label is missing");
         if (!hd_word_is(&word, "*")) {
             node->label = hd_source_text_unescape(source, word.text, word.length);
-            if (node->label == HD_SOURCE_NONE) return hd_lines_fail(&reader->lines, "wrong label");
+            if (node->label == HD_SOURCE_NONE)
+                return hd_text_lines_fail(&reader->lines, "wrong label");
         }
     }
     uint32_t line = parent != NULL ? source->node.data[above].line : function->line;
@@ -401,37 +403,37 @@ static bool open_node(struct hd_text_reader *reader, const struct hd_word *first
     node->end_line = number[2];
     node->steps.first = (uint32_t)source->step.size;
     node->file = parent != NULL ? source->node.data[above].file : function->file;
-    if (kind == HD_NODE_EXPRESSION && hd_lines_take(&reader->lines, "always"))
+    if (kind == HD_NODE_EXPRESSION && hd_text_lines_take(&reader->lines, "always"))
         node->constant = HD_CONSTANT_TRUE;
-    else if (kind == HD_NODE_EXPRESSION && hd_lines_take(&reader->lines, "never"))
+    else if (kind == HD_NODE_EXPRESSION && hd_text_lines_take(&reader->lines, "never"))
         node->constant = HD_CONSTANT_FALSE;
-    if (hd_lines_take(&reader->lines, "in")) {
+    if (hd_text_lines_take(&reader->lines, "in")) {
         uint32_t path = HD_SOURCE_NONE;
         if (!read_type_string(reader, &path) || path == HD_SOURCE_NONE)
-            return hd_lines_fail(&reader->lines, "a file is missing");
+            return hd_text_lines_fail(&reader->lines, "a file is missing");
         node->file = hd_source_file_add(source, path);
     }
     struct hd_open_node open = {.node = index, .last_child = HD_SOURCE_NONE, .nested = nested};
-    if (hd_lines_take(&reader->lines, "{")) {
+    if (hd_text_lines_take(&reader->lines, "{")) {
         hd_vector_push(&reader->open, open);
         return true;
     }
     if (nested || kind == HD_NODE_EXPRESSION || !shape_holds(source, index, 0))
-        return hd_lines_fail(&reader->lines, "this needs { and }");
+        return hd_text_lines_fail(&reader->lines, "this needs { and }");
     return true;
 }
 
 static bool close_node(struct hd_text_reader *reader) {
     struct hd_source *source = reader->source;
-    if (reader->open.size == 0) return hd_lines_fail(&reader->lines, "nothing to close");
+    if (reader->open.size == 0) return hd_text_lines_fail(&reader->lines, "nothing to close");
     struct hd_open_node open = reader->open.data[--reader->open.size];
     struct hd_source_node *node = &source->node.data[open.node];
     if (!shape_holds(source, open.node, open.children))
-        return hd_lines_fail(&reader->lines, "wrong parts of '%s'",
-                             hd_source_node_words[node->kind]);
+        return hd_text_lines_fail(&reader->lines, "wrong parts of '%s'",
+                                  hd_source_node_words[node->kind]);
     if (node->kind == HD_NODE_EXPRESSION) {
         node->steps.count = (uint32_t)source->step.size - node->steps.first;
-        if (hd_lines_take(&reader->lines, "=")) return read_links_word(reader, &node->value);
+        if (hd_text_lines_take(&reader->lines, "=")) return read_links_word(reader, &node->value);
         return true;
     }
     node->steps.first = 0;
@@ -446,7 +448,7 @@ static bool close_node(struct hd_text_reader *reader) {
 
 static bool read_body_line(struct hd_text_reader *reader) {
     struct hd_word word;
-    hd_lines_word(&reader->lines, &word);
+    hd_text_lines_word(&reader->lines, &word);
     if (hd_word_is(&word, "}")) return close_node(reader);
     const struct hd_open_node *top =
         reader->open.size > 0 ? &reader->open.data[reader->open.size - 1] : NULL;
@@ -458,9 +460,9 @@ static bool read_body_line(struct hd_text_reader *reader) {
             return read_access(reader, top->node, mode);
     if (hd_word_is(&word, "call")) return read_call(reader, top->node, HD_STEP_CALL);
     if (hd_word_is(&word, "ref")) return read_call(reader, top->node, HD_STEP_FUNCTION);
-    if (hd_word_is(&word, "nested") && hd_lines_word(&reader->lines, &word))
+    if (hd_word_is(&word, "nested") && hd_text_lines_word(&reader->lines, &word))
         return open_node(reader, &word, true);
-    return hd_lines_fail(&reader->lines, "not a step of an expression");
+    return hd_text_lines_fail(&reader->lines, "not a step of an expression");
 }
 
 static bool read_local(struct hd_text_reader *reader, uint8_t kind, uint32_t *index) {
@@ -469,7 +471,7 @@ static bool read_local(struct hd_text_reader *reader, uint8_t kind, uint32_t *in
     struct hd_source_variable *variable = &reader->source->variable.data[*index];
     if (kind == HD_VARIABLE_GLOBAL) {
         if (variable->function != HD_SOURCE_NONE || variable->file != HD_SOURCE_NONE)
-            return hd_lines_fail(&reader->lines, "this variable is declared already");
+            return hd_text_lines_fail(&reader->lines, "this variable is declared already");
         variable->function = reader->function;
         variable->file = reader->source->function.data[reader->function].file;
     }
@@ -483,20 +485,20 @@ static bool read_locals(struct hd_text_reader *reader) {
     HD_VECTOR(uint32_t) list = {0};
     bool good = true;
     for (;;) {
-        struct hd_lines before = reader->lines;
+        struct hd_text_lines before = reader->lines;
         uint32_t index = HD_SOURCE_NONE;
-        if (!hd_lines_next(&reader->lines)) break;
+        if (!hd_text_lines_next(&reader->lines)) break;
         struct hd_source_function *function = &source->function.data[reader->function];
-        if (hd_lines_take(&reader->lines, "annotate")) {
+        if (hd_text_lines_take(&reader->lines, "annotate")) {
             good = read_type_string(reader, &function->annotations);
-        } else if (hd_lines_take(&reader->lines, "parameter")) {
+        } else if (hd_text_lines_take(&reader->lines, "parameter")) {
             good = (list.size == function->parameters ||
-                    hd_lines_fail(&reader->lines, "parameters come before locals")) &&
+                    hd_text_lines_fail(&reader->lines, "parameters come before locals")) &&
                    read_local(reader, HD_VARIABLE_PARAMETER, &index);
             source->function.data[reader->function].parameters++;
-        } else if (hd_lines_take(&reader->lines, "local"))
+        } else if (hd_text_lines_take(&reader->lines, "local"))
             good = read_local(reader, HD_VARIABLE_LOCAL, &index);
-        else if (hd_lines_take(&reader->lines, "static"))
+        else if (hd_text_lines_take(&reader->lines, "static"))
             good = read_local(reader, HD_VARIABLE_GLOBAL, &index);
         else {
             reader->lines = before;
@@ -519,14 +521,14 @@ bool hd_text_read_body(struct hd_text_reader *reader) {
     function->steps = (struct hd_source_range){.first = (uint32_t)source->step.size};
     reader->open.size = 0;
     if (!read_locals(reader)) return false;
-    while (hd_lines_next(&reader->lines)) {
-        if (hd_lines_take(&reader->lines, "end")) {
+    while (hd_text_lines_next(&reader->lines)) {
+        if (hd_text_lines_take(&reader->lines, "end")) {
             function = &source->function.data[reader->function];
             function->steps.count = (uint32_t)source->step.size - function->steps.first;
             return (reader->open.size == 0 && function->nodes.count > 0) ||
-                   hd_lines_fail(&reader->lines, "the body is not complete");
+                   hd_text_lines_fail(&reader->lines, "the body is not complete");
         }
         if (!read_body_line(reader)) return false;
     }
-    return hd_lines_fail(&reader->lines, "the function has no end");
+    return hd_text_lines_fail(&reader->lines, "the function has no end");
 }

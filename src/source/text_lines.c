@@ -9,7 +9,7 @@
 
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-bool hd_lines_next(struct hd_lines *lines) {
+bool hd_text_lines_next(struct hd_text_lines *lines) {
     if (lines->line_end != NULL)
         lines->at = lines->line_end < lines->end ? lines->line_end + 1 : lines->end;
     while (lines->at < lines->end) {
@@ -23,12 +23,12 @@ bool hd_lines_next(struct hd_lines *lines) {
     return false;
 }
 
-bool hd_lines_peek(const struct hd_lines *lines, struct hd_word *word) {
-    struct hd_lines copy = *lines;
-    return hd_lines_word(&copy, word);
+bool hd_text_lines_peek(const struct hd_text_lines *lines, struct hd_word *word) {
+    struct hd_text_lines copy = *lines;
+    return hd_text_lines_word(&copy, word);
 }
 
-bool hd_lines_word(struct hd_lines *lines, struct hd_word *word) {
+bool hd_text_lines_word(struct hd_text_lines *lines, struct hd_word *word) {
     while (lines->at < lines->line_end && blank(*lines->at)) lines->at++;
     if (lines->at == lines->line_end) return false;
     word->string = *lines->at == '"';
@@ -41,18 +41,18 @@ bool hd_lines_word(struct hd_lines *lines, struct hd_word *word) {
     return true;
 }
 
-bool hd_lines_take(struct hd_lines *lines, const char *text) {
+bool hd_text_lines_take(struct hd_text_lines *lines, const char *text) {
     struct hd_word word;
-    if (!hd_lines_peek(lines, &word) || !hd_word_is(&word, text)) return false;
-    return hd_lines_word(lines, &word);
+    if (!hd_text_lines_peek(lines, &word) || !hd_word_is(&word, text)) return false;
+    return hd_text_lines_word(lines, &word);
 }
 
-bool hd_lines_string(struct hd_lines *lines, struct hd_word *word) {
-    if (!hd_lines_peek(lines, word) || !word->string) return false;
-    return hd_lines_word(lines, word);
+bool hd_text_lines_string(struct hd_text_lines *lines, struct hd_word *word) {
+    if (!hd_text_lines_peek(lines, word) || !word->string) return false;
+    return hd_text_lines_word(lines, word);
 }
 
-bool hd_lines_fail(struct hd_lines *lines, const char *format, ...) {
+bool hd_text_lines_fail(struct hd_text_lines *lines, const char *format, ...) {
     char message[400];
     va_list arguments;
     va_start(arguments, format);

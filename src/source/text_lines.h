@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "source/source.h"
 
-struct hd_lines {
+struct hd_text_lines {
     const char *name; /* of the text, for messages */
     const char *at, *end;
     const char *line_end;
@@ -22,17 +22,17 @@ struct hd_word {
 };
 
 /* Goes to the next line that is not empty; false at the end. */
-bool hd_lines_next(struct hd_lines *lines);
+bool hd_text_lines_next(struct hd_text_lines *lines);
 /* The next word of the line; false if there is none. */
-bool hd_lines_word(struct hd_lines *lines, struct hd_word *word);
+bool hd_text_lines_word(struct hd_text_lines *lines, struct hd_word *word);
 /* The same without taking it. */
-bool hd_lines_peek(const struct hd_lines *lines, struct hd_word *word);
+bool hd_text_lines_peek(const struct hd_text_lines *lines, struct hd_word *word);
 /* Takes the next word if it is this one. */
-bool hd_lines_take(struct hd_lines *lines, const char *text);
+bool hd_text_lines_take(struct hd_text_lines *lines, const char *text);
 /* Takes the next word if it is a string. */
-bool hd_lines_string(struct hd_lines *lines, struct hd_word *word);
+bool hd_text_lines_string(struct hd_text_lines *lines, struct hd_word *word);
 /* "name, line 12: message"; false. */
-bool hd_lines_fail(struct hd_lines *lines, const char *format, ...)
+bool hd_text_lines_fail(struct hd_text_lines *lines, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 bool hd_word_is(const struct hd_word *word, const char *text);

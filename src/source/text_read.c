@@ -32,7 +32,8 @@ static uint32_t shown_name(struct hd_text_reader *reader, const char *name, size
         if (!hd_source_name_character((unsigned char)name[i]) && name[i] != '\\') good = false;
     uint32_t text = good ? hd_source_text_unescape(reader->source, name, shown) : HD_SOURCE_NONE;
     if (text == HD_SOURCE_NONE)
-        hd_lines_fail(&reader->lines, "wrong name '%.*s'", (int)(length < 80 ? length : 80), name);
+        hd_text_lines_fail(&reader->lines, "wrong name '%.*s'", (int)(length < 80 ? length : 80),
+                           name);
     return text;
 }
 
@@ -63,7 +64,7 @@ uint32_t hd_text_variable(struct hd_text_reader *reader, const char *name, size_
     if (reader->variable_of.data[word] != HD_SOURCE_NONE) {
         uint32_t known = reader->variable_of.data[word];
         if (source->variable.data[known].kind == kind) return known;
-        hd_lines_fail(&reader->lines, "a field and a global have the same name");
+        hd_text_lines_fail(&reader->lines, "a field and a global have the same name");
         return HD_SOURCE_NONE;
     }
     uint32_t shown = shown_name(reader, name, length);
@@ -72,7 +73,7 @@ uint32_t hd_text_variable(struct hd_text_reader *reader, const char *name, size_
     uint32_t key = default_key(source, prefix, shown);
     uint32_t variable = hd_source_variable_add(source, kind, key, shown);
     if (source->variable.data[variable].kind != kind) {
-        hd_lines_fail(&reader->lines, "a field and a global have the same key");
+        hd_text_lines_fail(&reader->lines, "a field and a global have the same key");
         return HD_SOURCE_NONE;
     }
     if (kind == HD_VARIABLE_FIELD && source->variable.data[variable].record == HD_SOURCE_NONE)
@@ -95,7 +96,7 @@ uint32_t hd_text_function(struct hd_text_reader *reader, const char *name, size_
 
 static bool read_text(struct hd_text_reader *reader, const struct hd_word *word, uint32_t *text) {
     *text = hd_source_text_unescape(reader->source, word->text, word->length);
-    return *text != HD_SOURCE_NONE || hd_lines_fail(&reader->lines, "wrong string");
+    return *text != HD_SOURCE_NONE || hd_text_lines_fail(&reader->lines, "wrong string");
 }
 
 static bool add_flag(const struct hd_source_word *words, const char *name, size_t length,
@@ -113,17 +114,17 @@ static bool read_flags(struct hd_text_reader *reader, const struct hd_source_wor
                        unsigned *flags) {
     struct hd_word word;
     *flags = 0;
-    if (!hd_lines_peek(&reader->lines, &word) || word.string ||
+    if (!hd_text_lines_peek(&reader->lines, &word) || word.string ||
         (word.text[0] >= '0' && word.text[0] <= '9'))
         return true;
-    hd_lines_word(&reader->lines, &word);
+    hd_text_lines_word(&reader->lines, &word);
     if (hd_word_is(&word, "-")) return true;
     for (size_t from = 0; from <= word.length;) {
         const char *comma = memchr(word.text + from, ',', word.length - from);
         size_t to = comma != NULL ? (size_t)(comma - word.text) : word.length;
         if (!add_flag(words, word.text + from, to - from, flags))
-            return hd_lines_fail(&reader->lines, "unknown flag '%.*s'",
-                                 (int)(to - from < 80 ? to - from : 80), word.text + from);
+            return hd_text_lines_fail(&reader->lines, "unknown flag '%.*s'",
+                                      (int)(to - from < 80 ? to - from : 80), word.text + from);
         from = to + 1;
     }
     return true;
@@ -133,23 +134,24 @@ static bool read_flags(struct hd_text_reader *reader, const struct hd_source_wor
 static bool read_lines_word(struct hd_text_reader *reader, uint32_t *line, uint32_t *end) {
     struct hd_word word;
     *line = *end = 0;
-    if (!hd_lines_word(&reader->lines, &word)) return true;
+    if (!hd_text_lines_word(&reader->lines, &word)) return true;
     const char *at = word.text, *stop = word.text + word.length;
-    if (!hd_number_at(&at, stop, line)) return hd_lines_fail(&reader->lines, "not a line number");
+    if (!hd_number_at(&at, stop, line))
+        return hd_text_lines_fail(&reader->lines, "not a line number");
     *end = *line;
     if (at < stop && *at == '-') {
         at++;
         if (!hd_number_at(&at, stop, end))
-            return hd_lines_fail(&reader->lines, "not a line number");
+            return hd_text_lines_fail(&reader->lines, "not a line number");
     }
-    return at == stop || hd_lines_fail(&reader->lines, "not a line number");
+    return at == stop || hd_text_lines_fail(&reader->lines, "not a line number");
 }
 
 static bool read_place(struct hd_text_reader *reader, uint32_t *file, uint32_t *line,
                        uint32_t *end) {
     struct hd_word word;
     uint32_t path;
-    if (!hd_lines_string(&reader->lines, &word)) return true;
+    if (!hd_text_lines_string(&reader->lines, &word)) return true;
     if (!read_text(reader, &word, &path)) return false;
     *file = hd_source_file_add(reader->source, path);
     return read_lines_word(reader, line, end);
@@ -159,8 +161,8 @@ static bool read_place(struct hd_text_reader *reader, uint32_t *file, uint32_t *
  */
 
 static bool read_name(struct hd_text_reader *reader, struct hd_word *word, uint32_t *shown) {
-    if (!hd_lines_word(&reader->lines, word) || word->string)
-        return hd_lines_fail(&reader->lines, "a name is missing");
+    if (!hd_text_lines_word(&reader->lines, word) || word->string)
+        return hd_text_lines_fail(&reader->lines, "a name is missing");
     *shown = shown_name(reader, word->text, word->length);
     return *shown != HD_SOURCE_NONE;
 }
@@ -168,14 +170,14 @@ static bool read_name(struct hd_text_reader *reader, struct hd_word *word, uint3
 static bool read_key(struct hd_text_reader *reader, const char *prefix, uint32_t shown,
                      uint32_t *key) {
     struct hd_word word;
-    if (hd_lines_string(&reader->lines, &word)) return read_text(reader, &word, key);
+    if (hd_text_lines_string(&reader->lines, &word)) return read_text(reader, &word, key);
     *key = default_key(reader->source, prefix, shown);
     return true;
 }
 
 static bool read_type(struct hd_text_reader *reader, uint32_t *type) {
     struct hd_word word;
-    return !hd_lines_string(&reader->lines, &word) || read_text(reader, &word, type);
+    return !hd_text_lines_string(&reader->lines, &word) || read_text(reader, &word, type);
 }
 
 bool hd_text_read_variable(struct hd_text_reader *reader, uint8_t kind, uint32_t *index) {
@@ -184,14 +186,14 @@ bool hd_text_read_variable(struct hd_text_reader *reader, uint8_t kind, uint32_t
     uint32_t shown, key, type = HD_SOURCE_NONE;
     unsigned flags;
     bool local = kind == HD_VARIABLE_LOCAL || kind == HD_VARIABLE_PARAMETER;
-    if (!hd_lines_peek(&reader->lines, &word))
-        return hd_lines_fail(&reader->lines, "a name is missing");
+    if (!hd_text_lines_peek(&reader->lines, &word))
+        return hd_text_lines_fail(&reader->lines, "a name is missing");
     if (local && word.text[0] == '%') reader->lines.at = word.text + 1;
     if (!read_name(reader, &word, &shown)) return false;
     uint32_t number = hd_text_word(reader, word.text, word.length);
     uint32_t *slot = local ? &reader->local_of.data[number] : &reader->variable_of.data[number];
     if (*slot != HD_SOURCE_NONE && (local || source->variable.data[*slot].kind != kind))
-        return hd_lines_fail(&reader->lines, "this name is taken");
+        return hd_text_lines_fail(&reader->lines, "this name is taken");
     if (local) {
         *index = hd_source_local_add(source, kind, reader->function, shown);
         hd_vector_push(&reader->locals, number);
@@ -200,7 +202,7 @@ bool hd_text_read_variable(struct hd_text_reader *reader, uint8_t kind, uint32_t
             return false;
         *index = hd_source_variable_add(source, kind, key, shown);
         if (source->variable.data[*index].kind != kind)
-            return hd_lines_fail(&reader->lines, "a field and a global have the same key");
+            return hd_text_lines_fail(&reader->lines, "a field and a global have the same key");
     }
     *slot = *index;
     if (!read_flags(reader, hd_source_variable_words, &flags) || !read_type(reader, &type))
@@ -217,21 +219,23 @@ static bool read_unit(struct hd_text_reader *reader) {
     struct hd_word word;
     uint32_t path, unused;
     unsigned state = 0;
-    if (!hd_lines_word(&reader->lines, &word)) return hd_lines_fail(&reader->lines, "no state");
+    if (!hd_text_lines_word(&reader->lines, &word))
+        return hd_text_lines_fail(&reader->lines, "no state");
     while (state < 3 && !hd_word_is(&word, hd_source_state_words[state])) state++;
-    if (state == 3) return hd_lines_fail(&reader->lines, "a unit is good, degraded or lost");
+    if (state == 3) return hd_text_lines_fail(&reader->lines, "a unit is good, degraded or lost");
     unit.state = (uint8_t)state;
-    if (!hd_lines_string(&reader->lines, &word))
-        return hd_lines_fail(&reader->lines, "the unit's file is missing");
+    if (!hd_text_lines_string(&reader->lines, &word))
+        return hd_text_lines_fail(&reader->lines, "the unit's file is missing");
     if (!read_text(reader, &word, &path)) return false;
     unit.file = hd_source_file_add(source, path);
     source->file.data[unit.file].header = false;
-    if (hd_lines_take(&reader->lines, "errors") && !read_lines_word(reader, &unit.errors, &unused))
+    if (hd_text_lines_take(&reader->lines, "errors") &&
+        !read_lines_word(reader, &unit.errors, &unused))
         return false;
-    if (hd_lines_take(&reader->lines, "left-out") &&
+    if (hd_text_lines_take(&reader->lines, "left-out") &&
         !read_lines_word(reader, &unit.left_out, &unused))
         return false;
-    if (hd_lines_string(&reader->lines, &word) && !read_text(reader, &word, &unit.message))
+    if (hd_text_lines_string(&reader->lines, &word) && !read_text(reader, &word, &unit.message))
         return false;
     hd_vector_push(&source->unit, unit);
     reader->units++;
@@ -261,16 +265,16 @@ static bool read_fields(struct hd_text_reader *reader) {
     struct hd_bitset seen = {0};
     reader->links.size = 0;
     while (good) {
-        struct hd_lines before = reader->lines;
+        struct hd_text_lines before = reader->lines;
         uint32_t field;
-        if (!hd_lines_next(&reader->lines) || !hd_lines_take(&reader->lines, "field")) {
+        if (!hd_text_lines_next(&reader->lines) || !hd_text_lines_take(&reader->lines, "field")) {
             reader->lines = before;
             break;
         }
         good = hd_text_read_variable(reader, HD_VARIABLE_FIELD, &field);
         if (!good) break;
         if (hd_bitset_has(&seen, field))
-            good = hd_lines_fail(&reader->lines, "this field is there already");
+            good = hd_text_lines_fail(&reader->lines, "this field is there already");
         hd_bitset_add(&seen, field);
         struct hd_source_variable *variable = &source->variable.data[field];
         if (variable->record == HD_SOURCE_NONE) variable->record = reader->record;
@@ -328,9 +332,9 @@ static bool read_extern(struct hd_text_reader *reader) {
 }
 
 static bool skip_body(struct hd_text_reader *reader) {
-    while (hd_lines_next(&reader->lines))
-        if (hd_lines_take(&reader->lines, "end")) return true;
-    return hd_lines_fail(&reader->lines, "the function has no end");
+    while (hd_text_lines_next(&reader->lines))
+        if (hd_text_lines_take(&reader->lines, "end")) return true;
+    return hd_text_lines_fail(&reader->lines, "the function has no end");
 }
 
 static bool read_function(struct hd_text_reader *reader) {
@@ -339,9 +343,10 @@ static bool read_function(struct hd_text_reader *reader) {
     uint32_t file = HD_SOURCE_NONE, first = 0, last = 0, unit = HD_SOURCE_NONE, unused;
     if (!read_function_line(reader, &line) || !read_place(reader, &file, &first, &last))
         return false;
-    if (hd_lines_take(&reader->lines, "unit")) {
+    if (hd_text_lines_take(&reader->lines, "unit")) {
         if (!read_lines_word(reader, &unit, &unused)) return false;
-        if (unit >= reader->units) return hd_lines_fail(&reader->lines, "there is no such unit");
+        if (unit >= reader->units)
+            return hd_text_lines_fail(&reader->lines, "there is no such unit");
     } else if (reader->units > 0)
         unit = reader->units - 1;
     if (unit != HD_SOURCE_NONE) unit += reader->first_unit;
@@ -368,13 +373,13 @@ static bool read_function(struct hd_text_reader *reader) {
 
 static bool read_line(struct hd_text_reader *reader) {
     struct hd_word word;
-    hd_lines_word(&reader->lines, &word);
+    hd_text_lines_word(&reader->lines, &word);
     if (hd_word_is(&word, "function")) return read_function(reader);
     if (hd_word_is(&word, "extern")) return read_extern(reader);
     if (hd_word_is(&word, "global")) return read_global(reader);
     if (hd_word_is(&word, "record")) return read_record(reader) && read_fields(reader);
     if (hd_word_is(&word, "unit")) return read_unit(reader);
-    return hd_lines_fail(&reader->lines, "expected unit, record, global, extern or function");
+    return hd_text_lines_fail(&reader->lines, "expected unit, record, global, extern or function");
 }
 
 bool hd_source_read_text(struct hd_source *source, const char *name, const char *bytes,
@@ -384,11 +389,11 @@ bool hd_source_read_text(struct hd_source *source, const char *name, const char 
         .lines = {.name = name, .at = bytes, .end = bytes + length, .error = error},
         .first_unit = (uint32_t)source->unit.size};
     bool good = true;
-    if (!hd_lines_next(&reader.lines) || !hd_lines_take(&reader.lines, "heddle-source") ||
-        !hd_lines_take(&reader.lines, "1"))
-        good = hd_lines_fail(&reader.lines, "not a text of sources: it does not begin with "
-                                            "'heddle-source 1'");
-    while (good && hd_lines_next(&reader.lines)) good = read_line(&reader);
+    if (!hd_text_lines_next(&reader.lines) || !hd_text_lines_take(&reader.lines, "heddle-source") ||
+        !hd_text_lines_take(&reader.lines, "1"))
+        good = hd_text_lines_fail(&reader.lines, "not a text of sources: it does not begin with "
+                                                 "'heddle-source 1'");
+    while (good && hd_text_lines_next(&reader.lines)) good = read_line(&reader);
     hd_intern_free(&reader.words);
     hd_vector_free(&reader.variable_of);
     hd_vector_free(&reader.function_of);

@@ -13,7 +13,7 @@ struct hd_open_node {
 
 struct hd_text_reader {
     struct hd_source *source;
-    struct hd_lines lines;
+    struct hd_text_lines lines;
     /* What a name of this text stands for; HD_SOURCE_NONE: nothing yet. By number of the word. */
     struct hd_intern words;
     HD_VECTOR(uint32_t) variable_of;

@@ -1,0 +1,93 @@
+/* Sources as the input of a command: see source_input.h. */
+#include "cli/source_input.h"
+
+#include "base/alloc.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_WARNINGS 10
+
+int hd_source_input_flags(struct hd_source_input *input, int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") != 0) continue;
+        input->flag = argv + i + 1;
+        input->flags = (unsigned)(argc - i - 1);
+        return i;
+    }
+    return argc;
+}
+
+static char *default_cache(void) {
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (base != NULL && *base == '/') return hd_format("%s/heddle/source", base);
+    if (home != NULL && *home == '/') return hd_format("%s/.cache/heddle/source", home);
+    return NULL;
+}
+
+bool hd_source_input_load(const struct hd_source_input *input, const char *command, int argc,
+                          char **argv, int first, struct hd_source *source, int *status) {
+    struct hd_error error;
+    *status = HD_EXIT_FAILED;
+    if (input->database == NULL && first == argc) {
+        hd_complain(command, "no sources: give compile_commands.json with -p, or C files "
+                             "(their compiler flags behind --)");
+        return false;
+    }
+    if (input->database != NULL && input->flag != NULL) {
+        hd_complain(command, "flags behind -- go with files; -p %s has its own", input->database);
+        return false;
+    }
+    char *cache = input->no_cache        ? NULL
+                  : input->cache != NULL ? hd_strdup(input->cache)
+                                         : default_cache();
+    struct hd_progress_bar bar;
+    hd_progress_bar_begin(&bar);
+    struct hd_source_request request = {.database = input->database,
+                                        .file = (const char *const *)argv + first,
+                                        .files = (unsigned)(argc - first),
+                                        .flag = (const char *const *)input->flag,
+                                        .flags = input->flags,
+                                        .include = input->include.item,
+                                        .includes = input->include.count,
+                                        .exclude = input->exclude.item,
+                                        .excludes = input->exclude.count,
+                                        .jobs = (unsigned)input->jobs,
+                                        .cache = cache,
+                                        .progress = &bar.progress};
+    bool good = hd_source_load(&request, source, &error);
+    hd_progress_bar_end(&bar);
+    free(cache);
+    if (!good) {
+        hd_complain_error(command, &error);
+        hd_source_free(source);
+        return false;
+    }
+    *status = HD_EXIT_CLEAN;
+    return true;
+}
+
+void hd_source_input_warn(const char *command, const struct hd_source *source) {
+    unsigned shown = 0, more = 0, left_out = 0;
+    for (size_t i = 0; i < source->unit.size; i++) {
+        const struct hd_source_unit *unit = &source->unit.data[i];
+        left_out += unit->left_out;
+        if (unit->state == HD_UNIT_GOOD) continue;
+        if (shown++ >= MOST_WARNINGS) {
+            more++;
+            continue;
+        }
+        const char *path = hd_source_text(source, source->file.data[unit->file].path);
+        if (unit->state == HD_UNIT_LOST)
+            hd_warn(command, "%s could not be read: %s", path,
+                    hd_source_text(source, unit->message));
+        else
+            hd_warn(command, "%s has %u error%s, what was read of it may be wrong: %s", path,
+                    unit->errors, unit->errors == 1 ? "" : "s",
+                    hd_source_text(source, unit->message));
+    }
+    if (more > 0) hd_warn(command, "%u more files with errors", more);
+    if (left_out > 0) hd_warn(command, "%u C++ templates and lambdas were left out", left_out);
+}
