@@ -5,6 +5,7 @@
 #include "cli/explored.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "explore/explore.h"
 #include "toolchain/compiler.h"
 
@@ -374,7 +375,7 @@ int hd_cmd_expose(int argc, char **argv) {
     static const enum hd_pruning pruning[] = {HD_PRUNE_RULES, HD_PRUNE_POLY, HD_PRUNE_NONE};
     char fault[HD_FAULT_WORDS] = "";
     struct hd_host host = {
-        .library_directory = library, .stop = hd_stop_on_signals(), .runtime_fault = fault};
+        .library_directory = library, .stop = hd_stop_on_signals(HD_STOP_ALL), .runtime_fault = fault};
     struct hd_explore_options wanted = {.program = {.argv = argv + first,
                                                     .input = input,
                                                     .limit_ms = limit * 1000,

@@ -5,6 +5,7 @@
 #include "cli/explored.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 #include "explore/explore.h"
 #include "report/hunt.h"
 #include "toolchain/compiler.h"
@@ -260,7 +261,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     hd_status_line_begin(&line);
     char fault[HD_FAULT_WORDS] = "";
     struct hd_host host = {
-        .library_directory = library, .stop = hd_stop_on_signals(), .runtime_fault = fault};
+        .library_directory = library, .stop = hd_stop_on_signals(HD_STOP_ALL), .runtime_fault = fault};
     struct hd_explore_options wanted = {.program = {.argv = argv + operands,
                                                     .input = input,
                                                     .limit_ms = limit * 1000,

@@ -1,10 +1,11 @@
 /* heddle record: run a program, write its trace, pass its status on. */
 #define _GNU_SOURCE
+#include "base/alloc.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "run/recorder.h"
-#include "run/run.h"
+#include "cli/stop.h"
+#include "run/record.h"
 #include "toolchain/compiler.h"
 
 #include <signal.h>
@@ -15,9 +16,9 @@
 
 #define COMMAND "record"
 
-static void report(const struct hd_record_result *result, bool quiet) {
-    for (unsigned i = 0; i < result->count; i++) {
-        const struct hd_recorded *r = &result->recorded[i];
+static void report(const struct hd_record_result *result, double seconds, bool quiet) {
+    for (size_t i = 0; i < result->recorded.size; i++) {
+        const struct hd_recorded *r = &result->recorded.data[i];
         if (r->end.lost_events > 0)
             hd_warn(COMMAND, "%s: about %llu events were lost", r->path,
                     (unsigned long long)r->end.lost_events);
@@ -27,6 +28,8 @@ static void report(const struct hd_record_result *result, bool quiet) {
             fprintf(stderr, " in part");
         else if (r->end.deadlocked)
             fprintf(stderr, "; the program deadlocked and was ended");
+        else if (result->timed_out)
+            fprintf(stderr, "; the program was ended after %g seconds", seconds);
         else if (r->end.signaled)
             fprintf(stderr, "; the program was killed by signal %d (%s)", r->end.status,
                     strsignal(r->end.status));
@@ -39,7 +42,7 @@ static void report(const struct hd_record_result *result, bool quiet) {
 int hd_cmd_record(int argc, char **argv) {
     const char *output = NULL;
     unsigned scheduler = 0, policy = 0;
-    uint64_t seed = 1, quantum = 0, watchdog = 5;
+    uint64_t seed = 1, quantum = 0, watchdog = 5, seconds = 0;
     bool full = false, children = false, aslr = false, quiet = false;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output, "write the trace to FILE (default: NAME.hdt)"),
@@ -53,6 +56,8 @@ int hd_cmd_record(int argc, char **argv) {
         HD_FLAG("full", 0, &full, "record every access, also those that repeat"),
         HD_FLAG("children", 0, &children,
                 "record forked and exec'ed processes too, as FILE.1, FILE.2, ..."),
+        HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000,
+                  "end CMD after so long (default: no limit)"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_NUMBER("watchdog", 0, "MS", &watchdog, 1, 60000,
                   "serial: look every MS milliseconds for a thread that holds up the rest"),
@@ -87,56 +92,49 @@ int hd_cmd_record(int argc, char **argv) {
     char **command = argv + first, *path = NULL;
     if (output == NULL) {
         const char *name = strrchr(command[0], '/');
-        name = name != NULL ? name + 1 : command[0];
-        if (asprintf(&path, "%s.hdt", name) < 0) path = NULL;
-        output = path;
+        output = path = hd_format("%s.hdt", name != NULL ? name + 1 : command[0]);
     }
-    if (quantum == 0) quantum = policy == 1 ? 2000 : 1000000;
-    char *text = hd_quote_command(command);
-    if (output == NULL || text == NULL) return hd_complain(COMMAND, "out of memory");
-    struct hd_record_options record = {
-        .output = output,
-        .command = text,
-        .argv = command,
-        .keep_aslr = aslr,
-        .wire = {.scheduler = scheduler == 0 ? HD_SCHED_SERIAL : HD_SCHED_FREE,
-                 .policy = policy == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
-                 .seed = seed,
-                 .quantum = (uint32_t)quantum,
-                 .full = full,
-                 .children = children,
-                 .watchdog_ms = (uint32_t)watchdog}};
-    static struct hd_record_result result;
+    struct hd_job job = {
+        .program = {.argv = command, .keep_aslr = aslr, .limit_ms = seconds * 1000},
+        .steering = {.scheduler = scheduler == 0 ? HD_SCHED_SERIAL : HD_SCHED_FREE,
+                     .policy = policy == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
+                     .seed = seed,
+                     .quantum = (uint32_t)quantum,
+                     .full = full,
+                     .children = children,
+                     .watchdog_ms = (uint32_t)watchdog}};
+    struct hd_record_result result;
     struct hd_error error;
     char *library_directory = hd_runtime_directory(&error);
-    record.library_directory = library_directory;
+    struct hd_host host = {.library_directory = library_directory, .stop = hd_stop_on_signals(HD_STOP_SHARED)};
+    struct hd_record_options record = {.job = &job, .host = &host, .output = output};
     bool ok = hd_record(&record, &result, &error);
     int wait_status = result.wait_status;
     status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
-    report(&result, quiet);
+    report(&result, (double)seconds, quiet);
     if (!ok) {
         int ended = status;
         status = hd_complain_error(COMMAND, &error);
         if (result.ran)
             hd_warn(COMMAND, "%s ran all the same, and ended with status %d", command[0], ended);
-    } else if (result.count == 0) {
+    } else if (result.recorded.size == 0) {
         status = hd_complain(COMMAND,
                              "nothing was recorded: %s is not linked with `heddle cc` or "
                              "`heddle c++` (it ran, and ended with status %d)",
                              command[0], status);
     }
-    for (unsigned i = 0; ok && i < result.count; i++) {
-        if (result.recorded[i].end.runtime_fault) {
-            hd_complain_runtime(COMMAND, result.recorded[i].end.missing, 0);
+    for (size_t i = 0; ok && i < result.recorded.size; i++) {
+        const struct hd_recorded *r = &result.recorded.data[i];
+        if (r->end.runtime_fault) {
+            hd_complain_runtime(COMMAND, r->end.missing, 0);
             status = HD_EXIT_FAILED;
         }
-        if (!result.recorded[i].end.deadlocked) continue;
-        hd_print_deadlock(stderr, result.recorded[i].path);
+        if (!r->end.deadlocked) continue;
+        hd_print_deadlock(stderr, r->path);
         if (status == 128 + SIGKILL) status = HD_EXIT_FINDINGS;
     }
     hd_record_result_free(&result);
     free(library_directory);
-    free(text);
     free(path);
     free(storage);
     return status;

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/replay_control.h"
 #include "cli/replay_gdb.h"
+#include "cli/stop.h"
 #include "model/describe.h"
 #include "run/process.h"
 #include "run/run.h"
@@ -104,13 +105,6 @@ static int status_of(const struct hd_result *run) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* Ends as the signal would have ended us, so that whoever called us knows. */
-static int end_by(int number) {
-    signal(number, SIG_DFL);
-    raise(number);
-    return 128 + number;
-}
-
 static json_t *json_outcome(const struct hd_outcome *outcome) {
     return json_pack("{s:s, s:i, s:s*}", "kind", hd_outcome_name(outcome->kind), "status",
                      outcome->status, "words", outcome->words);
@@ -177,7 +171,7 @@ static int replay_once(const struct request *request) {
     int status = status_of(&run);
     if (interrupted) {
         hd_result_free(&run);
-        return end_by(interrupted);
+        return hd_end_by_signal(interrupted, 0);
     }
     if (!good) {
         hd_result_free(&run);
@@ -224,7 +218,7 @@ static int replay_times(const struct request *request) {
                              &bar.progress, &rate, &error);
     hd_progress_bar_end(&bar);
     if (!good) return hd_complain_error(COMMAND, &error);
-    if (rate.interrupted) return end_by(rate.interrupted);
+    if (rate.interrupted) return hd_end_by_signal(rate.interrupted, 0);
     int status = rate.reproduced > 0 ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
     if (request->format == FORMAT_JSON) {
         json_t *root = json_head(request);
@@ -326,6 +320,7 @@ int hd_cmd_replay(int argc, char **argv) {
         request.job.steering.patience_ms = (uint32_t)patience;
         if (control) request.job.steering.no_trace = true;
         request.host.library_directory = directory;
+        request.host.stop = hd_stop_on_signals(gdb ? HD_STOP_SHARED : HD_STOP_RUNS);
         bool many = request.times > 0 || request.check, from_input = strcmp(file, "-") == 0;
         if (!many && !from_input) request.host.inherit_input = true;
         if (request.times == 0) {

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/stop.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -68,8 +69,6 @@ int hd_replay_control(const struct hd_schedule *schedule, const struct hd_job *j
                              &bar.progress, &rate, &error);
     hd_progress_bar_end(&bar);
     if (!good) return hd_complain_error(COMMAND, &error);
-    if (!rate.interrupted) return report(schedule, &rate, times > 0, json, quiet);
-    signal(rate.interrupted, SIG_DFL);
-    raise(rate.interrupted);
-    return 128 + rate.interrupted;
+    if (rate.interrupted) return hd_end_by_signal(rate.interrupted, 0);
+    return report(schedule, &rate, times > 0, json, quiet);
 }

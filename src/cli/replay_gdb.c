@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "run/recorder.h"
+#include "run/record.h"
 #include "run/schedule.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void report(const struct hd_record_result *result, const struct hd_schedu
     struct hd_wire_replay_answer answer;
     memcpy(&answer, result->answer, sizeof answer);
     unsigned turns = (unsigned)(schedule->turn.size + schedule->then.size);
-    if (result->count == 0)
+    if (result->recorded.size == 0)
         fprintf(stderr, "heddle: replay: the program was not started in gdb\n");
     else if (answer.state == HD_REPLAY_DIVERGED)
         fprintf(stderr, "heddle: replay: the last run diverged at turn %u of %u\n", answer.turn + 1,
@@ -40,31 +40,22 @@ int hd_replay_in_gdb(const struct hd_job *job, const struct hd_host *host) {
     size_t own = sizeof gdb / sizeof *gdb, words = 0;
     while (program->argv[words] != NULL) words++;
     char **argv = hd_zalloc(own + words + 1, sizeof *argv);
-    size_t bytes;
-    void *plan = hd_steering_plan(&job->steering, &bytes);
-    struct hd_record_result *result = hd_alloc(1, sizeof *result);
     memcpy(argv, gdb, sizeof gdb);
     memcpy(argv + own, program->argv, words * sizeof *argv);
-    struct hd_record_options record = {.output = "/dev/null",
-                                       .command = "gdb",
-                                       .argv = argv,
-                                       .wire = hd_steering_options(&job->steering),
-                                       .library_directory = host->library_directory,
-                                       .plan = plan,
-                                       .plan_bytes = bytes,
-                                       .again = true};
+    struct hd_job debugger = {.program = {.argv = argv}, .steering = job->steering};
+    struct hd_record_options record = {
+        .job = &debugger, .host = host, .output = "/dev/null", .command = "gdb", .again = true};
+    struct hd_record_result result;
     struct hd_error error;
     int status;
-    if (hd_record(&record, result, &error)) {
-        report(result, job->steering.schedule);
-        status = WIFEXITED(result->wait_status) ? WEXITSTATUS(result->wait_status)
-                                                : 128 + WTERMSIG(result->wait_status);
+    if (hd_record(&record, &result, &error)) {
+        report(&result, job->steering.schedule);
+        status = WIFEXITED(result.wait_status) ? WEXITSTATUS(result.wait_status)
+                                               : 128 + WTERMSIG(result.wait_status);
     } else {
         status = hd_complain_error(COMMAND, &error);
     }
-    hd_record_result_free(result);
-    free(result);
-    free(plan);
+    hd_record_result_free(&result);
     free(argv);
     return status;
 }

@@ -4,9 +4,9 @@
 
 #include "run/run.h"
 
-/* Fills in the oracle's exit status; false if it could not judge. A signal that asks this process
- * to stop ends the oracle too and is left in run->interrupted. */
-bool hd_oracle_ask(const struct hd_program *program, struct hd_result *run, int *status,
-                   struct hd_error *error);
+/* Fills in the oracle's exit status; false if it could not judge. Who asks for the end of the run
+ * ends the oracle too, which is left in run->interrupted. */
+bool hd_oracle_ask(const struct hd_program *program, const struct hd_host *host,
+                   struct hd_result *run, int *status, struct hd_error *error);
 
 #endif

@@ -2,91 +2,214 @@
 #define _GNU_SOURCE
 #include "run/process.h"
 
+#include "base/alloc.h"
+#include "base/vector.h"
+#include "trace/wire.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The parent of a process as /proc tells it: the second field after the name, which may itself hold
- * blanks and parentheses. */
-static pid_t parent_of(const char *name) {
-    char path[64], text[512];
+/* ---- children of ours ----------------------------------------------------------------------- */
+
+struct child {
+    pid_t pid;
+    bool ended; /* to be collected */
+};
+typedef HD_VECTOR(struct child) children;
+
+/* Is a process a child of ours? As /proc tells it: state and parent are the first two fields after
+ * the name, which may itself hold blanks and parentheses. */
+static bool is_child(const char *name, struct child *child) {
+    char path[64], text[512], state;
     snprintf(path, sizeof path, "/proc/%.20s/stat", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC), parent;
+    if (fd < 0) return false;
     ssize_t length = read(fd, text, sizeof text - 1);
     close(fd);
-    if (length <= 0) return -1;
+    if (length <= 0) return false;
     text[length] = '\0';
     const char *end = strrchr(text, ')');
-    int parent = -1;
-    if (end == NULL || sscanf(end + 1, " %*c %d", &parent) != 1) return -1;
-    return parent;
+    if (end == NULL || sscanf(end + 1, " %c %d", &state, &parent) != 2) return false;
+    *child = (struct child){atoi(name), state == 'Z' || state == 'X'};
+    return parent == getpid();
 }
 
-static void add_child(struct hd_children *children, pid_t pid) {
-    if (children->count == children->room) {
-        unsigned room = children->room ? 2 * children->room : 16;
-        pid_t *larger = realloc(children->pid, room * sizeof *larger);
-        if (larger == NULL) return;
-        children->pid = larger;
-        children->room = room;
-    }
-    children->pid[children->count++] = pid;
-}
-
-static void list_children(struct hd_children *children) {
-    children->count = 0;
+/* Looks through all of /proc, which takes a millisecond: not for every run. */
+static void list_children(children *list) {
+    list->size = 0;
     DIR *directory = opendir("/proc");
     if (directory == NULL) return;
     const struct dirent *entry;
-    while ((entry = readdir(directory)) != NULL) {
-        if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-        if (parent_of(entry->d_name) == getpid()) add_child(children, atoi(entry->d_name));
-    }
+    struct child child;
+    while ((entry = readdir(directory)) != NULL)
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && is_child(entry->d_name, &child))
+            hd_vector_push(list, child);
     closedir(directory);
 }
 
-static bool has_child(const struct hd_children *children, pid_t pid) {
-    for (unsigned i = 0; i < children->count; i++)
-        if (children->pid[i] == pid) return true;
+static bool has_children(void) {
+    siginfo_t any = {.si_pid = 0};
+    return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* Does a process carry this run's channel in its environment? */
+static bool has_channel(pid_t pid, const char *channel) {
+    char path[64], wanted[100];
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int length = snprintf(wanted, sizeof wanted, "%s=%s", HD_CHANNEL_ENV, channel) + 1;
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return false;
+    char *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    ssize_t got;
+    while (!found && (got = getdelim(&line, &room, '\0', file)) > 0)
+        found = got == length && memcmp(line, wanted, (size_t)length) == 0;
+    free(line);
+    fclose(file);
+    return found;
+}
+
+/* ---- runs that go on ------------------------------------------------------------------------ */
+
+/* Being a parent, and adopting orphans, are properties of the process: so are these. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct hd_registered *first;
+static children before; /* children when the first of them began */
+
+static bool is_ours(pid_t pid) {
+    for (size_t i = 0; i < before.size; i++)
+        if (before.data[i].pid == pid) return true;
+    for (const struct hd_registered *run = first; run != NULL; run = run->next)
+        if (__atomic_load_n(&run->pid, __ATOMIC_ACQUIRE) == pid) return true;
     return false;
 }
 
-void hd_children_adopt(struct hd_children *before) {
-    *before = (struct hd_children){NULL, 0, 0};
-    list_children(before);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+/* A run whose program is being started: which child is it? */
+static bool is_starting(void) {
+    for (const struct hd_registered *run = first; run != NULL; run = run->next)
+        if (__atomic_load_n(&run->pid, __ATOMIC_ACQUIRE) == 0) return true;
+    return false;
 }
 
-void hd_children_sweep(struct hd_children *before) {
-    struct hd_children now = {NULL, 0, 0};
-    siginfo_t any = {.si_pid = 0};
-    /* Usually there is nobody, and then no need to look through /proc. */
-    bool some = before->count > 0 || waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0;
+bool hd_reap(pid_t pid, int *wait_status) {
+    pid_t got;
+    while ((got = waitpid(pid, wait_status, WNOHANG)) < 0 && errno == EINTR) {
+    }
+    return got == pid;
+}
+
+/* Ends orphans, and theirs, until there are none: all of them, or those with this channel. */
+static void end_orphans(const char *channel) {
+    children now = {0};
+    bool some = true;
     while (some) {
         list_children(&now);
         some = false;
-        for (unsigned i = 0; i < now.count; i++) {
-            if (has_child(before, now.pid[i])) continue;
-            kill(now.pid[i], SIGKILL);
-            while (waitpid(now.pid[i], NULL, 0) < 0 && errno == EINTR) {
+        for (size_t i = 0; i < now.size; i++) {
+            pid_t pid = now.data[i].pid;
+            if (is_ours(pid)) continue;
+            if (channel != NULL && (now.data[i].ended ? is_starting() : !has_channel(pid, channel)))
+                continue;
+            kill(pid, SIGKILL);
+            while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
             }
             some = true; /* its own children are ours now */
         }
     }
-    free(now.pid);
-    free(before->pid);
-    *before = (struct hd_children){NULL, 0, 0};
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    hd_vector_free(&now);
+}
+
+static void (*next_before_out_of_memory)(void);
+
+/* Called when memory is out: whatever runs is ended. */
+static void end_runs(void) {
+    bool locked = pthread_mutex_trylock(&lock) == 0;
+    for (const struct hd_registered *run = first; run != NULL; run = run->next)
+        if (run->pid > 0) kill(run->ends ? -run->pid : run->pid, SIGKILL);
+    if (locked && first != NULL && first->ends) {
+        for (struct hd_registered *run = first; run != NULL; run = run->next) run->pid = 0;
+        end_orphans(NULL);
+    }
+    if (next_before_out_of_memory != NULL) next_before_out_of_memory();
+}
+
+static void first_run_begins(void) {
+    static bool prepared;
+    if (!prepared) {
+        prepared = true;
+        next_before_out_of_memory = hd_before_out_of_memory;
+        hd_before_out_of_memory = end_runs;
+    }
+    before.size = 0;
+    if (has_children()) list_children(&before);
+}
+
+void hd_register_run(struct hd_registered *run) {
+    pthread_mutex_lock(&lock);
+    if (first == NULL) first_run_begins();
+    run->pid = 0;
+    run->next = first;
+    first = run;
+    if (run->adopts) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pthread_mutex_unlock(&lock);
+}
+
+/* No run begins meanwhile: it would wait for the lock. */
+void hd_unregister_run(struct hd_registered *run, bool forked) {
+    pthread_mutex_lock(&lock);
+    struct hd_registered **at = &first;
+    while (*at != run) at = &(*at)->next;
+    *at = run->next;
+    if (run->ends && first == NULL && (before.size > 0 || has_children()))
+        end_orphans(NULL);
+    else if (run->ends && first != NULL && forked && run->channel[0] != '\0')
+        end_orphans(run->channel);
+    if (first == NULL) {
+        if (run->adopts) prctl(PR_SET_CHILD_SUBREAPER, 0);
+        hd_vector_free(&before);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+bool hd_has_orphans(void) {
+    if (!has_children()) return false;
+    pthread_mutex_lock(&lock);
+    children now = {0};
+    list_children(&now);
+    bool some = false;
+    for (size_t i = 0; i < now.size; i++) {
+        if (is_ours(now.data[i].pid)) continue;
+        if (now.data[i].ended)
+            hd_reap(now.data[i].pid, NULL);
+        else
+            some = true;
+    }
+    hd_vector_free(&now);
+    pthread_mutex_unlock(&lock);
+    return some;
+}
+
+/* ---- descriptors ---------------------------------------------------------------------------- */
+
+int hd_pidfd(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+void hd_pidfd_wait(int pidfd, int milliseconds) {
+    struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+    if (pidfd < 0 && milliseconds > 1) milliseconds = 1;
+    poll(&wait, pidfd < 0 ? 0 : 1, milliseconds);
 }
 
 int hd_temporary_file(void) {

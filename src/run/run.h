@@ -30,10 +30,6 @@
  *     hd_trace_load(result.trace_path, ...)        while it is not freed
  *     hd_result_free(&result);
  *
- * Still to come, with this interface unchanged: the files above are today recorder.c and run.c;
- * job.h does not exist yet; host.stop is not looked at yet (signals are caught by recorder.c
- * itself), so that there is one run at a time.
- *
  * All state of a run is its own: any number of threads may be in hd_run at once. The program has a
  * process group of its own; it and whatever it started are dead when hd_run returns. Its files have
  * no name: nothing is left behind, even if this process is killed. */
@@ -81,6 +77,7 @@ struct hd_job {
 /* Somebody asks for the end: a signal handler of cli/, or another thread. */
 struct hd_interrupt {
     volatile sig_atomic_t signal; /* its number; 0: go on */
+    volatile sig_atomic_t times;  /* counts signals: a second one is another request */
     int runs;                     /* going on now (atomic; kept by hd_run) */
 };
 

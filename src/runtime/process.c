@@ -227,7 +227,11 @@ void rt_process_ends(int status) {
     }
     session->exit_status = status & 0xff;
     session->has_branches |= rt_self.branches != 0;
-    __atomic_store_n(&session->ended, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&session->ended, 1, __ATOMIC_SEQ_CST);
+    /* The parent waits for the process from here on, not for its events. */
+    __atomic_fetch_add(&session->wake, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&session->draining, __ATOMIC_SEQ_CST))
+        rt_futex_wake(&session->wake, 1, true);
 }
 
 __attribute__((constructor(101))) static void initialise(void) {

@@ -156,15 +156,25 @@ static void others_are_spared(void **state) {
     waitpid(own, NULL, 0);
 }
 
+static struct hd_interrupt stop;
+static void on_signal(int number) {
+    stop.signal = number;
+    stop.times++;
+}
+
 static void interruption(void **state) {
     (void)state;
+    struct hd_host host = {.stop = &stop};
+    signal(SIGINT, on_signal);
     pid_t self = getpid(), helper = fork();
     if (helper == 0) {
         usleep(300000);
         kill(self, SIGINT);
         _exit(0);
     }
-    struct hd_result run = run_with((struct hd_program){0}, "trap '' INT; sleep 100");
+    struct hd_result run = run_there((struct hd_program){0}, &host, "trap '' INT; sleep 100");
+    signal(SIGINT, SIG_DFL);
+    assert_int_equal(stop.runs, 0);
     assert_int_equal(run.interrupted, SIGINT);
     assert_true(run.nanoseconds < 20000000000u);
     hd_result_free(&run);

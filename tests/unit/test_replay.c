@@ -3,8 +3,7 @@
  * compiled by the heddle under test. */
 #define _GNU_SOURCE
 #include "predict/predict.h"
-#include "run/recorder.h"
-#include "run/run.h"
+#include "run/record.h"
 #include "run/schedule.h"
 
 #include <setjmp.h>
@@ -262,15 +261,12 @@ static void bad_plans(void **state) {
         if (i == 5) plan.head.then = 3;
         if (i == 6) plan.turn[1].thread = 70000;
         if (i == 7) plan.turn[1].end = UINT64_MAX;
-        struct hd_record_options record = {.output = "/dev/null",
-                                           .argv = program.argv,
-                                           .wire = {.scheduler = HD_SCHED_SERIAL,
-                                                    .policy = HD_POLICY_REPLAY,
-                                                    .quantum = 1000000,
-                                                    .watchdog_ms = 5},
-                                           .plan = &plan,
-                                           .plan_bytes = bytes};
-        static struct hd_record_result run;
+        struct hd_job job = {
+            .program = program,
+            .steering = {.scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_REPLAY}};
+        struct hd_record_options record = {
+            .job = &job, .output = "/dev/null", .plan = &plan, .plan_bytes = bytes};
+        struct hd_record_result run;
         if (!hd_record(&record, &run, &problem)) fail_msg("%s", problem.message);
         struct hd_wire_replay_answer answer;
         memcpy(&answer, run.answer, sizeof answer);

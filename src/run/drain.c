@@ -1,0 +1,132 @@
+/* Moves events from a session's shared memory into the trace file. See live.h. */
+#define _GNU_SOURCE
+#include "run/live.h"
+
+#include "base/search.h"
+
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define MAX_STREAMS 65536u /* threads that a trace can number */
+
+/* Events of a chunk end at its first zero head. */
+static uint32_t chunk_events(const struct hd_wire_chunk *chunk) {
+    return hd_first_not(i, 0, (uint32_t)HD_CHUNK_EVENTS,
+                        __atomic_load_n(&chunk->event[i].head, __ATOMIC_ACQUIRE) != 0);
+}
+
+bool hd_session_modules(struct hd_live *live, struct hd_session *s) {
+    uint32_t count = __atomic_load_n(&s->memory->module_count, __ATOMIC_ACQUIRE);
+    if (count > HD_MAX_MODULES) count = HD_MAX_MODULES;
+    for (; s->modules_written < count; s->modules_written++) {
+        struct hd_wire_module from = s->memory->module[s->modules_written];
+        char path[4096] = "";
+        if (from.path < HD_STRINGS_BYTES) {
+            size_t most = HD_STRINGS_BYTES - from.path;
+            if (most > sizeof path - 1) most = sizeof path - 1;
+            strncat(path, s->memory->strings + from.path, most);
+        }
+        struct hd_trace_module module = {.path = path,
+                                         .text_lo = from.text_lo,
+                                         .text_hi = from.text_hi,
+                                         .bias = from.bias,
+                                         .image_lo = from.image_lo,
+                                         .image_hi = from.image_hi,
+                                         .site_base = from.site_base,
+                                         .build_id_length = from.build_id_length};
+        if (module.build_id_length > sizeof module.build_id) module.build_id_length = 0;
+        memcpy(module.build_id, from.build_id, sizeof module.build_id);
+        if (!hd_writer_module(s->writer, &module, live->error)) return false;
+    }
+    return true;
+}
+
+/* What a chunk holds that is not in the file yet. */
+struct pending {
+    uint32_t stream, sequence;
+    uint32_t index, count; /* events up to count are there */
+    bool full;
+};
+static int by_sequence(const void *a, const void *b) {
+    const struct pending *x = a, *y = b;
+    if (x->stream != y->stream) return x->stream < y->stream ? -1 : 1;
+    return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+static size_t find_pending(const struct hd_session *s, enum hd_drain what,
+                           struct pending *pending) {
+    size_t found = 0;
+    uint32_t used = __atomic_load_n(&s->memory->chunks_used, __ATOMIC_ACQUIRE);
+    if (used > s->chunk_count) used = s->chunk_count;
+    for (uint32_t i = 0; i < used; i++) {
+        const struct hd_wire_chunk *chunk = hd_wire_chunk(s->memory, i);
+        uint32_t state = __atomic_load_n(&chunk->state, __ATOMIC_ACQUIRE);
+        bool full = state == HD_CHUNK_FULL || (what == HD_DRAIN_REST && state == HD_CHUNK_OPEN);
+        if (!full && (what != HD_DRAIN_SO_FAR || state != HD_CHUNK_OPEN)) continue;
+        /* An open chunk says whose it is only once it holds an event. */
+        uint32_t count = chunk_events(chunk);
+        if (full || count > s->written[i])
+            pending[found++] = (struct pending){chunk->stream, chunk->sequence, i, count, full};
+    }
+    qsort(pending, found, sizeof *pending, by_sequence);
+    return found;
+}
+
+static bool write_pending(struct hd_live *live, struct hd_session *s, const struct pending *p) {
+    const struct hd_wire_event *event = hd_wire_chunk(s->memory, p->index)->event;
+    uint32_t from = s->written[p->index];
+    if (p->count <= from) return true;
+    if (!s->has_branches) {
+        uint64_t any = 0;
+        for (uint32_t i = from; i < p->count; i++) any |= event[i].tail >> 48;
+        s->has_branches = any != 0;
+    }
+    live->result->recorded.data[s - live->session.data].wire_events += p->count - from;
+    s->written[p->index] = (uint16_t)p->count;
+    return hd_writer_events(s->writer, p->stream, event + from, p->count - from, live->error);
+}
+
+static void free_chunk(struct hd_session *s, uint32_t index) {
+    struct hd_wire_chunk *chunk = hd_wire_chunk(s->memory, index);
+    memset((char *)chunk + sizeof chunk->state, 0, sizeof *chunk - sizeof chunk->state);
+    s->written[index] = 0;
+    __atomic_fetch_sub(&s->memory->full_chunks, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&chunk->state, HD_CHUNK_FREE, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&s->memory->freed, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &s->memory->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* Where a stream's next sequence number is kept; NULL for a stream that can't be. */
+static uint32_t *next_of(struct hd_session *s, uint32_t stream) {
+    if (stream >= MAX_STREAMS) return NULL;
+    while (s->next_sequence.size <= stream) hd_vector_push(&s->next_sequence, 0);
+    return &s->next_sequence.data[stream];
+}
+
+/* While the target runs, a chunk may become full behind our back after its successor was looked at:
+ * a chunk is written only when its turn in its stream has come, and otherwise the next time. */
+bool hd_session_drain(struct hd_live *live, struct hd_session *s, enum hd_drain what) {
+    if (s->writer == NULL) return false;
+    struct pending pending[HD_MAX_CHUNKS];
+    size_t found = find_pending(s, what, pending);
+    if (found == 0) return false;
+    if (!hd_session_modules(live, s)) {
+        hd_session_fail(live, s);
+        return true;
+    }
+    for (size_t i = 0; i < found; i++) {
+        const struct pending *p = &pending[i];
+        uint32_t *next = next_of(s, p->stream);
+        if (what != HD_DRAIN_REST && next != NULL && p->sequence != *next) continue;
+        if (!write_pending(live, s, p)) {
+            hd_session_fail(live, s);
+            return true;
+        }
+        if (!p->full) continue;
+        if (next != NULL) *next = p->sequence + 1;
+        free_chunk(s, p->index);
+    }
+    return true;
+}

@@ -1,0 +1,62 @@
+/* A run while it goes on: what start.c, session.c, drain.c and record.c share. Private to src/run/.
+ */
+#ifndef HEDDLE_RUN_LIVE_H
+#define HEDDLE_RUN_LIVE_H
+
+#include "run/process.h"
+#include "run/record.h"
+
+/* A process that is recorded. */
+struct hd_session {
+    struct hd_wire_session *memory; /* NULL when it is done */
+    size_t bytes;
+    uint32_t chunk_count; /* copied when it was opened: the target can't change it afterwards */
+    pid_t pid;
+    int pidfd; /* -1: there is none, or it is the program itself */
+    struct hd_writer *writer;
+    uint32_t modules_written;
+    uint16_t *written;                 /* by chunk: its events that are in the file already */
+    HD_VECTOR(uint32_t) next_sequence; /* by stream: of the chunk that is to be written next */
+    bool has_branches;
+};
+
+struct hd_live {
+    const struct hd_record_options *options;
+    const struct hd_host *host;
+    struct hd_record_result *result;
+    struct hd_error *error;
+    bool failed; /* *error is filled in: the trace is lost, the program may go on */
+    struct hd_wire_channel *channel;
+    int channel_fd;
+    sigset_t mask; /* of the calling thread before the run */
+    struct hd_registered registered;
+    pid_t child;
+    int pidfd; /* -1: an old kernel */
+    bool child_done;
+    int64_t child_done_at, start, kill_at; /* milliseconds; kill_at 0: not asked to end */
+    int asked; /* stop->times when we looked last, plus one; 0: not asked */
+    bool killed;                           /* the program's group was (apart) */
+    HD_VECTOR(struct hd_session) session;  /* as result->recorded */
+};
+
+/* start.c */
+bool hd_live_start(struct hd_live *live);
+
+/* session.c: answers processes that ask to be recorded. */
+void hd_live_answer(struct hd_live *live);
+/* Writes the rest of a session whose process has ended; wait_status NULL: not known. */
+void hd_session_finish(struct hd_live *live, struct hd_session *session, const int *wait_status);
+/* The trace can't be written: the program goes on without. */
+void hd_session_fail(struct hd_live *live, struct hd_session *session);
+
+/* drain.c */
+enum hd_drain {
+    HD_DRAIN_FULL,   /* chunks that the target has done with */
+    HD_DRAIN_SO_FAR, /* and those it is writing into, as far as they are written */
+    HD_DRAIN_REST    /* the target is gone */
+};
+/* Writes what there is; true if there was something. */
+bool hd_session_drain(struct hd_live *live, struct hd_session *session, enum hd_drain what);
+bool hd_session_modules(struct hd_live *live, struct hd_session *session);
+
+#endif
