@@ -374,8 +374,9 @@ int hd_cmd_expose(int argc, char **argv) {
     hd_status_line_begin(&line);
     static const enum hd_pruning pruning[] = {HD_PRUNE_RULES, HD_PRUNE_POLY, HD_PRUNE_NONE};
     char fault[HD_FAULT_WORDS] = "";
-    struct hd_host host = {
-        .library_directory = library, .stop = hd_stop_on_signals(HD_STOP_ALL), .runtime_fault = fault};
+    struct hd_host host = {.library_directory = library,
+                           .stop = hd_stop_on_signals(HD_STOP_ALL),
+                           .runtime_fault = fault};
     struct hd_explore_options wanted = {.program = {.argv = argv + first,
                                                     .input = input,
                                                     .limit_ms = limit * 1000,

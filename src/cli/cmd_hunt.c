@@ -260,8 +260,9 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_status_line line;
     hd_status_line_begin(&line);
     char fault[HD_FAULT_WORDS] = "";
-    struct hd_host host = {
-        .library_directory = library, .stop = hd_stop_on_signals(HD_STOP_ALL), .runtime_fault = fault};
+    struct hd_host host = {.library_directory = library,
+                           .stop = hd_stop_on_signals(HD_STOP_ALL),
+                           .runtime_fault = fault};
     struct hd_explore_options wanted = {.program = {.argv = argv + operands,
                                                     .input = input,
                                                     .limit_ms = limit * 1000,

@@ -106,7 +106,8 @@ int hd_cmd_record(int argc, char **argv) {
     struct hd_record_result result;
     struct hd_error error;
     char *library_directory = hd_runtime_directory(&error);
-    struct hd_host host = {.library_directory = library_directory, .stop = hd_stop_on_signals(HD_STOP_SHARED)};
+    struct hd_host host = {.library_directory = library_directory,
+                           .stop = hd_stop_on_signals(HD_STOP_SHARED)};
     struct hd_record_options record = {.job = &job, .host = &host, .output = output};
     bool ok = hd_record(&record, &result, &error);
     int wait_status = result.wait_status;

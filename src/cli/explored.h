@@ -1,5 +1,5 @@
-/* What `heddle hunt` and `heddle expose` have in common besides the explorer: the default name of the
- * file for a failure. */
+/* What `heddle hunt` and `heddle expose` have in common besides the explorer: the default name of
+ * the file for a failure. */
 #ifndef HEDDLE_CLI_EXPLORED_H
 #define HEDDLE_CLI_EXPLORED_H
 

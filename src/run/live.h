@@ -34,9 +34,9 @@ struct hd_live {
     int pidfd; /* -1: an old kernel */
     bool child_done;
     int64_t child_done_at, start, kill_at; /* milliseconds; kill_at 0: not asked to end */
-    int asked; /* stop->times when we looked last, plus one; 0: not asked */
-    bool killed;                           /* the program's group was (apart) */
-    HD_VECTOR(struct hd_session) session;  /* as result->recorded */
+    int asked;   /* stop->times when we looked last, plus one; 0: not asked */
+    bool killed; /* the program's group was (apart) */
+    HD_VECTOR(struct hd_session) session; /* as result->recorded */
 };
 
 /* start.c */
