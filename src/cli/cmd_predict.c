@@ -3,6 +3,8 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "methods/methods.h"
+#include "methods/nondet_paper.h"
 #include "report/page.h"
 #include "report/tables.h"
 #include "run/schedule.h"
@@ -19,15 +21,11 @@ enum format { FORMAT_TEXT, FORMAT_JSON };
 /* in the order of --model's choices; the first two are hd_reading's */
 enum model { MODEL_CSR, MODEL_CDSR, MODEL_SOUND, MODEL_PAPER, MODEL_NOT_GIVEN };
 
-#define X(word, function, kind, methods, about) +1
-enum { KINDS = 0 HD_PREDICT_KINDS(X) };
-#undef X
-
 struct request {
     const char *path;     /* the trace that is predicted from */
     char *const *passing; /* others */
     uint32_t passings;
-    bool kind[KINDS], chosen; /* chosen by name */
+    bool kind[HD_PREDICT_KIND_COUNT], chosen; /* chosen by name */
     struct hd_predict_options options;
     unsigned format;
     bool compare, stats, lenient;
@@ -41,18 +39,18 @@ struct request {
 
 static unsigned find_kind(const char *word, size_t length) {
     unsigned k = 0;
-    while (k < KINDS && (strlen(hd_predict_kinds[k].word) != length ||
-                         strncmp(hd_predict_kinds[k].word, word, length) != 0))
+    while (k < HD_PREDICT_KIND_COUNT && (strlen(hd_predict_kinds[k].word) != length ||
+                                         strncmp(hd_predict_kinds[k].word, word, length) != 0))
         k++;
     return k;
 }
 
 static void complain_of_kind(const char *words, size_t length) {
-    const char *names[KINDS];
-    for (unsigned i = 0; i < KINDS; i++) names[i] = hd_predict_kinds[i].word;
+    const char *names[HD_PREDICT_KIND_COUNT];
+    for (unsigned i = 0; i < HD_PREDICT_KIND_COUNT; i++) names[i] = hd_predict_kinds[i].word;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)length, words);
-    const char *nearest = hd_nearest_word(word, names, KINDS);
+    const char *nearest = hd_nearest_word(word, names, HD_PREDICT_KIND_COUNT);
     if (nearest != NULL)
         hd_complain(COMMAND, "'%s' is no kind of finding; did you mean '%s'?", word, nearest);
     else
@@ -61,11 +59,11 @@ static void complain_of_kind(const char *words, size_t length) {
 
 /* Takes "race,order" as kinds. If it is no such list, that is an error only if `must`. */
 static bool choose_kinds(struct request *request, const char *words, bool must, bool *failed) {
-    bool kind[KINDS] = {false};
+    bool kind[HD_PREDICT_KIND_COUNT] = {false};
     for (const char *word = words;; word++) {
         size_t length = strcspn(word, ",");
         unsigned k = find_kind(word, length);
-        if (k == KINDS) {
+        if (k == HD_PREDICT_KIND_COUNT) {
             if (must) complain_of_kind(word, length);
             *failed = must;
             return false;
@@ -81,7 +79,7 @@ static bool choose_kinds(struct request *request, const char *words, bool must, 
 /* The one kind that is to be compared; HD_FINDING_KIND_COUNT if there is no such one. */
 static enum hd_finding_kind compared_kind(const struct request *request) {
     enum hd_finding_kind kind = HD_FINDING_KIND_COUNT;
-    for (unsigned k = 0; k < KINDS; k++) {
+    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
         if (!request->kind[k]) continue;
         if (kind != HD_FINDING_KIND_COUNT) return HD_FINDING_KIND_COUNT;
         kind = hd_predict_kinds[k].kind;
@@ -95,7 +93,7 @@ static enum hd_finding_kind compared_kind(const struct request *request) {
 static bool fit_model(struct request *request) {
     unsigned others = 0, model = request->model;
     bool nondet = false;
-    for (unsigned k = 0; k < KINDS; k++) {
+    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
         if (!request->kind[k]) continue;
         if (hd_predict_kinds[k].kind == HD_FINDING_NONDETERMINISM)
             nondet = true;
@@ -118,13 +116,14 @@ static bool fit_model(struct request *request) {
     }
     request->nondet = nondet;
     request->options.reading = model == MODEL_CSR ? HD_CSR : HD_CDSR;
-    request->options.paper = model == MODEL_PAPER;
+    request->options.nondet_model = model == MODEL_PAPER ? &hd_nondet_paper : NULL;
     return true;
 }
 
 /* The first operand may say the kinds; a file that is there is a trace. Without it: every kind that
  * the engine can decide. */
 static bool understand_operands(struct request *request, int count, char **operand) {
+    const struct hd_method *method = request->options.method;
     bool failed = false;
     if (count > 1 &&
         choose_kinds(request, operand[0], access(operand[0], F_OK) != 0 && strcmp(operand[0], "-"),
@@ -136,14 +135,13 @@ static bool understand_operands(struct request *request, int count, char **opera
     if (!request->chosen && request->compare)
         request->kind[0] = true; /* races */
     else if (!request->chosen)
-        for (unsigned k = 0; k < KINDS; k++)
-            request->kind[k] = (hd_predict_kinds[k].methods >> request->options.method & 1) != 0 &&
+        for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++)
+            request->kind[k] = hd_method_decides(method, hd_predict_kinds[k].kind) &&
                                hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
-    for (unsigned k = 0; k < KINDS; k++) {
-        if (!request->kind[k] || (hd_predict_kinds[k].methods >> request->options.method & 1) != 0)
-            continue;
+    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
+        if (!request->kind[k] || hd_method_decides(method, hd_predict_kinds[k].kind)) continue;
         hd_complain(COMMAND, "engine '%s' can't judge '%s'; 'heddle predict --help' says which can",
-                    hd_method_name(request->options.method), hd_predict_kinds[k].word);
+                    method->name, hd_predict_kinds[k].word);
         return false;
     }
     if (!fit_model(request)) return false;
@@ -304,10 +302,10 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     struct hd_findings findings = {0};
     struct hd_error error;
     bool done = true;
-    struct hd_predict_stats stats[KINDS];
+    struct hd_predict_stats stats[HD_PREDICT_KIND_COUNT];
     struct hd_nondet_stats nondet = {0};
     predict->nondet = &nondet;
-    for (unsigned k = 0; done && k < KINDS; k++) {
+    for (unsigned k = 0; done && k < HD_PREDICT_KIND_COUNT; k++) {
         if (!request->kind[k]) continue;
         struct hd_finding_summary before = findings.summary;
         memset(&predict->stats, 0, sizeof predict->stats);
@@ -332,7 +330,7 @@ static int predict_all(const struct request *request, struct hd_predict *predict
         if (request->nondet) hd_report_determinism(stdout, &nondet, &request->options);
         print_text(request, &findings);
     }
-    for (unsigned k = 0; request->stats && k < KINDS; k++)
+    for (unsigned k = 0; request->stats && k < HD_PREDICT_KIND_COUNT; k++)
         if (request->kind[k])
             hd_table_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
     if (request->stats && request->nondet)
@@ -417,17 +415,27 @@ static int run(struct request *request) {
     return status;
 }
 
+/* "lockset|hb|...": the names of hd_methods as choices of an option. */
+static void list_engines(char *text, size_t room) {
+    size_t used = 0;
+    for (unsigned i = 0; i < HD_METHOD_COUNT && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s", i > 0 ? "|" : "",
+                                 hd_methods[i]->name);
+}
+
 int hd_cmd_predict(int argc, char **argv) {
-    struct request request = {.options = {.method = HD_METHOD_POLY}, .model = MODEL_NOT_GIVEN};
+    struct request request = {.model = MODEL_NOT_GIVEN};
     /* One query that is hopeless must not hold up all others. */
     request.options.budget.nanoseconds = 10000000000u;
-    unsigned engine = HD_METHOD_POLY;
+    unsigned engine = HD_METHOD_INDEX_poly;
+    char engines[128];
+    list_engines(engines, sizeof engines);
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
     uint64_t jobs = 0;
     struct hd_option options[] = {
-        HD_CHOICE("engine", 'e', "E", &engine, "lockset|hb|cp|ucg|oa|ua|avfilter|poly",
+        HD_CHOICE("engine", 'e', "E", &engine, engines,
                   "who decides (default poly, which is exact)"),
         HD_CHOICE("model", 'm', "M", &request.model, "csr|cdsr|sound|paper",
                   "cdsr: every read keeps its write (default); csr: reads may read anything; "
@@ -481,7 +489,7 @@ int hd_cmd_predict(int argc, char **argv) {
                            "--budget: '%s' is neither a number of choices (100000) nor a "
                            "time (2s, 0.5s)",
                            budget);
-    request.options.method = (enum hd_method)engine;
+    request.options.method = hd_methods[engine];
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;

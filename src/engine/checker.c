@@ -3,6 +3,9 @@
  * see happen by the rules of DESIGN section 5, it rejects. */
 #include "engine/checker.h"
 
+#include "base/alloc.h"
+#include "base/search.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,19 +78,6 @@ static bool executed(const struct run *run, uint32_t event) {
     return event < run->beyond[run->model->thread[event]];
 }
 
-/* How many of an ascending list come before a limit. */
-static uint32_t count_before(const uint32_t *list, uint32_t count, uint32_t limit) {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] < limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* What a location held where the witness leaves the trace's own beginning. */
 static void look_up_write(const struct run *run, uint32_t location) {
     struct write_state *state = &run->write[location];
@@ -95,7 +85,7 @@ static void look_up_write(const struct run *run, uint32_t location) {
     if (run->start == 0) return;
     const struct hd_model *model = run->model;
     const uint32_t *list = model->location_event + model->location_start[location];
-    uint32_t at = count_before(
+    uint32_t at = hd_lower_bound(
         list, model->location_start[location + 1] - model->location_start[location], run->start);
     while (at-- > 0) {
         const uint32_t *touched;
@@ -124,14 +114,9 @@ static struct lock_state *lock_of(const struct run *run, uint32_t lock) {
     if (run->start == 0) return state;
     const struct hd_model *model = run->model;
     const uint32_t *list = model->lock_section + model->lock_start[lock];
-    uint32_t low = 0, high = model->lock_start[lock + 1] - model->lock_start[lock];
-    while (low < high) { /* sections whose acquire counts as executed */
-        uint32_t middle = low + (high - low) / 2;
-        if (model->section[list[middle]].acquire < run->start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t sections = model->lock_start[lock + 1] - model->lock_start[lock];
+    /* sections whose acquire counts as executed */
+    uint32_t low = hd_first_not(i, 0, sections, model->section[list[i]].acquire < run->start);
     while (low-- > 0) {
         const struct hd_section *section = &model->section[list[low]];
         if (!section->read_mode) {
@@ -450,17 +435,15 @@ static void free_run(struct run *run) {
     free(run->next_reader);
 }
 
-static bool make_run(struct run *run, const struct hd_model *model) {
+static void make_run(struct run *run, const struct hd_model *model) {
     size_t threads = model->threads + (size_t)1, locations = model->locations + (size_t)1;
     *run = (struct run){.model = model};
-    run->position = calloc(threads, sizeof *run->position);
-    run->beyond = calloc(threads, sizeof *run->beyond);
-    run->write = calloc(locations, sizeof *run->write);
-    run->expected = calloc(locations, sizeof *run->expected);
-    run->lock = calloc(model->locks + (size_t)1, sizeof *run->lock);
-    run->next_reader = malloc((model->sections + (size_t)1) * sizeof *run->next_reader);
-    return run->position != NULL && run->beyond != NULL && run->write != NULL &&
-           run->expected != NULL && run->lock != NULL && run->next_reader != NULL;
+    run->position = hd_zalloc(threads, sizeof *run->position);
+    run->beyond = hd_zalloc(threads, sizeof *run->beyond);
+    run->write = hd_zalloc(locations, sizeof *run->write);
+    run->expected = hd_zalloc(locations, sizeof *run->expected);
+    run->lock = hd_zalloc(model->locks + (size_t)1, sizeof *run->lock);
+    run->next_reader = hd_alloc(model->sections + (size_t)1, sizeof *run->next_reader);
 }
 
 /* The state after the first `start` events of the trace. */
@@ -477,7 +460,7 @@ static void start_run(struct run *run, uint32_t start) {
         uint32_t count =
             start == 0
                 ? 0
-                : count_before(list, model->thread_start[t + 1] - model->thread_start[t], start);
+                : hd_lower_bound(list, model->thread_start[t + 1] - model->thread_start[t], start);
         run->position[t] = count;
         run->beyond[t] = count == 0 ? 0 : list[count - 1] + 1;
     }
@@ -522,11 +505,9 @@ static bool trace_is_correct(struct hd_checker *checker, enum hd_reading reading
 }
 
 struct hd_checker *hd_checker_new(const struct hd_model *model) {
-    struct hd_checker *checker = calloc(1, sizeof *checker);
-    if (checker == NULL) return NULL;
-    if (make_run(&checker->run, model)) return checker;
-    hd_checker_free(checker);
-    return NULL;
+    struct hd_checker *checker = hd_zalloc(1, sizeof *checker);
+    make_run(&checker->run, model);
+    return checker;
 }
 
 void hd_checker_free(struct hd_checker *checker) {
@@ -552,8 +533,8 @@ bool hd_witness_check(const struct hd_model *model, enum hd_reading reading,
                       const struct hd_query *query, const struct hd_witness *witness,
                       struct hd_error *error) {
     struct run run;
-    bool good = make_run(&run, model) ? check_from(&run, 0, reading, query, witness, error)
-                                      : hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    make_run(&run, model);
+    bool good = check_from(&run, 0, reading, query, witness, error);
     free_run(&run);
     return good;
 }

@@ -17,7 +17,7 @@ bool hd_witness_check(const struct hd_model *model, enum hd_reading reading,
  * them. That the trace is a correct reordering of itself is found out by executing it once; if it
  * is not, every witness is executed whole. One checker for each thread. */
 struct hd_checker;
-struct hd_checker *hd_checker_new(const struct hd_model *model); /* NULL when memory is out */
+struct hd_checker *hd_checker_new(const struct hd_model *model);
 void hd_checker_free(struct hd_checker *checker);
 bool hd_checker_check(struct hd_checker *checker, enum hd_reading reading,
                       const struct hd_query *query, const struct hd_witness *witness,

@@ -1,8 +1,9 @@
 /* The interface of the decision engine: takes a query apart, decides what clocks and locksets
  * decide, hands the rest to the search, and writes the witness. */
-#include "engine/polygraph.h"
-
+#include "base/alloc.h"
 #include "base/clock.h"
+#include "base/search.h"
+#include "engine/polygraph.h"
 
 #ifdef HEDDLE_DEBUG
 #include "engine/checker.h"
@@ -19,37 +20,29 @@ void hd_witness_free(struct hd_witness *witness) {
 
 /* ---- life ----------------------------------------------------------------------------------- */
 
-static uint32_t *numbers(size_t count) { return calloc(count + 1, sizeof(uint32_t)); }
-
-struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading reading,
+struct hd_engine *hd_engine_new(const struct hd_engine_base *base, enum hd_reading reading,
                                 struct hd_budget budget) {
-    struct hd_engine *engine = calloc(1, sizeof *engine);
-    if (engine == NULL) return NULL;
-    size_t threads = ground->model->threads;
-    engine->ground = ground;
-    engine->model = ground->model;
+    struct hd_engine *engine = hd_zalloc(1, sizeof *engine);
+    struct hd_arena *arena = &engine->arena;
+    size_t threads = base->model->threads + (size_t)1;
+    engine->base = base;
+    engine->model = base->model;
     engine->reading = reading;
     engine->budget = budget;
-    engine->threads = (uint32_t)threads;
+    engine->threads = base->model->threads;
     uint32_t **arrays[] = {
         &engine->bound,     &engine->exempt,  &engine->cut,           &engine->past,
         &engine->spread,    &engine->at,      &engine->newest_growth, &engine->cursor,
         &engine->gate_at,   &engine->heap,    &engine->key,           &engine->waiters,
         &engine->next_wait, &engine->soonest, &engine->limit,         &engine->limiter};
-    bool done = true;
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        done = (*arrays[i] = numbers(threads)) != NULL && done;
-    engine->of_pair = numbers(HD_CHOICE_SLOTS);
-    engine->of_start = numbers(HD_CHOICE_SLOTS);
-    engine->wait = calloc(threads + 1, sizeof *engine->wait);
-    engine->blocked = calloc(threads + 1, sizeof *engine->blocked);
-    engine->place = calloc(ground->full.places + (size_t)1, sizeof *engine->place);
-    engine->lock = calloc(ground->model->locks + (size_t)1, sizeof *engine->lock);
-    if (!done || engine->of_pair == NULL || engine->of_start == NULL || engine->wait == NULL ||
-        engine->blocked == NULL || engine->place == NULL || engine->lock == NULL) {
-        hd_engine_free(engine);
-        return NULL;
-    }
+        *arrays[i] = hd_arena_zalloc(arena, threads, sizeof(uint32_t));
+    engine->of_pair = hd_arena_alloc(arena, HD_CHOICE_SLOTS * sizeof *engine->of_pair);
+    engine->of_start = hd_arena_alloc(arena, HD_CHOICE_SLOTS * sizeof *engine->of_start);
+    engine->wait = hd_arena_zalloc(arena, threads, sizeof *engine->wait);
+    engine->blocked = hd_arena_zalloc(arena, threads, sizeof *engine->blocked);
+    engine->place = hd_arena_zalloc(arena, base->full.places, sizeof *engine->place);
+    engine->lock = hd_arena_zalloc(arena, base->model->locks, sizeof *engine->lock);
     memset(engine->of_pair, 0xff, HD_CHOICE_SLOTS * sizeof *engine->of_pair);
     memset(engine->of_start, 0xff, HD_CHOICE_SLOTS * sizeof *engine->of_start);
     return engine;
@@ -57,16 +50,7 @@ struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading 
 
 void hd_engine_free(struct hd_engine *engine) {
     if (engine == NULL) return;
-    uint32_t *arrays[] = {engine->bound,   engine->exempt,  engine->cut,      engine->past,
-                          engine->spread,  engine->at,      engine->cursor,   engine->gate_at,
-                          engine->heap,    engine->key,     engine->waiters,  engine->next_wait,
-                          engine->soonest, engine->of_pair, engine->of_start, engine->newest_growth,
-                          engine->limit,   engine->limiter};
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) free(arrays[i]);
-    free(engine->wait);
-    free(engine->blocked);
-    free(engine->place);
-    free(engine->lock);
+    hd_arena_free(&engine->arena);
     hd_vector_free(&engine->demands);
     hd_vector_free(&engine->gates);
     hd_vector_free(&engine->held);
@@ -82,11 +66,11 @@ void hd_engine_free(struct hd_engine *engine) {
     hd_vector_free(&engine->clauses);
     hd_vector_free(&engine->literals);
     hd_vector_free(&engine->passed);
-    hd_vector_free(&engine->knot_reasons);
+    hd_vector_free(&engine->obstacle_reasons);
     hd_vector_free(&engine->open);
-    hd_vector_free(&engine->runs);
+    hd_vector_free(&engine->slices);
     hd_vector_free(&engine->undecided);
-    hd_vector_free(&engine->knots);
+    hd_vector_free(&engine->obstacles);
     free(engine);
 }
 
@@ -94,9 +78,21 @@ const struct hd_engine_stats *hd_engine_stats(const struct hd_engine *engine) {
     return &engine->stats;
 }
 
+void hd_engine_stats_add(struct hd_engine_stats *total, const struct hd_engine_stats *part) {
+    total->queries += part->queries;
+    total->undecided += part->undecided;
+    total->choices += part->choices;
+    total->backtracks += part->backtracks;
+    total->nanoseconds += part->nanoseconds;
+    for (unsigned rung = 0; rung < HD_RUNG_COUNT; rung++) {
+        total->feasible[rung] += part->feasible[rung];
+        total->infeasible[rung] += part->infeasible[rung];
+    }
+}
+
 /* ---- taking the query apart ------------------------------------------------------------------ */
 
-/* Each of these returns false if the query is infeasible, or `failed` is set. */
+/* Each of these that returns a bool returns false if the query is infeasible. */
 
 static uint32_t position_of(const struct hd_engine *engine, uint32_t event) {
     return hd_model_position(engine->model, event);
@@ -128,15 +124,7 @@ static uint32_t exempt_from(const struct hd_engine *engine, const struct hd_stop
     if (branches == NULL)
         return stop->executed && hd_model_is_read(model, stop->event) ? position : HD_NONE;
     const uint32_t *list = model->thread_event + model->thread_start[model->thread[stop->event]];
-    uint32_t low = 0, high = position;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (branches[list[middle]] < branches[stop->event])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return hd_first_not(i, 0, position, branches[list[i]] < branches[stop->event]);
 }
 
 static void set_stops(struct hd_engine *engine) {
@@ -208,7 +196,7 @@ static bool collect_held(struct hd_engine *engine) {
                 if (earlier->lock == section->lock && hd_conflicting_modes(earlier, section))
                     return false;
             }
-            if (!hd_vector_push(&engine->held, engine->stack.data[h])) engine->failed = true;
+            hd_vector_push(&engine->held, engine->stack.data[h]);
         }
     }
     return true;
@@ -219,24 +207,21 @@ static int by_gate(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static bool add_gate(struct hd_engine *engine, uint32_t event) {
+static void add_gate(struct hd_engine *engine, uint32_t event) {
     uint64_t gate = (uint64_t)engine->model->thread[event] << 32 | position_of(engine, event);
     for (size_t i = 0; i < engine->gates.size; i++)
-        if (engine->gates.data[i] == gate) return true;
-    if (hd_vector_push(&engine->gates, gate)) return true;
-    engine->failed = true;
-    return false;
+        if (engine->gates.data[i] == gate) return;
+    hd_vector_push(&engine->gates, gate);
 }
 
-static bool set_gates(struct hd_engine *engine) {
+static void set_gates(struct hd_engine *engine) {
     engine->gates.size = 0;
-    for (uint32_t i = 0; i < engine->query->orders; i++)
-        if (!add_gate(engine, engine->query->order[i].before) ||
-            !add_gate(engine, engine->query->order[i].after))
-            return false;
+    for (uint32_t i = 0; i < engine->query->orders; i++) {
+        add_gate(engine, engine->query->order[i].before);
+        add_gate(engine, engine->query->order[i].after);
+    }
     if (engine->gates.size > 1)
         qsort(engine->gates.data, engine->gates.size, sizeof *engine->gates.data, by_gate);
-    return true;
 }
 
 /* ---- a read that is told its write ----------------------------------------------------------- */
@@ -244,15 +229,8 @@ static bool set_gates(struct hd_engine *engine) {
 /* The last write of a location before an event in the trace, HD_NONE. */
 static uint32_t write_before(const struct hd_model *model, uint32_t location, uint32_t event) {
     const uint32_t *list = model->location_event;
-    uint32_t low = model->location_start[location], high = model->location_start[location + 1];
-    uint32_t start = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t start = model->location_start[location];
+    uint32_t low = hd_first_not(i, start, model->location_start[location + 1], list[i] < event);
     while (low > start)
         if (hd_model_is_write(model, list[--low])) return list[low];
     return HD_NONE;
@@ -260,15 +238,8 @@ static uint32_t write_before(const struct hd_model *model, uint32_t location, ui
 
 /* The entry of an event among the accesses of a place. */
 static uint32_t entry_of(const struct hd_view *view, uint32_t place, uint32_t event) {
-    uint32_t low = view->place_first[place], high = view->place_first[place + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (view->event[view->access_step[middle]] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return hd_first_not(i, view->place_first[place], view->place_first[place + 1],
+                        view->event[view->access_step[i]] < event);
 }
 
 static uint32_t step_of(const struct hd_engine *engine, uint32_t event) {
@@ -290,9 +261,8 @@ static bool demand_location(struct hd_engine *engine, uint32_t location, uint32_
     struct hd_demand demand = {.place = view->access_place[entry], .entry = HD_NONE};
     if (writer != HD_NONE) demand.entry = entry_of(view, demand.place, writer);
     engine->reader = view->access_step[entry];
-    if (hd_vector_push(&engine->demands, demand)) return true;
-    engine->failed = true;
-    return false;
+    hd_vector_push(&engine->demands, demand);
+    return true;
 }
 
 /* Demands for the locations that reader and writer share. Both lists of locations ascend, and the
@@ -349,35 +319,25 @@ static uint32_t write_stretch(struct hd_engine *engine, uint32_t upto, uint32_t 
         fill += event - first[thread] < length[thread];
     }
     for (uint32_t t = 0; t < engine->threads; t++) {
-        uint32_t low = done[t], high = engine->cut[t];
         const uint32_t *list = model->thread_event + model->thread_start[t];
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (list[middle] < upto)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        done[t] = low;
+        done[t] = hd_first_not(i, done[t], engine->cut[t], list[i] < upto);
     }
     return fill;
 }
 
-static bool write_witness(struct hd_engine *engine, struct hd_witness *witness) {
+static void write_witness(struct hd_engine *engine, struct hd_witness *witness) {
     const struct hd_model *model = engine->model;
     const struct hd_query *query = engine->query;
     uint64_t total = query->stops + (uint64_t)1; /* write_stretch writes one ahead */
     for (uint32_t t = 0; t < engine->threads; t++) total += engine->cut[t];
     if (total > witness->room) {
-        uint32_t *event = realloc(witness->event, total * sizeof *event);
-        if (event == NULL) return false;
-        witness->event = event;
+        witness->event = hd_realloc(witness->event, total, sizeof *witness->event);
         witness->room = (uint32_t)total;
     }
     uint32_t fill = 0, *done = engine->past;
     memset(done, 0, engine->threads * sizeof *done);
-    for (size_t i = 0; i < engine->runs.size; i++) {
-        uint32_t thread = engine->runs.data[i].thread, upto = engine->runs.data[i].upto;
+    for (size_t i = 0; i < engine->slices.size; i++) {
+        uint32_t thread = engine->slices.data[i].thread, upto = engine->slices.data[i].upto;
         if (thread == HD_NONE) {
             fill = write_stretch(engine, upto, witness->event, fill);
             continue;
@@ -393,7 +353,6 @@ static bool write_witness(struct hd_engine *engine, struct hd_witness *witness) 
         witness->next++;
     }
     witness->count = fill;
-    return true;
 }
 
 #ifdef HEDDLE_DEBUG
@@ -407,16 +366,17 @@ static void recheck(const struct hd_engine *engine, const struct hd_witness *wit
 /* ---- the ladder ------------------------------------------------------------------------------ */
 
 static enum hd_verdict climb(struct hd_engine *engine, enum hd_rung *rung) {
-    const struct hd_ground *ground = engine->ground;
+    const struct hd_engine_base *base = engine->base;
     bool reads = engine->reading != HD_CSR;
     engine->keeps = reads;
-    engine->view = reads || engine->query->reader != HD_NONE ? &ground->full : &ground->sync;
+    engine->view = reads || engine->query->reader != HD_NONE ? &base->full : &base->sync;
     *rung = HD_RUNG_MUST_ORDER;
     set_stops(engine);
-    if (!close_cut(engine, &ground->must) || !collect_held(engine)) return HD_INFEASIBLE;
+    if (!close_cut(engine, &base->must) || !collect_held(engine)) return HD_INFEASIBLE;
     *rung = HD_RUNG_CLOSURE;
-    if (reads && !close_cut(engine, &ground->kept)) return HD_INFEASIBLE;
-    if (!set_demands(engine) || !set_gates(engine)) return HD_INFEASIBLE;
+    if (reads && !close_cut(engine, &base->kept)) return HD_INFEASIBLE;
+    if (!set_demands(engine)) return HD_INFEASIBLE;
+    set_gates(engine);
     return hd_search(engine, rung);
 }
 
@@ -430,15 +390,12 @@ enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query
     enum hd_rung rung = HD_RUNG_MUST_ORDER;
     enum hd_verdict verdict = HD_UNDECIDED;
     engine->query = query;
-    engine->failed = false;
     if (!hd_budget_is_over(&engine->budget) && well_formed(engine, query))
         verdict = climb(engine, &rung);
-    if (engine->failed) verdict = HD_UNDECIDED;
     if (verdict == HD_FEASIBLE && witness != NULL) {
-        if (!write_witness(engine, witness)) verdict = HD_UNDECIDED;
+        write_witness(engine, witness);
 #ifdef HEDDLE_DEBUG
-        else
-            recheck(engine, witness);
+        recheck(engine, witness);
 #endif
     }
     hd_polygraph_undo(engine, (struct hd_mark){0, 0}); /* the next query may have another view */

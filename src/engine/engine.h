@@ -70,6 +70,9 @@ struct hd_engine_stats {
     uint64_t choices, backtracks, nanoseconds;
 };
 
+/* Adds what one engine counted to a total. */
+void hd_engine_stats_add(struct hd_engine_stats *total, const struct hd_engine_stats *part);
+
 struct hd_budget {
     uint64_t choices;     /* of one query's search; 0: unlimited */
     uint64_t nanoseconds; /* of one query; 0: unlimited */
@@ -80,13 +83,13 @@ struct hd_budget {
 bool hd_budget_is_over(const struct hd_budget *budget);
 
 /* What is computed once for a model and shared, read-only, by the engines of all threads. */
-struct hd_ground;
-struct hd_ground *hd_ground_build(const struct hd_model *model);
-void hd_ground_free(struct hd_ground *ground);
+struct hd_engine_base;
+struct hd_engine_base *hd_engine_base_build(const struct hd_model *model);
+void hd_engine_base_free(struct hd_engine_base *base);
 
 /* One engine for each worker thread. */
 struct hd_engine;
-struct hd_engine *hd_engine_new(const struct hd_ground *ground, enum hd_reading reading,
+struct hd_engine *hd_engine_new(const struct hd_engine_base *base, enum hd_reading reading,
                                 struct hd_budget budget);
 void hd_engine_free(struct hd_engine *engine);
 enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query *query,

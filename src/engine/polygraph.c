@@ -9,6 +9,7 @@
 #include "engine/polygraph.h"
 
 #include "base/map.h"
+#include "base/search.h"
 
 #include <string.h>
 
@@ -92,7 +93,7 @@ void hd_because_choice(struct hd_engine *engine, uint32_t choice) {
     struct hd_choice *each = &engine->choices.data[choice];
     if (each->level == 0 || each->marked == engine->because_stamp) return;
     each->marked = engine->because_stamp;
-    if (!hd_vector_push(&engine->because, choice)) engine->failed = true;
+    hd_vector_push(&engine->because, choice);
 }
 
 void hd_because_in(struct hd_engine *engine, uint32_t thread, uint32_t position) {
@@ -107,12 +108,6 @@ static void because_step_in(struct hd_engine *engine, uint32_t step) {
     hd_because_in(engine, engine->view->thread[step], engine->view->position[step]);
 }
 
-static bool out_of_memory(struct hd_engine *engine) {
-    engine->failed = true;
-    hd_because_nothing(engine);
-    return false;
-}
-
 /* ---- the cut ------------------------------------------------------------------------------- */
 
 bool hd_cut_raise(struct hd_engine *engine, uint32_t thread, uint32_t count, uint32_t cause) {
@@ -125,7 +120,7 @@ bool hd_cut_raise(struct hd_engine *engine, uint32_t thread, uint32_t count, uin
         return false;
     }
     struct hd_growth growth = {thread, *cut, engine->newest_growth[thread], cause};
-    if (!hd_vector_push(&engine->growths, growth)) return out_of_memory(engine);
+    hd_vector_push(&engine->growths, growth);
     engine->newest_growth[thread] = (uint32_t)engine->growths.size - 1;
     *cut = count;
     return true;
@@ -173,9 +168,7 @@ static bool event_in_set(const uint32_t *set, const struct hd_engine *engine, ui
     return hd_model_position(engine->model, event) < set[engine->model->thread[event]];
 }
 
-static void pass(struct hd_engine *engine, uint32_t what) {
-    if (!hd_vector_push(&engine->passed, what)) engine->failed = true;
-}
+static void pass(struct hd_engine *engine, uint32_t what) { hd_vector_push(&engine->passed, what); }
 
 /* Everything that comes before the end of a block or is it, by the closure and the orders, into
  * `past`. */
@@ -294,7 +287,7 @@ static bool pull_ends(struct hd_engine *engine, uint32_t block, uint32_t cause) 
     return true;
 }
 
-static bool add_choice(struct hd_engine *engine, struct hd_literal literal) {
+static void add_choice(struct hd_engine *engine, struct hd_literal literal) {
     uint32_t *pair = &engine->of_pair[pair_slot(literal)], number = (uint32_t)engine->choices.size;
     struct hd_choice choice = {.literal = literal,
                                .level = (uint32_t)engine->marks.size,
@@ -302,13 +295,13 @@ static bool add_choice(struct hd_engine *engine, struct hd_literal literal) {
                                .reasons = (uint32_t)engine->because.size,
                                .next_of_pair = *pair,
                                .next_of_start = HD_NONE};
-    if (!hd_vector_reserve(&engine->reasons, engine->because.size)) return out_of_memory(engine);
+    hd_vector_reserve(&engine->reasons, engine->because.size);
     if (literal.second == HD_LEFT_OPEN) {
         uint32_t thread = engine->model->section[literal.first].thread;
         uint32_t release = engine->view->section_release[literal.first];
         choice.old_limit = engine->limit[thread];
         choice.old_limiter = engine->limiter[thread];
-        if (!hd_vector_push(&engine->held, literal.first)) return out_of_memory(engine);
+        hd_vector_push(&engine->held, literal.first);
         if (release != HD_NONE && engine->view->position[release] < engine->limit[thread]) {
             engine->limit[thread] = engine->view->position[release];
             engine->limiter[thread] = number;
@@ -319,25 +312,18 @@ static bool add_choice(struct hd_engine *engine, struct hd_literal literal) {
         start = &engine->of_start[start_slot(hd_block_start(engine, literal.second))];
         choice.next_of_start = *start;
     }
-    if (!hd_vector_push(&engine->choices, choice)) {
-        if (literal.second == HD_LEFT_OPEN) {
-            engine->held.size--;
-            engine->limit[engine->model->section[literal.first].thread] = choice.old_limit;
-            engine->limiter[engine->model->section[literal.first].thread] = choice.old_limiter;
-        }
-        return out_of_memory(engine);
-    }
+    hd_vector_push(&engine->choices, choice);
     for (size_t i = 0; i < engine->because.size; i++)
         engine->reasons.data[engine->reasons.size++] = engine->because.data[i];
     *pair = number;
     if (start != NULL) *start = number;
     engine->stats.choices++;
-    return true;
 }
 
 static bool assert_order(struct hd_engine *engine, struct hd_literal order) {
     uint32_t number = (uint32_t)engine->choices.size, then = hd_block_start(engine, order.second);
-    if (!add_choice(engine, order) || !pull_ends(engine, order.first, number)) return false;
+    add_choice(engine, order);
+    if (!pull_ends(engine, order.first, number)) return false;
     past_of_block(engine, order.first, then);
     if (!in_set(engine->past, engine, then)) return true;
     hd_because_nothing(engine);
@@ -357,8 +343,8 @@ static bool assert_end(struct hd_engine *engine, struct hd_literal literal) {
         return false;
     }
     uint32_t number = (uint32_t)engine->choices.size;
-    return add_choice(engine, literal) &&
-           (literal.second == HD_LEFT_OPEN || pull_ends(engine, literal.first, number));
+    add_choice(engine, literal);
+    return literal.second == HD_LEFT_OPEN || pull_ends(engine, literal.first, number);
 }
 
 bool hd_choice_assert(struct hd_engine *engine, struct hd_literal literal) {
@@ -377,30 +363,24 @@ bool hd_choice_assert(struct hd_engine *engine, struct hd_literal literal) {
 /* ---- sections that stay open ----------------------------------------------------------------- */
 
 /* The entry of the last section of a use whose acquire is in the cut, HD_NONE. */
-static uint32_t last_in_cut(const struct hd_engine *engine, const struct hd_lock_use *use) {
-    const uint32_t *section = engine->ground->use_section + use->first;
-    uint32_t low = 0, high = use->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (hd_in_cut(engine, engine->view->section_acquire[section[middle]]))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+static uint32_t last_in_cut(const struct hd_engine *engine, const struct hd_lock_sections *use) {
+    const uint32_t *section = engine->base->use_section + use->first;
+    uint32_t low = hd_first_not(i, 0, use->count,
+                                hd_in_cut(engine, engine->view->section_acquire[section[i]]));
     return low == 0 ? HD_NONE : use->first + low - 1;
 }
 
 /* All sections of a thread in the cut that a section left open may not overlap come before it; the
  * last of them stands for those that are over when it begins. */
-static bool order_before_held(struct hd_engine *engine, const struct hd_lock_use *use,
+static bool order_before_held(struct hd_engine *engine, const struct hd_lock_sections *use,
                               uint32_t held) {
-    const struct hd_ground *ground = engine->ground;
+    const struct hd_engine_base *base = engine->base;
     const struct hd_section *section = engine->model->section;
     uint32_t at = last_in_cut(engine, use), latest = HD_NONE;
     while (at != HD_NONE) {
-        if (section[held].read_mode) at = ground->use_writer[at];
+        if (section[held].read_mode) at = base->use_writer[at];
         if (at == HD_NONE) break;
-        uint32_t other = ground->use_section[at];
+        uint32_t other = base->use_section[at];
         if (latest != HD_NONE && section[other].release < section[latest].acquire) break;
         struct hd_literal order = {other, held};
         uint32_t known = hd_choice_find(engine, order);
@@ -417,16 +397,15 @@ static bool order_before_held(struct hd_engine *engine, const struct hd_lock_use
 }
 
 bool hd_choices_around_held(struct hd_engine *engine) {
-    const struct hd_ground *ground = engine->ground;
+    const struct hd_engine_base *base = engine->base;
     size_t growths;
     do {
         growths = engine->growths.size;
         for (size_t i = 0; i < engine->held.size; i++) {
             const struct hd_section *held = &engine->model->section[engine->held.data[i]];
-            for (uint32_t u = ground->use_first[held->lock]; u < ground->use_first[held->lock + 1];
-                 u++)
-                if (ground->use[u].thread != held->thread &&
-                    !order_before_held(engine, &ground->use[u], engine->held.data[i]))
+            for (uint32_t u = base->use_first[held->lock]; u < base->use_first[held->lock + 1]; u++)
+                if (base->use[u].thread != held->thread &&
+                    !order_before_held(engine, &base->use[u], engine->held.data[i]))
                     return false;
         }
     } while (engine->growths.size > growths);

@@ -12,8 +12,10 @@
 #ifndef HEDDLE_ENGINE_POLYGRAPH_H
 #define HEDDLE_ENGINE_POLYGRAPH_H
 
+#include "base/arena.h"
+#include "base/search.h"
 #include "base/vector.h"
-#include "engine/ground.h"
+#include "engine/engine_base.h"
 
 /* A choice is one of three things. An order: block `first` is over before block `second` begins;
  * both are in the cut. Or a section that is in the cut is closed in it (second HD_CLOSED), or left
@@ -67,13 +69,13 @@ struct hd_open_section {
 };
 /* A part of a schedule: a thread runs until it has executed so many events; or (thread HD_NONE) all
  * events of the cut before event `upto` that are not executed yet, in trace order. */
-struct hd_run {
+struct hd_slice {
     uint32_t thread, upto;
 };
 
 /* A circle of waits, or a wait for the end of a block beyond the cut. */
-struct hd_knot {
-    uint32_t reason, reasons; /* of `knot_reasons`: choices in it */
+struct hd_obstacle {
+    uint32_t reason, reasons; /* of `obstacle_reasons`: choices in it */
     uint32_t first, pairs;    /* of `undecided`: the orders in it that are not decided */
     bool circle;
 };
@@ -93,7 +95,8 @@ struct hd_demand {
 };
 
 struct hd_engine {
-    const struct hd_ground *ground;
+    const struct hd_engine_base *base;
+    struct hd_arena arena; /* what is one for each thread, place or lock */
     const struct hd_model *model;
     enum hd_reading reading;
     struct hd_budget budget;
@@ -153,7 +156,7 @@ struct hd_engine {
     struct hd_place_state *place;
     struct hd_lock_state *lock;
     HD_VECTOR(struct hd_open_section) open;
-    HD_VECTOR(struct hd_run) runs;
+    HD_VECTOR(struct hd_slice) slices;
     HD_VECTOR(uint32_t) triggers; /* events that decided orders want later than the trace, sorted */
     HD_VECTOR(uint32_t) left_open; /* sections */
     uint32_t stamp;
@@ -161,10 +164,9 @@ struct hd_engine {
     uint32_t latest; /* the latest event executed */
     uint32_t waiting; /* threads that are blocked */
     bool deviates;    /* some thread had to wait: the schedule is not the trace's order */
-    bool failed;      /* memory is out */
-    HD_VECTOR(struct hd_knot) knots;
-    HD_VECTOR(uint32_t) knot_reasons;
-    HD_VECTOR(uint32_t) undecided; /* blocks of the knots, in pairs: as the schedule had them */
+    HD_VECTOR(struct hd_obstacle) obstacles;
+    HD_VECTOR(uint32_t) obstacle_reasons;
+    HD_VECTOR(uint32_t) undecided; /* blocks of the obstacles, in pairs: as the schedule had them */
 };
 
 #define HD_CHOICE_SLOTS 1024u
@@ -230,8 +232,8 @@ void hd_open_close(struct hd_engine *engine);
 enum hd_scheduled { HD_SCHEDULED, HD_STUCK };
 /* Runs the cut in trace order as far as the decided orders allow. */
 enum hd_scheduled hd_schedule(struct hd_engine *engine);
-/* Why a schedule is stuck, into `knots`. */
-void hd_schedule_knots(struct hd_engine *engine);
+/* Why a schedule is stuck, into `obstacles`. */
+void hd_schedule_obstacles(struct hd_engine *engine);
 
 /* ---- search (search.c) ---- */
 
@@ -280,14 +282,7 @@ static inline bool hd_keeps_write(const struct hd_engine *engine, uint32_t step,
 /* What is demanded of a place, NULL: nothing. */
 static inline const struct hd_demand *hd_demand_at(const struct hd_engine *engine, uint32_t place) {
     const struct hd_demand *list = engine->demands.data;
-    size_t low = 0, high = engine->demands.size;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list[middle].place < place)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = hd_first_not(i, 0, engine->demands.size, list[i].place < place);
     return low < engine->demands.size && list[low].place == place ? &list[low] : NULL;
 }
 

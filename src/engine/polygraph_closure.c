@@ -1,5 +1,5 @@
 /* Closed sets of events: everything that the events of the set need is in it. The clocks of the
- * ground tell what an event needs; where a read that may read anything is among that, the clock
+ * base tell what an event needs; where a read that may read anything is among that, the clock
  * says too much, and the part of it that rests on the read is followed step by step instead. */
 #include "engine/polygraph.h"
 
@@ -23,7 +23,7 @@ static void join(const struct hd_engine *engine, uint32_t *set, const uint32_t *
 static void follow(struct hd_engine *engine, const uint32_t *set, uint32_t step) {
     uint32_t thread = engine->view->thread[step], position = engine->view->position[step];
     if (position < set[thread]) return;
-    if (!hd_vector_push(&engine->todo, (uint64_t)thread << 32 | position)) engine->failed = true;
+    hd_vector_push(&engine->todo, (uint64_t)thread << 32 | position);
 }
 
 /* What a step itself waits for. */
@@ -45,17 +45,10 @@ static void follow_step(struct hd_engine *engine, const uint32_t *set, uint32_t 
 
 /* The first position of a thread, at most `position`, whose clock cannot be taken as it is. */
 static uint32_t first_unclean(const struct hd_engine *engine, uint32_t thread, uint32_t position) {
-    uint32_t low = 0, high = position;
     if (engine->exempt[thread] == position && !engine->tainted) return position;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const uint32_t *clock = hd_reach_clock(engine->reach, thread, middle);
-        if (hd_closure_clean(engine, thread, middle, clock))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return hd_first_not(
+        i, 0, position,
+        hd_closure_clean(engine, thread, i, hd_reach_clock(engine->reach, thread, i)));
 }
 
 void hd_closure_add(struct hd_engine *engine, uint32_t *set, uint32_t thread, uint32_t position) {
@@ -68,7 +61,7 @@ void hd_closure_add(struct hd_engine *engine, uint32_t *set, uint32_t thread, ui
         return;
     }
     engine->todo.size = 0;
-    if (!hd_vector_push(&engine->todo, (uint64_t)thread << 32 | position)) engine->failed = true;
+    hd_vector_push(&engine->todo, (uint64_t)thread << 32 | position);
     while (engine->todo.size > 0) {
         uint64_t next = engine->todo.data[--engine->todo.size];
         thread = (uint32_t)(next >> 32);

@@ -1,5 +1,6 @@
 /* Sections that are open where the cut ends. Only these can make trace order fail on a cut that is
  * closed otherwise: another section of the lock that comes later in the trace finds them open. */
+#include "base/search.h"
 #include "engine/polygraph.h"
 
 void hd_open_after(struct hd_engine *engine, uint32_t event) {
@@ -9,16 +10,13 @@ void hd_open_after(struct hd_engine *engine, uint32_t event) {
     uint32_t count =
         hd_model_held(model, event, engine->stack.data, (uint32_t)engine->stack.capacity);
     if (count > engine->stack.capacity) {
-        if (!hd_vector_reserve(&engine->stack, count)) {
-            engine->failed = true;
-            return;
-        }
+        hd_vector_reserve(&engine->stack, count);
         hd_model_held(model, event, engine->stack.data, count);
     }
     for (uint32_t i = 0; i < count; i++) {
         uint32_t section = engine->stack.data[i];
         if (model->section[section].release != event &&
-            engine->ground->contended[model->section[section].lock])
+            engine->base->contended[model->section[section].lock])
             engine->stack.data[engine->stack.size++] = section;
     }
 }
@@ -41,18 +39,13 @@ static uint32_t last_before(const struct hd_engine *engine, uint32_t section, ui
 /* The first section of a use from an event on that comes after an open one of another thread in the
  * trace, may not overlap it, is not decided to come before it, and is in the cut: the event of its
  * acquire, HD_NONE. */
-static uint32_t first_after(const struct hd_engine *engine, const struct hd_lock_use *use,
+static uint32_t first_after(const struct hd_engine *engine, const struct hd_lock_sections *use,
                             uint32_t section, uint32_t from) {
     const struct hd_section *all = engine->model->section;
-    const uint32_t *list = engine->ground->use_section + use->first;
-    uint32_t low = 0, high = use->count, last = last_before(engine, section, use->thread);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (all[list[middle]].acquire <= last || all[list[middle]].acquire < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t *list = engine->base->use_section + use->first;
+    uint32_t last = last_before(engine, section, use->thread);
+    uint32_t low =
+        hd_first_not(i, 0, use->count, all[list[i]].acquire <= last || all[list[i]].acquire < from);
     for (; low < use->count; low++) {
         if (!hd_in_cut(engine, engine->view->section_acquire[list[low]])) break;
         if (hd_conflicting_modes(&all[list[low]], &all[section])) return all[list[low]].acquire;
@@ -62,11 +55,11 @@ static uint32_t first_after(const struct hd_engine *engine, const struct hd_lock
 
 static uint32_t first_met(const struct hd_engine *engine, uint32_t section, uint32_t from) {
     const struct hd_section *open = &engine->model->section[section];
-    const struct hd_ground *ground = engine->ground;
+    const struct hd_engine_base *base = engine->base;
     uint32_t least = HD_NONE;
-    for (uint32_t u = ground->use_first[open->lock]; u < ground->use_first[open->lock + 1]; u++) {
-        if (ground->use[u].thread == open->thread) continue;
-        uint32_t event = first_after(engine, &ground->use[u], section, from);
+    for (uint32_t u = base->use_first[open->lock]; u < base->use_first[open->lock + 1]; u++) {
+        if (base->use[u].thread == open->thread) continue;
+        uint32_t event = first_after(engine, &base->use[u], section, from);
         if (event < least) least = event;
     }
     return least;
@@ -86,7 +79,7 @@ void hd_open_list(struct hd_engine *engine) {
         if (last == HD_NONE) continue;
         hd_open_after(engine, last);
         for (size_t i = 0; i < engine->stack.size; i++)
-            if (!hd_vector_push(&engine->left_open, engine->stack.data[i])) engine->failed = true;
+            hd_vector_push(&engine->left_open, engine->stack.data[i]);
     }
 }
 

@@ -9,6 +9,7 @@
  * point of the trace are done, the state is the one that trace order leads to, as far as it
  * matters: the same sections are open, and the last write of a place, if reads of it are to come,
  * is the trace's (no other may come between). So the same can be said up to the next trigger. */
+#include "base/search.h"
 #include "engine/polygraph.h"
 
 #include <stdlib.h>
@@ -221,14 +222,9 @@ static struct hd_place_state *place_state(struct hd_engine *engine, uint32_t pla
     if (state->stamp == engine->stamp) return state;
     /* Nothing of this place was touched in this stretch: it is as trace order left it. */
     const struct hd_view *view = engine->view;
-    uint32_t first = view->place_first[place], low = first, high = view->place_first[place + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (view->event[view->access_step[middle]] < engine->window)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t first = view->place_first[place];
+    uint32_t low = hd_first_not(i, first, view->place_first[place + 1],
+                                view->event[view->access_step[i]] < engine->window);
     uint32_t last = HD_NONE, reader;
     while (last == HD_NONE && low-- > first) {
         uint32_t step = view->access_step[low];
@@ -308,10 +304,8 @@ static void take_lock(struct hd_engine *engine, uint32_t section) {
     struct hd_lock_state *lock = &engine->lock[engine->model->section[section].lock];
     if (lock->stamp != engine->stamp) *lock = (struct hd_lock_state){engine->stamp, HD_NONE};
     struct hd_open_section open = {section, lock->open};
-    if (!hd_vector_push(&engine->open, open))
-        engine->failed = true;
-    else
-        lock->open = (uint32_t)engine->open.size - 1;
+    hd_vector_push(&engine->open, open);
+    lock->open = (uint32_t)engine->open.size - 1;
 }
 
 static void do_access(struct hd_engine *engine, uint32_t step) {
@@ -339,13 +333,13 @@ static void execute(struct hd_engine *engine, uint32_t step) {
 }
 
 static void record(struct hd_engine *engine, uint32_t thread, uint32_t upto) {
-    size_t count = engine->runs.size;
-    if (count > 0 && engine->runs.data[count - 1].thread == thread) {
-        engine->runs.data[count - 1].upto = upto;
+    size_t count = engine->slices.size;
+    if (count > 0 && engine->slices.data[count - 1].thread == thread) {
+        engine->slices.data[count - 1].upto = upto;
         return;
     }
-    struct hd_run run = {thread, upto};
-    if (!hd_vector_push(&engine->runs, run)) engine->failed = true;
+    struct hd_slice run = {thread, upto};
+    hd_vector_push(&engine->slices, run);
 }
 
 /* Exactly the events before the next one are done. */
@@ -393,7 +387,7 @@ static void run_thread(struct hd_engine *engine, uint32_t thread) {
 /* ---- stretches of trace order ---------------------------------------------------------------- */
 
 static void add_trigger(struct hd_engine *engine, uint32_t event) {
-    if (!hd_vector_push(&engine->triggers, event)) engine->failed = true;
+    hd_vector_push(&engine->triggers, event);
 }
 
 /* Does a decided order want its second block later than the trace has it? */
@@ -452,15 +446,7 @@ static void find_triggers(struct hd_engine *engine) {
 /* How many events of a thread come before an event of the trace. */
 static uint32_t events_before(const struct hd_engine *engine, uint32_t thread, uint32_t event) {
     const uint32_t *list = engine->model->thread_event + engine->model->thread_start[thread];
-    uint32_t low = 0, high = engine->cut[thread];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return hd_lower_bound(list, engine->cut[thread], event);
 }
 
 /* All events of the cut before this one are done, in trace order. */
@@ -483,8 +469,8 @@ static void skip_to(struct hd_engine *engine, uint32_t event) {
         hd_open_after(engine, model->thread_event[model->thread_start[t] + done - 1]);
         for (size_t i = 0; i < engine->stack.size; i++) take_lock(engine, engine->stack.data[i]);
     }
-    struct hd_run run = {HD_NONE, event};
-    if (!hd_vector_push(&engine->runs, run)) engine->failed = true;
+    struct hd_slice run = {HD_NONE, event};
+    hd_vector_push(&engine->slices, run);
 }
 
 /* The next event from one on at which trace order may not do, HD_NONE. */
@@ -497,7 +483,7 @@ static uint32_t next_trigger(const struct hd_engine *engine, uint32_t from) {
 
 enum hd_scheduled hd_schedule(struct hd_engine *engine) {
     uint32_t threads = engine->threads;
-    engine->runs.size = 0;
+    engine->slices.size = 0;
     engine->deviates = false;
     engine->waiting = 0;
     memset(engine->blocked, 0, threads * sizeof *engine->blocked);
@@ -520,42 +506,44 @@ enum hd_scheduled hd_schedule(struct hd_engine *engine) {
     return engine->waiting > 0 ? HD_STUCK : HD_SCHEDULED;
 }
 
-/* ---- knots ----------------------------------------------------------------------------------- */
+/* ---- obstacles
+ * ----------------------------------------------------------------------------------- */
 
 /* Adds one wait to `because` and `undecided`. That the events of a circle are in the cut follows
  * from any one of them, but for those that wait only if both are. */
-static void tie(struct hd_engine *engine, uint32_t thread) {
+static void add_wait(struct hd_engine *engine, uint32_t thread) {
     const struct hd_wait *wait = &engine->wait[thread];
     if (wait->cause == HD_WAIT_HARD) return;
     if (wait->cause == HD_WAIT_IF_IN) hd_because_in(engine, thread, engine->at[thread]);
     if (wait->position < engine->cut[wait->thread])
         hd_because_in(engine, wait->thread, wait->position);
     if (wait->cause == HD_WAIT_DECIDED) hd_because_choice(engine, wait->choice);
-    if (wait->cause == HD_WAIT_UNDECIDED && (!hd_vector_push(&engine->undecided, wait->first) ||
-                                             !hd_vector_push(&engine->undecided, wait->second)))
-        engine->failed = true;
+    if (wait->cause == HD_WAIT_UNDECIDED) {
+        hd_vector_push(&engine->undecided, wait->first);
+        hd_vector_push(&engine->undecided, wait->second);
+    }
 }
 
-/* Adds the knot that a thread is part of. */
-static void add_knot(struct hd_engine *engine, uint32_t thread, bool circle) {
-    struct hd_knot knot = {.reason = (uint32_t)engine->knot_reasons.size,
-                           .first = (uint32_t)engine->undecided.size,
-                           .circle = circle};
+/* Adds the obstacle that a thread is part of. */
+static void add_obstacle(struct hd_engine *engine, uint32_t thread, bool circle) {
+    struct hd_obstacle obstacle = {.reason = (uint32_t)engine->obstacle_reasons.size,
+                                   .first = (uint32_t)engine->undecided.size,
+                                   .circle = circle};
     uint32_t first = thread;
     hd_because_nothing(engine);
     do {
-        tie(engine, thread);
+        add_wait(engine, thread);
         thread = engine->wait[thread].thread;
     } while (circle && thread != first);
     for (size_t i = 0; i < engine->because.size; i++)
-        if (!hd_vector_push(&engine->knot_reasons, engine->because.data[i])) engine->failed = true;
-    knot.reasons = (uint32_t)engine->knot_reasons.size - knot.reason;
-    knot.pairs = ((uint32_t)engine->undecided.size - knot.first) / 2;
-    if (!hd_vector_push(&engine->knots, knot)) engine->failed = true;
+        hd_vector_push(&engine->obstacle_reasons, engine->because.data[i]);
+    obstacle.reasons = (uint32_t)engine->obstacle_reasons.size - obstacle.reason;
+    obstacle.pairs = ((uint32_t)engine->undecided.size - obstacle.first) / 2;
+    hd_vector_push(&engine->obstacles, obstacle);
 }
 
-void hd_schedule_knots(struct hd_engine *engine) {
-    engine->undecided.size = engine->knots.size = engine->knot_reasons.size = 0;
+void hd_schedule_obstacles(struct hd_engine *engine) {
+    engine->undecided.size = engine->obstacles.size = engine->obstacle_reasons.size = 0;
     uint32_t *seen = engine->heap; /* empty now: who was come by from which thread, plus one */
     memset(seen, 0, engine->threads * sizeof *seen);
     for (uint32_t t = 0; t < engine->threads; t++) {
@@ -565,12 +553,12 @@ void hd_schedule_knots(struct hd_engine *engine) {
             const struct hd_wait *wait = &engine->wait[thread];
             seen[thread] = t + 1;
             if (wait->position >= engine->cut[wait->thread]) {
-                add_knot(engine, thread, false);
+                add_obstacle(engine, thread, false);
                 thread = HD_NONE;
                 break;
             }
             thread = wait->thread;
         }
-        if (thread != HD_NONE && seen[thread] == t + 1) add_knot(engine, thread, true);
+        if (thread != HD_NONE && seen[thread] == t + 1) add_obstacle(engine, thread, true);
     }
 }

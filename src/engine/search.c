@@ -13,18 +13,15 @@ struct search {
 static bool out_of_budget(const struct search *search) {
     const struct hd_engine *engine = search->engine;
     const struct hd_budget *budget = &engine->budget;
-    return engine->failed ||
-           (budget->choices > 0 && engine->stats.choices - search->choices >= budget->choices) ||
+    return (budget->choices > 0 && engine->stats.choices - search->choices >= budget->choices) ||
            (budget->nanoseconds > 0 && hd_now_ns() >= search->deadline);
 }
 
 /* Begins a level. */
-static bool begin_level(struct hd_engine *engine) {
+static void begin_level(struct hd_engine *engine) {
     struct hd_mark mark = hd_polygraph_mark(engine);
     hd_because_nothing(engine);
-    if (hd_vector_push(&engine->marks, mark)) return true;
-    engine->failed = true;
-    return false;
+    hd_vector_push(&engine->marks, mark);
 }
 
 /* Has this been settled already, one way or the other? */
@@ -37,17 +34,19 @@ static bool is_settled(const struct hd_engine *engine, struct hd_literal literal
 
 static bool decide(struct search *search, struct hd_literal literal) {
     struct hd_engine *engine = search->engine;
-    if (is_settled(engine, literal)) return true; /* by a decision about another knot */
+    if (is_settled(engine, literal)) return true; /* by a decision about another obstacle */
     search->decided = true;
     if (engine->contrary) literal = hd_literal_not(literal);
-    return begin_level(engine) && hd_choice_assert(engine, literal);
+    begin_level(engine);
+    return hd_choice_assert(engine, literal);
 }
 
 /* Does a choice fail at once? If so, `because` has what its opposite follows from. */
 static bool refuted(struct search *search, struct hd_literal literal) {
     struct hd_engine *engine = search->engine;
     uint64_t choices = engine->stats.choices;
-    if (engine->contrary || !begin_level(engine)) return false;
+    if (engine->contrary) return false;
+    begin_level(engine);
     uint32_t probe = (uint32_t)engine->choices.size;
     bool fails = !hd_choice_assert(engine, literal);
     engine->marks.size--;
@@ -92,19 +91,19 @@ static enum outcome force_end(struct search *search, uint32_t first, uint32_t se
 
 /* A circle: without undecided orders it cannot be; with one, that one is turned; with more, those
  * that cannot be turned stay as they are. */
-static enum outcome force_circle(struct search *search, const struct hd_knot *knot) {
+static enum outcome force_circle(struct search *search, const struct hd_obstacle *obstacle) {
     struct hd_engine *engine = search->engine;
-    const uint32_t *pair = knot->pairs > 0 ? engine->undecided.data + knot->first : NULL;
-    if (knot->pairs <= 1) {
+    const uint32_t *pair = obstacle->pairs > 0 ? engine->undecided.data + obstacle->first : NULL;
+    if (obstacle->pairs <= 1) {
         hd_because_nothing(engine);
-        for (uint32_t i = 0; i < knot->reasons; i++)
-            hd_because_choice(engine, engine->knot_reasons.data[knot->reason + i]);
-        if (knot->pairs == 0) return CONFLICT;
+        for (uint32_t i = 0; i < obstacle->reasons; i++)
+            hd_because_choice(engine, engine->obstacle_reasons.data[obstacle->reason + i]);
+        if (obstacle->pairs == 0) return CONFLICT;
         return forced(engine, (struct hd_literal){pair[1], pair[0]});
     }
     enum outcome outcome = OPEN;
     search->probed = true;
-    for (uint32_t i = 0; i < knot->pairs; i++) {
+    for (uint32_t i = 0; i < obstacle->pairs; i++) {
         struct hd_literal taken = {pair[2 * i], pair[2 * i + 1]};
         if (!refuted(search, hd_literal_not(taken))) continue;
         outcome = forced(engine, taken);
@@ -113,8 +112,8 @@ static enum outcome force_circle(struct search *search, const struct hd_knot *kn
     return outcome;
 }
 
-/* Decides about a knot that forces nothing. The trace's own order comes first: a block that it has
- * first is closed, an order taken against it is turned. If there is none, the latest is turned,
+/* Decides about a obstacle that forces nothing. The trace's own order comes first: a block that it
+ * has first is closed, an order taken against it is turned. If there is none, the latest is turned,
  * since what comes late has the least to follow. */
 static bool decide_end(struct search *search, uint32_t first, uint32_t second) {
     const struct hd_engine *engine = search->engine;
@@ -123,12 +122,12 @@ static bool decide_end(struct search *search, uint32_t first, uint32_t second) {
                   begins(engine, first) < begins(engine, second) ? close : hd_literal_not(close));
 }
 
-static bool decide_circle(struct search *search, const struct hd_knot *knot) {
+static bool decide_circle(struct search *search, const struct hd_obstacle *obstacle) {
     const struct hd_engine *engine = search->engine;
-    const uint32_t *pair = engine->undecided.data + knot->first;
+    const uint32_t *pair = engine->undecided.data + obstacle->first;
     uint32_t best = 0, best_at = 0;
     bool best_against = false;
-    for (uint32_t i = 0; i < knot->pairs; i++) {
+    for (uint32_t i = 0; i < obstacle->pairs; i++) {
         uint32_t first = begins(engine, pair[2 * i]), second = begins(engine, pair[2 * i + 1]);
         bool against = first > second;
         if (against < best_against) continue;
@@ -141,31 +140,31 @@ static bool decide_circle(struct search *search, const struct hd_knot *knot) {
 }
 
 /* Deals with a stuck schedule. False: a conflict. */
-static bool untie(struct search *search) {
+static bool deal_with_obstacles(struct search *search) {
     struct hd_engine *engine = search->engine;
-    hd_schedule_knots(engine);
-    if (engine->failed) return false;
+    hd_schedule_obstacles(engine);
     bool any = false;
     search->forced = true;
-    for (size_t i = 0; i < engine->knots.size; i++) {
-        const struct hd_knot *knot = &engine->knots.data[i];
-        const uint32_t *pair = knot->pairs > 0 ? engine->undecided.data + knot->first : NULL;
+    for (size_t i = 0; i < engine->obstacles.size; i++) {
+        const struct hd_obstacle *obstacle = &engine->obstacles.data[i];
+        const uint32_t *pair =
+            obstacle->pairs > 0 ? engine->undecided.data + obstacle->first : NULL;
         enum outcome outcome =
-            knot->circle ? force_circle(search, knot) : force_end(search, pair[0], pair[1]);
+            obstacle->circle ? force_circle(search, obstacle) : force_end(search, pair[0], pair[1]);
         if (outcome == CONFLICT) return false;
         any |= outcome == FORCED;
     }
     if (any) return true;
     /* Blocks that are open at the end are dealt with together: one has little to do with another.
      */
-    for (size_t i = 0; i < engine->knots.size; i++) {
-        const struct hd_knot *knot = &engine->knots.data[i];
-        if (knot->circle) continue;
-        const uint32_t *pair = engine->undecided.data + knot->first;
+    for (size_t i = 0; i < engine->obstacles.size; i++) {
+        const struct hd_obstacle *obstacle = &engine->obstacles.data[i];
+        if (obstacle->circle) continue;
+        const uint32_t *pair = engine->undecided.data + obstacle->first;
         any = true;
         if (!decide_end(search, pair[0], pair[1]) || !hd_learned_choices(engine)) return false;
     }
-    return any || decide_circle(search, &engine->knots.data[0]);
+    return any || decide_circle(search, &engine->obstacles.data[0]);
 }
 
 /* Tries the trace's own way: every section that another one of its lock follows in the trace is
@@ -197,7 +196,7 @@ enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung) {
             verdict = HD_FEASIBLE;
             break;
         }
-        good = good && untie(&search);
+        good = good && deal_with_obstacles(&search);
         if (!good && !hd_learn(engine)) {
             verdict = HD_INFEASIBLE;
             break;

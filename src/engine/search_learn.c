@@ -150,14 +150,12 @@ static uint32_t trace_back(struct hd_engine *engine) {
     return last;
 }
 
-static bool add_clause(struct hd_engine *engine, struct hd_literal last) {
+static void add_clause(struct hd_engine *engine, struct hd_literal last) {
     struct hd_clause clause = {(uint32_t)engine->literals.size, (uint32_t)engine->because.size + 1};
-    bool done = hd_vector_push(&engine->literals, last);
-    for (size_t i = 0; done && i < engine->because.size; i++)
-        done = hd_vector_push(&engine->literals,
-                              engine->choices.data[engine->because.data[i]].literal);
-    if (!done || !hd_vector_push(&engine->clauses, clause)) engine->failed = true;
-    return !engine->failed;
+    hd_vector_push(&engine->literals, last);
+    for (size_t i = 0; i < engine->because.size; i++)
+        hd_vector_push(&engine->literals, engine->choices.data[engine->because.data[i]].literal);
+    hd_vector_push(&engine->clauses, clause);
 }
 
 /* The opposite is made on the first level that has all it follows from, and is new there. So at
@@ -166,11 +164,11 @@ static bool add_clause(struct hd_engine *engine, struct hd_literal last) {
 bool hd_learn(struct hd_engine *engine) {
     for (;;) {
         uint32_t last = trace_back(engine);
-        if (engine->failed || last == HD_NONE) return false;
+        if (last == HD_NONE) return false;
         engine->stats.backtracks++;
         struct hd_literal literal = engine->choices.data[last].literal;
         uint32_t latest = latest_level(engine), open = open_level(engine, literal);
-        if (!add_clause(engine, literal)) return false;
+        add_clause(engine, literal);
         back_to(engine, latest > open ? latest : open);
         if (hd_choice_assert(engine, hd_literal_not(literal))) return true;
     }

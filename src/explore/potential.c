@@ -7,7 +7,7 @@
  * looked at completely is pruned. */
 #include "explore/potential.h"
 
-#include "predict/asker.h"
+#include "engine/asker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,16 +375,13 @@ bool hd_profile_add(struct hd_profile *profile, const struct hd_model *model,
                     struct hd_describe *describe, enum hd_pruning pruning, uint32_t *news,
                     struct hd_error *error) {
     struct collector c = {.profile = profile, .model = model, .describe = describe};
-    struct hd_ground *ground = NULL;
+    struct hd_engine_base *base = NULL;
     c.clocks = hd_clocks_build(model);
     c.last = malloc(((size_t)model->threads + 1) * sizeof *c.last);
     bool good = c.clocks != NULL && c.last != NULL && take_times(&c);
     if (good && pruning == HD_PRUNE_POLY && model->trace->exact) {
-        ground = hd_ground_build(model);
-        c.asker = ground == NULL ? NULL
-                                 : hd_asker_new(ground, model, HD_CDSR,
-                                                (struct hd_budget){.nanoseconds = 200000000});
-        good = c.asker != NULL;
+        base = hd_engine_base_build(model);
+        c.asker = hd_asker_new(base, model, HD_CDSR, (struct hd_budget){.nanoseconds = 200000000});
     }
     good = good && collect(&c);
     if (good && pruning == HD_PRUNE_NONE)
@@ -393,7 +390,7 @@ bool hd_profile_add(struct hd_profile *profile, const struct hd_model *model,
     profile->runs++;
     profile->accesses = profile->access.count;
     hd_asker_free(c.asker);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_clocks_free(c.clocks);
     hd_map_free(&c.place);
     hd_vector_free(&c.local);

@@ -8,7 +8,6 @@
 #define QUERY_NANOSECONDS 2000000000u
 
 static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth) {
-    if ((kind->methods >> HD_METHOD_POLY & 1) == 0) return false;
     /* Reads that may change matter to triples and orders; races and deadlocks that need it are
      * those of another run. */
     return depth == DEPTH_EXACT || kind->kind == HD_FINDING_ATOMICITY ||
@@ -30,7 +29,7 @@ static void count(struct hd_findings *total, const struct hd_findings *findings)
 
 static void predict_kinds(struct explorer *x, struct hd_predict *predict, enum depth depth,
                           struct hd_findings *findings) {
-    for (unsigned k = 0; k < hd_predict_kind_count && !explore_phase_is_over(x); k++) {
+    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT && !explore_phase_is_over(x); k++) {
         if (!is_wanted(&hd_predict_kinds[k], depth)) continue;
         struct hd_finding_summary before = findings->summary;
         if (!hd_predict_kinds[k].run(predict, findings, x->error)) {
@@ -65,7 +64,7 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
     struct hd_predict predict = {
         .model = &run->model,
         .describe = run->describe,
-        .options = {.method = HD_METHOD_POLY,
+        .options = {.method = &hd_method_poly,
                     .reading = depth == DEPTH_FREE ? HD_CSR : HD_CDSR,
                     .relax_branches = depth == DEPTH_RELAXED,
                     .branches = HD_BRANCHES_RECORDED,

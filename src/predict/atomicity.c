@@ -29,7 +29,7 @@ static void add_finding(struct reporter *reporter, const struct hd_triple_decisi
     struct hd_finding draft = {
         .kind = HD_FINDING_ATOMICITY,
         .verdict = (enum hd_finding_verdict)decision->verdict,
-        .engine = hd_engine_name(options->method, options->reading),
+        .engine = hd_method_full_name(options->method, options->reading),
         .instances =
             options->instances ? 1 : hd_triples_instances(reporter->triples, decision->group),
         .pattern = hd_pattern_name(group->pattern),
@@ -82,8 +82,8 @@ bool hd_predict_atomicity(struct hd_predict *predict, struct hd_findings *findin
     struct hd_predict_stats *stats = &predict->stats;
     struct hd_triples triples;
     struct hd_branches branches = {0};
-    struct hd_triple_decisions decisions = {0};
-    struct hd_ground *ground = NULL;
+    struct hd_triple_decisions decisions;
+    const struct hd_atomicity_method *method = options->method->atomicity;
     double start = hd_seconds_now();
     if (!hd_branches_build(predict->model, options->branches, &branches, error)) return false;
     if (!hd_triples_build(predict->model, HD_CDSR, options->all_patterns, options->progress,
@@ -93,14 +93,15 @@ bool hd_predict_atomicity(struct hd_predict *predict, struct hd_findings *findin
     }
     double listed = hd_seconds_now();
     stats->groups += triples.group.size;
-    bool done = true;
-    if (options->method == HD_METHOD_POLY || options->method == HD_METHOD_UA) {
-        ground = hd_ground_build(predict->model);
-        if (ground == NULL) done = hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
+    struct hd_engine_base *base =
+        method->needs_engine ? hd_engine_base_build(predict->model) : NULL;
     double prepared = hd_seconds_now();
-    done = done && hd_triples_decide(&triples, ground, &branches, options->method, options,
-                                     &decisions, stats, error);
+    struct hd_triple_task task = {.triples = &triples,
+                                  .base = base,
+                                  .branches = &branches,
+                                  .options = options,
+                                  .stats = stats};
+    bool done = hd_triples_decide(&task, method, &decisions, error);
     double decided = hd_seconds_now();
     done = done && report(predict, &triples, &branches, &decisions, findings, error);
     stats->candidate_seconds += listed - start;
@@ -108,7 +109,7 @@ bool hd_predict_atomicity(struct hd_predict *predict, struct hd_findings *findin
     stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
     hd_triple_decisions_free(&decisions);
-    if (ground != NULL) hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_triples_free(&triples);
     hd_branches_free(&branches);
     return done;

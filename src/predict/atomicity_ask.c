@@ -1,7 +1,8 @@
 /* Questions about triples: see atomicity_ask.h. */
 #include "predict/atomicity_ask.h"
 
-#include "engine/ground.h"
+#include "base/alloc.h"
+#include "engine/engine_base.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@ enum way { ENDS, PASSES, LEAVES };
 struct hd_triple_asker {
     const struct hd_triples *triples;
     const struct hd_model *model;
-    const struct hd_ground *ground;
+    const struct hd_engine_base *base;
     const struct hd_branches *branches;
     enum hd_reading reading;
     bool relax;
@@ -35,27 +36,23 @@ struct hd_triple_asker {
 };
 
 struct hd_triple_asker *hd_triple_asker_new(const struct hd_triples *triples,
-                                            const struct hd_ground *ground,
+                                            const struct hd_engine_base *base,
                                             const struct hd_branches *branches,
                                             enum hd_reading reading, bool relax,
                                             struct hd_budget budget) {
-    struct hd_triple_asker *asker = calloc(1, sizeof *asker);
-    if (asker == NULL) return NULL;
+    struct hd_triple_asker *asker = hd_zalloc(1, sizeof *asker);
     asker->triples = triples;
     asker->model = triples->model;
-    asker->ground = ground;
+    asker->base = base;
     asker->branches = branches;
     asker->reading = reading;
     asker->most = NEAR;
     asker->relax = relax && reading == HD_CDSR;
-    asker->asker = hd_asker_new(ground, triples->model, reading, budget);
-    if (asker->asker != NULL) return asker;
-    free(asker);
-    return NULL;
+    asker->asker = hd_asker_new(base, triples->model, reading, budget);
+    return asker;
 }
 
 void hd_triple_asker_free(struct hd_triple_asker *asker) {
-    if (asker == NULL) return;
     hd_asker_free(asker->asker);
     free(asker);
 }
@@ -63,7 +60,7 @@ void hd_triple_asker_free(struct hd_triple_asker *asker) {
 void hd_triple_asker_stats(const struct hd_triple_asker *asker, struct hd_predict_stats *stats) {
     stats->dominated += asker->dominated;
     stats->ordered += asker->ordered;
-    hd_asker_stats(asker->asker, stats);
+    hd_asker_stats(asker->asker, &stats->asked);
 }
 
 /* ---- orders -----------------------------------------------------------------------------------
@@ -73,7 +70,7 @@ void hd_triple_asker_stats(const struct hd_triple_asker *asker, struct hd_predic
 static bool is_needed(const struct hd_triple_asker *asker, uint32_t x, uint32_t thread,
                       uint32_t position) {
     const struct hd_reach *reach =
-        asker->reading == HD_CSR ? &asker->ground->must : &asker->ground->kept;
+        asker->reading == HD_CSR ? &asker->base->must : &asker->base->kept;
     const uint32_t *clock = hd_reach_clock(reach, thread, position);
     return clock != NULL && clock[asker->model->thread[x]] > hd_model_position(asker->model, x);
 }
@@ -196,12 +193,6 @@ static bool take(struct hd_triple_decision *decision, const struct hd_triple *tr
     return verdict == HD_FEASIBLE;
 }
 
-static bool keep(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
-                 struct hd_error *error) {
-    return hd_witness_keep(hd_asker_witness(asker->asker), &decision->witness) ||
-           hd_fail(error, HD_ERR_MEMORY, "out of memory");
-}
-
 /* Asks one way; *settled if it is feasible. */
 static bool ask_way(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,
                     struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
@@ -213,7 +204,8 @@ static bool ask_way(struct hd_triple_asker *asker, const struct hd_triple *tripl
         return true;
     if (!put(asker, triple, way, &verdict, error)) return false;
     *settled = take(decision, triple, verdict);
-    return !*settled || keep(asker, decision, error);
+    if (*settled) decision->witness = hd_witness_keep(hd_asker_witness(asker->asker));
+    return true;
 }
 
 static bool ask_triple(struct hd_triple_asker *asker, const struct hd_triple *triple,
@@ -245,12 +237,11 @@ static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_
            segment[lists->pair[pair].second] == segment[lists->pair[pair - 1].second];
 }
 
-static bool add_near(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+static void add_near(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                      uint32_t pair, uint32_t remote) {
-    if (asker->nears == asker->most) return false;
+    if (asker->nears == asker->most) return;
     asker->near[asker->nears++] = (struct hd_triple){lists->pair[pair].first, lists->remote[remote],
                                                      lists->pair[pair].second, lists->location};
-    return true;
 }
 
 /* For the pairs of a group, the accesses next to them in the trace, the earliest first: they have
@@ -289,9 +280,10 @@ static bool was_near(const struct hd_triple_asker *asker, const struct hd_triple
 
 /* The ways that are open for accesses of one segment: at its first, at its last and past its last.
  */
-static bool ask_stand(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
-                      uint32_t pair, const uint32_t run[2], uint32_t from, uint32_t to,
-                      struct hd_triple_decision *decision, bool *settled, struct hd_error *error) {
+static bool ask_segment(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
+                        uint32_t pair, const uint32_t run[2], uint32_t from, uint32_t to,
+                        struct hd_triple_decision *decision, bool *settled,
+                        struct hd_error *error) {
     struct hd_triple triple = {lists->pair[pair].first, lists->remote[run[0]],
                                lists->pair[pair].second, lists->location};
     bool held = ends_held(asker, &triple), single = run[0] == run[1];
@@ -391,7 +383,8 @@ static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lis
             while (run[1] + 1 < lists->remotes &&
                    segment[lists->remote[run[1] + 1]] == segment[lists->remote[at]])
                 run[1]++;
-            if (!ask_stand(asker, lists, n, run, from, to, decision, settled, error)) return false;
+            if (!ask_segment(asker, lists, n, run, from, to, decision, settled, error))
+                return false;
             if (*settled) return true;
             at = run[1] + 1;
         }

@@ -22,7 +22,7 @@
 /* One for each worker. */
 struct hd_triple_asker;
 struct hd_triple_asker *hd_triple_asker_new(const struct hd_triples *triples,
-                                            const struct hd_ground *ground,
+                                            const struct hd_engine_base *base,
                                             const struct hd_branches *branches,
                                             enum hd_reading reading, bool relax,
                                             struct hd_budget budget);

@@ -7,7 +7,6 @@
 #include "finding/words.h"
 #include "predict/lock_cycles.h"
 #include "predict/lock_tuples.h"
-#include "predict/questions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@ struct search {
     const struct hd_deadlock_limits *limits;
     struct hd_findings *findings;
     struct hd_lock_graph graph;
-    struct hd_ground *ground;
+    struct hd_engine_base *base;
     struct hd_known_cycles known;
     HD_VECTOR(struct group) group;
     struct hd_intern keys; /* sequences of types -> group */
@@ -71,72 +70,71 @@ static struct group *new_group(struct search *s, uint32_t length) {
     struct group fresh = {.length = length};
     fresh.index = hd_arena_alloc(&s->room, length * sizeof *fresh.index);
     fresh.end = hd_arena_alloc(&s->room, length * sizeof *fresh.end);
-    if (fresh.index == NULL || fresh.end == NULL || !hd_vector_push(&s->group, fresh)) return NULL;
+    hd_vector_push(&s->group, fresh);
     return &s->group.data[s->group.size - 1];
 }
 
-static uint64_t count_tuples(const struct search *s, const uint32_t *dependency, uint32_t length) {
+static void count_instances(const struct search *s, struct group *group,
+                            const uint32_t *dependency) {
     uint64_t count = 1;
-    for (uint32_t i = 0; i < length; i++) {
+    for (uint32_t i = 0; i < group->length; i++) {
         uint64_t all = s->graph.waiter.data[s->graph.dependency.data[dependency[i]].waiter].all;
         count = count > UINT64_MAX / all ? UINT64_MAX : count * all;
     }
-    return count;
+    group->instances =
+        group->instances > UINT64_MAX - count ? UINT64_MAX : group->instances + count;
 }
 
-static bool add_circle(struct search *s, struct group *group, const uint32_t *dependency) {
-    if (!hd_vector_reserve(&group->dependency, group->length)) return false;
+static void add_circle(struct search *s, struct group *group, const uint32_t *dependency) {
+    hd_vector_reserve(&group->dependency, group->length);
     memcpy(group->dependency.data + group->dependency.size, dependency,
            group->length * sizeof *dependency);
     group->dependency.size += group->length;
-    uint64_t more = count_tuples(s, dependency, group->length);
-    group->instances = group->instances > UINT64_MAX - more ? UINT64_MAX : group->instances + more;
-    return true;
+    count_instances(s, group, dependency);
 }
 
 /* --instances: every tuple of events is a group. */
-static bool add_each(struct search *s, const uint32_t *dependency, uint32_t length) {
+static void add_each(struct search *s, const uint32_t *dependency, uint32_t length) {
     uint32_t *room = hd_arena_alloc(&s->room, 2 * length * sizeof *room);
     struct hd_tuples tuples;
     enum hd_tuples_step step;
-    if (room == NULL) return false;
     hd_tuples_begin(&tuples, &s->graph, dependency, length, false, room, room + length);
     while ((step = hd_tuples_next(&tuples)) != HD_TUPLES_END) {
         if (step != HD_TUPLE) continue;
         struct group *group = new_group(s, length);
-        if (group == NULL || !add_circle(s, group, dependency)) return false;
+        add_circle(s, group, dependency);
         group->instances = 1;
         group->fixed = group->end;
         memcpy(group->index, tuples.index, length * sizeof *room);
     }
-    return true;
 }
 
-static bool add_cycle(void *context, const uint32_t *dependency, uint32_t length) {
+static void add_cycle(void *context, const uint32_t *dependency, uint32_t length) {
     struct search *s = context;
     uint32_t start = canonical_start(s, dependency, length);
     s->key.size = 0;
-    if (!hd_vector_reserve(&s->key, 2 * (size_t)length)) return false;
+    hd_vector_reserve(&s->key, 2 * (size_t)length);
     for (uint32_t i = 0; i < length; i++) {
         s->key.data[i] = dependency[(start + i) % length];
         s->key.data[length + i] = type_at(s, dependency, length, start, i);
     }
-    if (s->predict->options.instances) return add_each(s, s->key.data, length);
+    if (s->predict->options.instances) {
+        add_each(s, s->key.data, length);
+        return;
+    }
     uint32_t number =
         hd_intern(&s->keys, (const char *)(s->key.data + length), length * sizeof *s->key.data);
-    if (number == HD_INTERN_NONE) return false;
     if (number >= s->limits->groups) {
         s->cycles.steps_left = 0; /* enough is enough */
-        return true;
+        return;
     }
     struct group *group = number < s->group.size ? &s->group.data[number] : new_group(s, length);
-    if (group == NULL) return false;
     if (group->dependency.size / length < s->limits->cycles)
-        return add_circle(s, group, s->key.data);
-    group->cut = true;
-    uint64_t more = count_tuples(s, dependency, length);
-    group->instances = group->instances > UINT64_MAX - more ? UINT64_MAX : group->instances + more;
-    return true;
+        add_circle(s, group, s->key.data);
+    else {
+        group->cut = true;
+        count_instances(s, group, dependency);
+    }
 }
 
 static void forget_groups(struct search *s) {
@@ -194,9 +192,8 @@ static enum hd_asked make_question(const void *context, uint32_t number, uint64_
     const struct search *s = context;
     struct group *group = &s->group.data[number]; /* one worker at a time, in order */
     if (group->fixed != NULL ? question_number > 0 : !next_tuple(s, group)) return HD_NO_MORE;
-    return hd_tuple_ask(&s->graph, circle(group), group->index, group->length, question)
-               ? HD_ASK
-               : HD_ASK_FAILED;
+    return hd_tuple_ask(&s->graph, circle(group), group->index, group->length, question) ? HD_ASK
+                                                                                         : HD_SKIP;
 }
 
 /* Back to the tuple that a question was about. */
@@ -381,7 +378,7 @@ static void add_finding(struct search *s, struct group *group, const struct hd_a
     struct hd_finding draft = {
         .kind = HD_FINDING_DEADLOCK,
         .verdict = verdict,
-        .engine = hd_engine_name(predict->options.method, predict->options.reading),
+        .engine = hd_method_full_name(predict->options.method, predict->options.reading),
         .instances = group->instances,
         .harm = HD_HARM_ITSELF,
         .observed = observed && verdict == HD_VERDICT_FEASIBLE,
@@ -400,23 +397,22 @@ static void add_finding(struct search *s, struct group *group, const struct hd_a
 }
 
 /* The types of a group that deadlocks. */
-static bool remember(struct search *s, const struct group *group) {
+static void remember(struct search *s, const struct group *group) {
     s->key.size = 0;
-    if (!hd_vector_reserve(&s->key, group->length)) return false;
+    hd_vector_reserve(&s->key, group->length);
     for (uint32_t i = 0; i < group->length; i++)
         s->key.data[i] = s->graph.dependency.data[group->dependency.data[i]].type;
-    return hd_known_cycles_add(&s->known, s->key.data, group->length);
+    hd_known_cycles_add(&s->known, s->key.data, group->length);
 }
 
-static bool report(struct search *s, const struct hd_answer *answers) {
+static void report(struct search *s, const struct hd_answer *answers) {
     for (size_t i = 0; i < s->group.size; i++) {
         struct group *group = &s->group.data[i];
         enum hd_finding_verdict verdict = (enum hd_finding_verdict)answers[i].verdict;
         if (verdict == HD_VERDICT_INFEASIBLE && group->cut) verdict = HD_VERDICT_UNDECIDED;
         s->findings->summary.candidates++;
         s->findings->summary.verdict[verdict]++;
-        if (verdict == HD_VERDICT_FEASIBLE && !s->predict->options.instances && !remember(s, group))
-            return false;
+        if (verdict == HD_VERDICT_FEASIBLE && !s->predict->options.instances) remember(s, group);
         if (answers[i].asked == 0) {
             s->predict->stats.ordered++;
             group->begun = false;
@@ -425,7 +421,6 @@ static bool report(struct search *s, const struct hd_answer *answers) {
         if (!s->predict->options.all && verdict != HD_VERDICT_FEASIBLE) continue;
         add_finding(s, group, &answers[i], verdict);
     }
-    return true;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
@@ -436,26 +431,25 @@ static bool decide_groups(struct search *s, struct hd_error *error) {
     struct hd_predict_stats *stats = &predict->stats;
     struct hd_question_source source = {
         .groups = (uint32_t)s->group.size, .context = s, .question = make_question};
-    struct hd_answer *answers = NULL;
+    struct hd_ask_options options = hd_predict_ask_options(predict);
     double start = hd_seconds_now();
-    if (s->ground == NULL) s->ground = hd_ground_build(predict->model);
-    if (s->ground == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    if (s->base == NULL) s->base = hd_engine_base_build(predict->model);
     double prepared = hd_seconds_now();
-    if (!hd_ask_all(&source, s->ground, predict->model, &predict->options, predict->options.reading,
-                    &answers, stats, error))
-        return false;
+    struct hd_answer *answers =
+        hd_ask_all(&source, s->base, predict->model, &options, &stats->asked, error);
+    if (answers == NULL) return false;
     double decided = hd_seconds_now();
-    bool done = report(s, answers) || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    report(s, answers);
     stats->groups += s->group.size;
     stats->prepare_seconds += prepared - start;
     stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
     hd_answers_free(answers, (uint32_t)s->group.size);
-    return done;
+    return true;
 }
 
 /* A thread that is blocked at a lock that it, and only it, holds. */
-static bool add_self_deadlocks(struct search *s) {
+static void add_self_deadlocks(struct search *s) {
     const struct hd_lock_graph *graph = &s->graph;
     for (uint32_t i = 0; i < graph->dependency.size; i++) {
         const struct hd_dependency *each = &graph->dependency.data[i];
@@ -471,9 +465,8 @@ static bool add_self_deadlocks(struct search *s) {
             const struct hd_section *section = &model->section[model->lock_section[k]];
             others |= section->release == HD_NONE && section->thread != waiter->thread;
         }
-        if (!others && !add_cycle(s, &i, 1)) return false;
+        if (!others) add_cycle(s, &i, 1);
     }
-    return true;
 }
 
 /* Circles that were not looked at are one more candidate, and undecided. */
@@ -484,7 +477,7 @@ static void say_cut(struct search *s, uint32_t length) {
     struct hd_finding draft = {
         .kind = HD_FINDING_DEADLOCK,
         .verdict = HD_VERDICT_UNDECIDED,
-        .engine = hd_engine_name(s->predict->options.method, s->predict->options.reading),
+        .engine = hd_method_full_name(s->predict->options.method, s->predict->options.reading),
         .variable = "cycles of locks",
         .conclusion = hd_finding_text(s->findings,
                                       "There are too many cycles of locks to look at each. All "
@@ -504,8 +497,10 @@ static bool search_all(struct search *s, struct hd_error *error) {
     uint32_t longest = hd_cycles_longest(&s->graph);
     for (uint32_t length = 1; length <= longest && cycles->steps_left > 0; length++) {
         double start = hd_seconds_now();
-        bool listed = length == 1 ? add_self_deadlocks(s) : hd_cycles_of_length(cycles, length);
-        if (!listed) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+        if (length == 1)
+            add_self_deadlocks(s);
+        else
+            hd_cycles_of_length(cycles, length);
         s->predict->stats.candidate_seconds += hd_seconds_now() - start;
         if (s->group.size > 0 && !decide_groups(s, error)) return false;
         forget_groups(s);
@@ -519,18 +514,15 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
                                  struct hd_findings *findings, struct hd_error *error) {
     struct search s = {.predict = predict, .limits = limits, .findings = findings};
     double start = hd_seconds_now();
-    if (!hd_lock_graph_build(predict->model, predict->describe, predict->options.instances,
-                             &s.graph, error))
-        return false;
+    hd_lock_graph_build(predict->model, predict->describe, predict->options.instances, &s.graph);
     predict->stats.candidate_seconds += hd_seconds_now() - start;
     bool done = search_all(&s, error);
-    if (done && !hd_deadlock_observed(predict, findings))
-        done = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    if (done) hd_deadlock_observed(predict, findings);
     forget_groups(&s);
     hd_vector_free(&s.group);
     hd_vector_free(&s.key);
     hd_known_cycles_free(&s.known);
-    hd_ground_free(s.ground);
+    hd_engine_base_free(s.base);
     hd_lock_graph_free(&s.graph);
     return done;
 }

@@ -20,7 +20,7 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
                                  struct hd_findings *findings, struct hd_error *error);
 
 /* Adds the waits of a deadlocked run that no circle of locks explains: joins in a circle, waits for
- * a signal, a post or an arrival that never came. False when memory is out. */
-bool hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findings);
+ * a signal, a post or an arrival that never came. */
+void hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findings);
 
 #endif

@@ -61,15 +61,15 @@ static struct hd_finding *add_finding(struct ending *ending, const uint32_t *eve
                                       uint32_t count) {
     ending->findings->summary.candidates++;
     ending->findings->summary.verdict[HD_VERDICT_FEASIBLE]++;
-    struct hd_finding draft = {
-        .kind = HD_FINDING_DEADLOCK,
-        .verdict = HD_VERDICT_FEASIBLE,
-        .engine = hd_engine_name(ending->predict->options.method, ending->predict->options.reading),
-        .harm = HD_HARM_ITSELF,
-        .observed = true,
-        .threads_involved = count,
-        .variables_involved = count,
-        .accesses_involved = count};
+    struct hd_finding draft = {.kind = HD_FINDING_DEADLOCK,
+                               .verdict = HD_VERDICT_FEASIBLE,
+                               .engine = hd_method_full_name(ending->predict->options.method,
+                                                             ending->predict->options.reading),
+                               .harm = HD_HARM_ITSELF,
+                               .observed = true,
+                               .threads_involved = count,
+                               .variables_involved = count,
+                               .accesses_involved = count};
     hd_finding_set_events(ending->findings, &draft, ending->predict->describe, ending->model, event,
                           count);
     for (uint32_t i = 0; i < count; i++)
@@ -109,7 +109,7 @@ static void add_cycle(struct ending *ending, const uint32_t *thread, uint32_t co
 
 /* A circle of threads of which one at least waits for an end; of locks alone it is reported
  * elsewhere. */
-static bool find_circle(struct ending *ending, uint32_t start, uint32_t *path) {
+static void find_circle(struct ending *ending, uint32_t start, uint32_t *path) {
     uint32_t count = 0, thread = start;
     bool joins = false;
     do {
@@ -117,67 +117,60 @@ static bool find_circle(struct ending *ending, uint32_t start, uint32_t *path) {
         joins |= ending->model->flags[ending->blocked[thread]] == HD_WAIT_JOIN;
         thread = waits_for(ending, thread);
     } while (thread != HD_NONE && thread != start && count < ending->model->threads);
-    if (thread != start) return true;
+    if (thread != start) return;
     for (uint32_t i = 0; i < count; i++)
-        if (path[i] < start || ending->done[path[i]]) return true; /* found from its first */
+        if (path[i] < start || ending->done[path[i]]) return; /* found from its first */
     if (joins) add_cycle(ending, path, count);
-    return true;
 }
 
 /* ---- waits without end -------------------------------------------------------------------------
  */
 
 /* Is everyone who could end the wait blocked or gone? At the end of a deadlocked run they are. */
-static bool add_endless(struct ending *ending, uint32_t thread) {
+static void add_endless(struct ending *ending, uint32_t thread) {
     const struct hd_model *model = ending->model;
     uint32_t event = ending->blocked[thread], fresh = (uint32_t)ending->findings->list.size;
     uint64_t key = (uint64_t)model->flags[event] << 32 | model->site[event];
     uint32_t *slot = hd_map_slot(&ending->grouped, key, fresh);
-    if (slot == NULL) return false;
     if (*slot != fresh) { /* another thread at the same place */
         ending->findings->list.data[*slot].instances++;
-        return true;
+        return;
     }
     struct hd_finding *finding = add_finding(ending, &event, 1);
     struct hd_stuck stuck = stuck_thread(ending, thread);
     finding->pattern = "endless wait";
     finding->conclusion = hd_words_endless_wait(ending->findings, &stuck);
     finding->repair = HD_REPAIR_ENDLESS_WAIT;
-    return true;
 }
 
-static bool find_all(struct ending *ending, uint32_t *path) {
+static void find_all(struct ending *ending, uint32_t *path) {
     const struct hd_model *model = ending->model;
     for (uint32_t t = 0; t < model->threads; t++)
-        if (ending->blocked[t] != HD_NONE && !find_circle(ending, t, path)) return false;
+        if (ending->blocked[t] != HD_NONE) find_circle(ending, t, path);
     for (uint32_t t = 0; t < model->threads; t++) {
         if (ending->blocked[t] == HD_NONE || ending->done[t]) continue;
         unsigned type = model->flags[ending->blocked[t]];
-        if ((type == HD_WAIT_COND || type == HD_WAIT_SEM || type == HD_WAIT_BARRIER ||
-             type == HD_WAIT_ONCE) &&
-            !add_endless(ending, t))
-            return false;
+        if (type == HD_WAIT_COND || type == HD_WAIT_SEM || type == HD_WAIT_BARRIER ||
+            type == HD_WAIT_ONCE)
+            add_endless(ending, t);
     }
-    return true;
 }
 
-bool hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findings) {
+void hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findings) {
     const struct hd_model *model = predict->model;
     struct ending ending = {.predict = predict, .findings = findings, .model = model};
     size_t room = model->threads + (size_t)1;
-    uint32_t *path = malloc(room * sizeof *path);
-    ending.blocked = malloc(room * sizeof *ending.blocked);
-    ending.done = calloc(room, sizeof *ending.done);
-    bool done = path != NULL && ending.blocked != NULL && ending.done != NULL;
-    for (uint32_t t = 0; done && t < model->threads; t++) {
+    uint32_t *path = hd_alloc(room, sizeof *path);
+    ending.blocked = hd_alloc(room, sizeof *ending.blocked);
+    ending.done = hd_zalloc(room, sizeof *ending.done);
+    for (uint32_t t = 0; t < model->threads; t++) {
         uint32_t end = model->thread_start[t + 1];
         uint32_t last = end > model->thread_start[t] ? model->thread_event[end - 1] : HD_NONE;
         ending.blocked[t] = last != HD_NONE && model->kind[last] == HD_EV_BLOCKED ? last : HD_NONE;
     }
-    done = done && find_all(&ending, path);
+    find_all(&ending, path);
     free(path);
     free(ending.blocked);
     free(ending.done);
     hd_map_free(&ending.grouped);
-    return done;
 }

@@ -10,14 +10,14 @@ struct pass {
     const struct hd_model *model;
 };
 
-static bool add_use(struct pass *pass, uint32_t use, uint32_t end, uint32_t block) {
+static void add_use(struct pass *pass, uint32_t use, uint32_t end, uint32_t block) {
     const struct hd_model *model = pass->model;
     struct hd_order_candidates *candidates = pass->candidates;
     if (model->thread[use] == model->thread[end] || hd_clocks_before(candidates->kept, use, end))
-        return true;
+        return;
     bool frees = model->kind[use] == HD_EV_FREE;
-    return hd_order_add(candidates, frees ? HD_ORDER_DOUBLE_FREE : HD_ORDER_USE_AFTER_FREE, false,
-                        end, use, block);
+    hd_order_add(candidates, frees ? HD_ORDER_DOUBLE_FREE : HD_ORDER_USE_AFTER_FREE, false, end,
+                 use, block);
 }
 
 /* What an event does to an object in memory: its block, HD_NONE. */
@@ -40,7 +40,7 @@ static bool is_heap(const struct hd_model *model, uint32_t block) {
 }
 
 /* Accesses of a block's locations; one that touches several is met several times. */
-static bool find_accesses(struct pass *pass, uint32_t block) {
+static void find_accesses(struct pass *pass, uint32_t block) {
     const struct hd_model *model = pass->model;
     uint32_t end = model->block[block].free;
     for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++) {
@@ -48,12 +48,11 @@ static bool find_accesses(struct pass *pass, uint32_t block) {
         const uint32_t *event = model->location_event + model->location_start[l];
         uint32_t count = model->location_start[l + 1] - model->location_start[l];
         for (uint32_t i = 0; i < count; i++)
-            if (event[i] != end && !add_use(pass, event[i], end, block)) return false;
+            if (event[i] != end) add_use(pass, event[i], end, block);
     }
-    return true;
 }
 
-static bool find_object_uses(struct pass *pass) {
+static void find_object_uses(struct pass *pass) {
     const struct hd_model *model = pass->model;
     bool any = false;
     for (uint32_t i = 0; i < model->locks; i++) any |= is_heap(model, model->lock[i].block);
@@ -61,16 +60,14 @@ static bool find_object_uses(struct pass *pass) {
         any |= is_heap(model, model->sync_object[i].block);
     for (uint32_t e = 0; any && e < model->events; e++) {
         uint32_t block = object_block(model, e);
-        if (is_heap(model, block) && !add_use(pass, e, model->block[block].free, block))
-            return false;
+        if (is_heap(model, block)) add_use(pass, e, model->block[block].free, block);
     }
-    return true;
 }
 
-bool hd_order_find_lifetimes(struct hd_order_candidates *candidates) {
+void hd_order_find_lifetimes(struct hd_order_candidates *candidates) {
     const struct hd_model *model = candidates->model;
     struct pass pass = {.candidates = candidates, .model = model};
     for (uint32_t b = 0; b < model->blocks; b++)
-        if (is_heap(model, b) && !find_accesses(&pass, b)) return false;
-    return find_object_uses(&pass);
+        if (is_heap(model, b)) find_accesses(&pass, b);
+    find_object_uses(&pass);
 }

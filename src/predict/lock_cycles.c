@@ -1,22 +1,24 @@
 /* Depth-first from the circle's smallest resource, so that each circle is found once. */
 #include "predict/lock_cycles.h"
 
+#include "base/alloc.h"
 #include "base/bitset.h"
+#include "base/search.h"
 
 #include <stdlib.h>
 
 /* ---- known sets -------------------------------------------------------------------------------
  */
 
-bool hd_known_cycles_add(struct hd_known_cycles *known, const uint32_t *type, uint32_t count) {
-    if (known->start.size == 0 && !hd_vector_push(&known->start, 0)) return false;
+void hd_known_cycles_add(struct hd_known_cycles *known, const uint32_t *type, uint32_t count) {
+    if (known->start.size == 0) hd_vector_push(&known->start, 0);
     uint32_t first = (uint32_t)known->type.size;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t k = first;
         while (k < known->type.size && known->type.data[k] != type[i]) k++;
-        if (k == known->type.size && !hd_vector_push(&known->type, type[i])) return false;
+        if (k == known->type.size) hd_vector_push(&known->type, type[i]);
     }
-    return hd_vector_push(&known->start, (uint32_t)known->type.size);
+    hd_vector_push(&known->start, (uint32_t)known->type.size);
 }
 
 void hd_known_cycles_free(struct hd_known_cycles *known) {
@@ -82,12 +84,12 @@ static bool fits(const struct path *path, const struct hd_dependency *next) {
     return true;
 }
 
-static bool push(struct path *path, uint32_t dependency) {
+static void push(struct path *path, uint32_t dependency) {
     const struct hd_dependency *each = &path->graph->dependency.data[dependency];
     path->dependency[path->depth++] = dependency;
     path->uses[each->type]++;
-    return hd_bitset_add(&path->threads, path->graph->waiter.data[each->waiter].thread) &&
-           hd_bitset_add(&path->resources, each->holds);
+    hd_bitset_add(&path->threads, path->graph->waiter.data[each->waiter].thread);
+    hd_bitset_add(&path->resources, each->holds);
 }
 
 static void pop(struct path *path) {
@@ -99,15 +101,8 @@ static void pop(struct path *path) {
 
 /* Dependencies of a resource that want a certain other are together: the first of them. */
 static uint32_t first_wanting(const struct hd_lock_graph *graph, uint32_t holds, uint32_t wants) {
-    uint32_t low = graph->out[holds], high = graph->out[holds + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->dependency.data[middle].wants < wants)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return hd_first_not(i, graph->out[holds], graph->out[holds + 1],
+                        graph->dependency.data[i].wants < wants);
 }
 
 static bool take_step(struct path *path) {
@@ -116,7 +111,7 @@ static bool take_step(struct path *path) {
     return true;
 }
 
-static bool close_circle(struct path *path, uint32_t start) {
+static void close_circle(struct path *path, uint32_t start) {
     const struct hd_lock_graph *graph = path->graph;
     uint32_t from = at(path, path->depth - 1)->wants;
     for (uint32_t i = first_wanting(graph, from, start); i < graph->out[from + 1]; i++) {
@@ -124,15 +119,16 @@ static bool close_circle(struct path *path, uint32_t start) {
         if (last->wants != start || !take_step(path)) break;
         if (!fits(path, last) || !hd_dependency_blocks(last, at(path, 0))) continue;
         path->dependency[path->depth] = i;
-        if (!path->search->found(path->search->context, path->dependency, path->length))
-            return false;
+        path->search->found(path->search->context, path->dependency, path->length);
     }
-    return true;
 }
 
-static bool extend(struct path *path, uint32_t start) {
+static void extend(struct path *path, uint32_t start) {
     const struct hd_lock_graph *graph = path->graph;
-    if (path->depth + 1 == path->length) return close_circle(path, start);
+    if (path->depth + 1 == path->length) {
+        close_circle(path, start);
+        return;
+    }
     uint32_t from = path->depth == 0 ? start : at(path, path->depth - 1)->wants;
     for (uint32_t i = first_wanting(graph, from, start + 1); i < graph->out[from + 1]; i++) {
         const struct hd_dependency *next = &graph->dependency.data[i];
@@ -140,15 +136,14 @@ static bool extend(struct path *path, uint32_t start) {
         if (hd_bitset_has(&path->resources, next->wants) || next->wants == from ||
             !fits(path, next))
             continue;
-        bool done = push(path, i) && extend(path, start);
+        push(path, i);
+        extend(path, start);
         pop(path);
-        if (!done) return false;
     }
-    return true;
 }
 
 /* Two threads that both hold a lock for reading and want it for writing. */
-static bool find_upgrades(struct path *path, uint32_t lock) {
+static void find_upgrades(struct path *path, uint32_t lock) {
     const struct hd_lock_graph *graph = path->graph;
     uint32_t first = first_wanting(graph, lock, lock), end = first;
     while (end < graph->out[lock + 1] && graph->dependency.data[end].wants == lock) end++;
@@ -156,51 +151,47 @@ static bool find_upgrades(struct path *path, uint32_t lock) {
         for (uint32_t k = i + 1; k < end; k++) {
             const struct hd_dependency *a = &graph->dependency.data[i];
             const struct hd_dependency *b = &graph->dependency.data[k];
-            if (!take_step(path)) return true;
+            if (!take_step(path)) return;
             if (!hd_dependency_blocks(a, b) || !hd_dependency_blocks(b, a) ||
                 !can_stand_together(graph, a, b))
                 continue;
             uint32_t pair[2] = {i, k};
-            if (!path->search->found(path->search->context, pair, 2)) return false;
+            path->search->found(path->search->context, pair, 2);
         }
-    return true;
 }
 
-bool hd_cycles_of_length(struct hd_cycle_search *search, uint32_t length) {
+void hd_cycles_of_length(struct hd_cycle_search *search, uint32_t length) {
     const struct hd_lock_graph *graph = search->graph;
     const struct hd_known_cycles *known = search->known;
     struct path path = {.search = search, .graph = graph, .length = length};
-    path.dependency = malloc((length + (size_t)1) * sizeof *path.dependency);
-    path.uses = calloc(graph->types + (size_t)1, sizeof *path.uses);
-    bool done = path.dependency != NULL && path.uses != NULL &&
-                hd_bitset_reserve(&path.threads, graph->model->threads) &&
-                hd_bitset_reserve(&path.resources, graph->resources) &&
-                hd_bitset_reserve(&path.reported, graph->types);
-    for (size_t i = 0; done && known != NULL && i < known->type.size; i++)
-        done = hd_bitset_add(&path.reported, known->type.data[i]);
-    for (uint32_t r = 0; done && r < graph->resources; r++) {
+    path.dependency = hd_alloc(length + (size_t)1, sizeof *path.dependency);
+    path.uses = hd_zalloc(graph->types + (size_t)1, sizeof *path.uses);
+    hd_bitset_reserve(&path.threads, graph->model->threads);
+    hd_bitset_reserve(&path.resources, graph->resources);
+    hd_bitset_reserve(&path.reported, graph->types);
+    for (size_t i = 0; known != NULL && i < known->type.size; i++)
+        hd_bitset_add(&path.reported, known->type.data[i]);
+    for (uint32_t r = 0; r < graph->resources; r++) {
         if (graph->out[r] == graph->out[r + 1]) continue;
-        if (length == 2 && hd_resource_is_lock(graph, r)) done = find_upgrades(&path, r);
-        done = done && extend(&path, r);
+        if (length == 2 && hd_resource_is_lock(graph, r)) find_upgrades(&path, r);
+        extend(&path, r);
     }
     free(path.dependency);
     free(path.uses);
     hd_bitset_free(&path.threads);
     hd_bitset_free(&path.resources);
     hd_bitset_free(&path.reported);
-    return done;
 }
 
 uint32_t hd_cycles_longest(const struct hd_lock_graph *graph) {
     struct hd_bitset threads = {0}, resources = {0};
-    bool done = true;
-    for (size_t i = 0; done && i < graph->dependency.size; i++) {
+    for (size_t i = 0; i < graph->dependency.size; i++) {
         const struct hd_dependency *each = &graph->dependency.data[i];
-        done = hd_bitset_add(&threads, graph->waiter.data[each->waiter].thread) &&
-               hd_bitset_add(&resources, each->holds);
+        hd_bitset_add(&threads, graph->waiter.data[each->waiter].thread);
+        hd_bitset_add(&resources, each->holds);
     }
-    size_t limit = done ? hd_bitset_count(&threads) : graph->model->threads;
-    if (done && hd_bitset_count(&resources) < limit) limit = hd_bitset_count(&resources);
+    size_t limit = hd_bitset_count(&threads);
+    if (hd_bitset_count(&resources) < limit) limit = hd_bitset_count(&resources);
     /* an upgrade needs one resource only */
     if (limit < 2 && graph->dependency.size > 1) limit = 2;
     hd_bitset_free(&threads);

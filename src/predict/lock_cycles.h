@@ -13,7 +13,7 @@ struct hd_known_cycles {
     HD_VECTOR(uint32_t) type;  /* of each set, without repetition */
     HD_VECTOR(uint32_t) start; /* of each set, and its end */
 };
-bool hd_known_cycles_add(struct hd_known_cycles *known, const uint32_t *type, uint32_t count);
+void hd_known_cycles_add(struct hd_known_cycles *known, const uint32_t *type, uint32_t count);
 void hd_known_cycles_free(struct hd_known_cycles *known);
 
 struct hd_cycle_search {
@@ -21,12 +21,12 @@ struct hd_cycle_search {
     const struct hd_known_cycles *known;
     uint64_t steps_left; /* dependencies looked at; when it is 0 the search has ended early */
     void *context;
-    /* Called for each circle with its dependencies; false stops everything. */
-    bool (*found)(void *context, const uint32_t *dependency, uint32_t length);
+    /* Called for each circle with its dependencies. */
+    void (*found)(void *context, const uint32_t *dependency, uint32_t length);
 };
 
-/* All circles of one length. False if memory is out or `found` said so. */
-bool hd_cycles_of_length(struct hd_cycle_search *search, uint32_t length);
+/* All circles of one length. */
+void hd_cycles_of_length(struct hd_cycle_search *search, uint32_t length);
 /* No circle can be longer: distinct threads, distinct resources. */
 uint32_t hd_cycles_longest(const struct hd_lock_graph *graph);
 

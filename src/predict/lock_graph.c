@@ -2,6 +2,7 @@
  * and dependencies inside them. Most traces have none, and end after the first. */
 #include "predict/lock_graph.h"
 
+#include "base/alloc.h"
 #include "facts/conflicts.h"
 #include "facts/needs.h"
 #include "predict/lock_parts.h"
@@ -90,15 +91,15 @@ static int compare_held(const void *left, const void *right) {
 }
 
 /* Locks held when a thread comes to an event, by lock. */
-static bool list_held(struct builder *b, uint32_t event) {
+static void list_held(struct builder *b, uint32_t event) {
     const struct hd_model *model = b->model;
     uint32_t count = hd_model_held(model, event, b->section.data, (uint32_t)b->section.capacity);
     if (count > b->section.capacity) {
-        if (!hd_vector_reserve(&b->section, count)) return false;
+        hd_vector_reserve(&b->section, count);
         hd_model_held(model, event, b->section.data, count);
     }
     b->held.size = 0;
-    if (!hd_vector_reserve(&b->held, count)) return false;
+    hd_vector_reserve(&b->held, count);
     for (uint32_t i = 0; i < count; i++) {
         const struct hd_section *section = &model->section[b->section.data[i]];
         if (section->acquire == event) continue;
@@ -106,45 +107,39 @@ static bool list_held(struct builder *b, uint32_t event) {
             (struct held){section->lock, b->section.data[i], section->read_mode};
     }
     if (b->held.size > 1) qsort(b->held.data, b->held.size, sizeof *b->held.data, compare_held);
-    return true;
 }
 
 /* ---- the graph of resources --------------------------------------------------------------------
  */
 
-static bool add_edge(struct builder *b, uint32_t from, uint32_t to) {
+static void add_edge(struct builder *b, uint32_t from, uint32_t to) {
     uint64_t key = (uint64_t)from << 32 | to;
     uint32_t fresh = b->edge_known.count;
     uint32_t *slot = hd_map_slot(&b->edge_known, key, fresh);
-    if (slot == NULL) return false;
-    return *slot != fresh || hd_vector_push(&b->edge, key);
+    if (*slot == fresh) hd_vector_push(&b->edge, key);
 }
 
-static bool add_lock_edges(struct builder *b) {
+static void add_lock_edges(struct builder *b) {
     const struct hd_model *model = b->model;
     struct lock_wait wait;
     for (uint32_t s = 0; s < model->sections; s++) {
         uint32_t event = model->section[s].acquire;
         if (model->section[s].held == 0 || !waits_for_lock(model, event, &wait)) continue;
-        if (!list_held(b, event)) return false;
-        for (size_t i = 0; i < b->held.size; i++)
-            if (!add_edge(b, b->held.data[i].lock, wait.wants)) return false;
+        list_held(b, event);
+        for (size_t i = 0; i < b->held.size; i++) add_edge(b, b->held.data[i].lock, wait.wants);
     }
-    return true;
 }
 
-static bool add_blocked_edges(struct builder *b) {
+static void add_blocked_edges(struct builder *b) {
     const struct hd_model *model = b->model;
     struct lock_wait wait;
     for (uint32_t t = 0; t < model->threads; t++) {
         if (model->thread_start[t] == model->thread_start[t + 1]) continue;
         uint32_t event = model->thread_event[model->thread_start[t + 1] - 1];
         if (model->kind[event] != HD_EV_BLOCKED || !waits_for_lock(model, event, &wait)) continue;
-        if (!list_held(b, event)) return false;
-        for (size_t i = 0; i < b->held.size; i++)
-            if (!add_edge(b, b->held.data[i].lock, wait.wants)) return false;
+        list_held(b, event);
+        for (size_t i = 0; i < b->held.size; i++) add_edge(b, b->held.data[i].lock, wait.wants);
     }
-    return true;
 }
 
 static uint32_t thread_before(const struct hd_model *model, uint32_t event) {
@@ -162,34 +157,31 @@ static uint32_t place_of(struct builder *b, const struct hd_edge *edge) {
                                   .object = model->object[barrier ? edge->from : edge->to],
                                   .thread = model->thread[edge->to]};
     uint32_t site = hd_site_number(model, &b->site_number, edge->to, place.object);
-    if (site == UINT32_MAX) return HD_NONE;
     uint32_t key[4] = {place.kind, place.object, place.thread, site};
     uint32_t number = hd_intern(&b->place, (const char *)key, sizeof key);
-    if (number == HD_INTERN_NONE) return HD_NONE;
-    if (number == b->graph->place.size &&
-        (!hd_vector_push(&b->graph->place, place) || !hd_vector_push(&b->place_site, site)))
-        return HD_NONE;
+    if (number == b->graph->place.size) {
+        hd_vector_push(&b->graph->place, place);
+        hd_vector_push(&b->place_site, site);
+    }
     return number;
 }
 
-static bool note_progress(struct builder *b, const struct hd_edge *edge) {
+static void note_progress(struct builder *b, const struct hd_edge *edge) {
     struct progress each = {edge->to, thread_before(b->model, edge->to), HD_NONE};
-    if (each.behind == HD_NONE) return true;
-    if (b->progress.size > 0 && b->progress.data[b->progress.size - 1].event == each.event)
-        return true;
-    if (!list_held(b, edge->to)) return false;
-    if (b->held.size == 0) return true;
+    if (each.behind == HD_NONE) return;
+    if (b->progress.size > 0 && b->progress.data[b->progress.size - 1].event == each.event) return;
+    list_held(b, edge->to);
+    if (b->held.size == 0) return;
     each.place = place_of(b, edge);
-    if (each.place == HD_NONE || !hd_vector_push(&b->progress, each)) return false;
+    hd_vector_push(&b->progress, each);
     for (size_t i = 0; i < b->held.size; i++)
-        if (!add_edge(b, b->held.data[i].lock, b->model->locks + each.place)) return false;
-    return true;
+        add_edge(b, b->held.data[i].lock, b->model->locks + each.place);
 }
 
 /* Calls back for each lock wait that must come before the end of a wait, but need not come before
  * that wait begins. */
-static bool for_givers(struct builder *b, const struct progress *progress,
-                       bool (*found)(struct builder *, const struct progress *, uint32_t event,
+static void for_givers(struct builder *b, const struct progress *progress,
+                       void (*found)(struct builder *, const struct progress *, uint32_t event,
                                      struct lock_wait)) {
     const struct hd_model *model = b->model;
     struct lock_wait wait;
@@ -199,30 +191,26 @@ static bool for_givers(struct builder *b, const struct progress *progress,
         if (t == model->thread[progress->event]) continue;
         const uint32_t *event = model->thread_event + model->thread_start[t];
         for (uint32_t i = b->clock_behind[t]; i < b->clock[t]; i++)
-            if (waits_for_lock(model, event[i], &wait) && !found(b, progress, event[i], wait))
-                return false;
+            if (waits_for_lock(model, event[i], &wait)) found(b, progress, event[i], wait);
     }
-    return true;
 }
 
-static bool add_giver_edge(struct builder *b, const struct progress *progress, uint32_t event,
+static void add_giver_edge(struct builder *b, const struct progress *progress, uint32_t event,
                            struct lock_wait wait) {
     (void)event;
-    return add_edge(b, b->model->locks + progress->place, wait.wants);
+    add_edge(b, b->model->locks + progress->place, wait.wants);
 }
 
-static bool add_progress_edges(struct builder *b) {
+static void add_progress_edges(struct builder *b) {
     const struct hd_model *model = b->model;
     for (uint32_t i = 0; i < model->edges; i++)
-        if (is_progress(model->edge[i].type) && !note_progress(b, &model->edge[i])) return false;
-    if (b->progress.size == 0) return true;
+        if (is_progress(model->edge[i].type)) note_progress(b, &model->edge[i]);
+    if (b->progress.size == 0) return;
     b->graph->clocks = hd_clocks_build(model);
-    b->clock = malloc((model->threads + (size_t)1) * sizeof *b->clock);
-    b->clock_behind = malloc((model->threads + (size_t)1) * sizeof *b->clock_behind);
-    if (b->graph->clocks == NULL || b->clock == NULL || b->clock_behind == NULL) return false;
+    b->clock = hd_alloc(model->threads + (size_t)1, sizeof *b->clock);
+    b->clock_behind = hd_alloc(model->threads + (size_t)1, sizeof *b->clock_behind);
     for (size_t i = 0; i < b->progress.size; i++)
-        if (!for_givers(b, &b->progress.data[i], add_giver_edge)) return false;
-    return true;
+        for_givers(b, &b->progress.data[i], add_giver_edge);
 }
 
 /* ---- types -------------------------------------------------------------------------------------
@@ -271,14 +259,13 @@ static uint32_t class_of(struct builder *b, uint32_t resource) {
 /* ---- waiters and dependencies ------------------------------------------------------------------
  */
 
-static bool add_dependency(struct builder *b, struct hd_dependency dependency, uint32_t hold_site,
+static void add_dependency(struct builder *b, struct hd_dependency dependency, uint32_t hold_site,
                            uint32_t want_site) {
     uint32_t holds = class_of(b, dependency.holds), wants = class_of(b, dependency.wants);
-    if (holds == HD_INTERN_NONE || wants == HD_INTERN_NONE) return false;
     uint32_t key[5] = {holds, wants, hold_site, want_site,
                        dependency.holds_reading * 2u + dependency.wants_reading};
     dependency.type = hd_intern(&b->type, (const char *)key, sizeof key);
-    return dependency.type != HD_INTERN_NONE && hd_vector_push(&b->graph->dependency, dependency);
+    hd_vector_push(&b->graph->dependency, dependency);
 }
 
 static uint32_t site_of(struct builder *b, uint32_t event, uint32_t lock) {
@@ -288,14 +275,13 @@ static uint32_t site_of(struct builder *b, uint32_t event, uint32_t lock) {
 /* The lock set of what is held, and in `key` where it was taken. */
 static uint32_t lockset_of(struct builder *b) {
     b->key.size = 0;
-    if (!hd_vector_reserve(&b->key, 2 * b->held.size + 8)) return UINT32_MAX;
+    hd_vector_reserve(&b->key, 2 * b->held.size + 8);
     for (size_t i = 0; i < b->held.size; i++)
         b->key.data[i] = b->held.data[i].lock * 2 + b->held.data[i].reading;
     uint32_t set = hd_locksets_number(&b->graph->locksets, b->key.data, (uint32_t)b->held.size);
     for (size_t i = 0; i < b->held.size; i++) {
         uint32_t acquire = b->model->section[b->held.data[i].section].acquire;
         b->key.data[i] = site_of(b, acquire, b->held.data[i].lock);
-        if (b->key.data[i] == UINT32_MAX) return UINT32_MAX;
     }
     b->key.size = b->held.size;
     return set;
@@ -305,16 +291,14 @@ static uint32_t lockset_of(struct builder *b) {
 static uint32_t waiter_of(struct builder *b, struct hd_waiter fresh, uint32_t want_site) {
     struct hd_lock_graph *graph = b->graph;
     fresh.lockset = lockset_of(b);
-    if (fresh.lockset == UINT32_MAX || want_site == UINT32_MAX) return HD_NONE;
     size_t sites = b->key.size;
     const uint32_t more[5] = {fresh.thread, fresh.wants, fresh.lockset, want_site,
                               fresh.reading * 2u + fresh.waits};
     memcpy(b->key.data + sites, more, sizeof more);
     uint32_t number =
         hd_intern(&b->waiter, (const char *)b->key.data, (sites + 5) * sizeof *b->key.data);
-    if (number == HD_INTERN_NONE) return HD_NONE;
     if (number < graph->waiter.size) return number;
-    if (!hd_vector_push(&graph->waiter, fresh)) return HD_NONE;
+    hd_vector_push(&graph->waiter, fresh);
     for (size_t i = 0; i < b->held.size; i++) {
         const struct held *held = &b->held.data[i];
         if (i > 0 && held[-1].lock == held->lock)
@@ -324,32 +308,29 @@ static uint32_t waiter_of(struct builder *b, struct hd_waiter fresh, uint32_t wa
                                            .waiter = number,
                                            .holds_reading = held->reading,
                                            .wants_reading = fresh.reading};
-        if (hd_lock_parts_share(&b->parts, held->lock, fresh.wants) &&
-            !add_dependency(b, dependency, b->key.data[i], want_site))
-            return HD_NONE;
+        if (hd_lock_parts_share(&b->parts, held->lock, fresh.wants))
+            add_dependency(b, dependency, b->key.data[i], want_site);
     }
     return number;
 }
 
-static bool add_standing(struct builder *b, uint32_t waiter, struct hd_standing standing) {
+static void add_standing(struct builder *b, uint32_t waiter, struct hd_standing standing) {
     b->graph->waiter.data[waiter].all++;
-    return hd_vector_push(&b->found.waiter, waiter) && hd_vector_push(&b->found.at, standing);
+    hd_vector_push(&b->found.waiter, waiter);
+    hd_vector_push(&b->found.at, standing);
 }
 
 /* Does an earlier event of the waiter stand inside the same sections, with nothing in between that
  * another thread needs? */
-static bool is_spoken_for(struct builder *b, uint32_t waiter, uint32_t segment, bool *failed) {
+static bool is_spoken_for(struct builder *b, uint32_t waiter, uint32_t segment) {
     size_t known = b->standing.name.size;
     b->key.size = 0;
-    *failed = !hd_vector_reserve(&b->key, b->held.size + 2);
-    if (*failed) return false;
+    hd_vector_reserve(&b->key, b->held.size + 2);
     b->key.data[b->key.size++] = waiter;
     b->key.data[b->key.size++] = segment;
     for (size_t i = 0; i < b->held.size; i++) b->key.data[b->key.size++] = b->held.data[i].section;
-    uint32_t number =
-        hd_intern(&b->standing, (const char *)b->key.data, b->key.size * sizeof *b->key.data);
-    *failed = number == HD_INTERN_NONE;
-    return number < known;
+    return hd_intern(&b->standing, (const char *)b->key.data, b->key.size * sizeof *b->key.data) <
+           known;
 }
 
 static bool holds_something_of_part(struct builder *b, uint32_t wants) {
@@ -358,98 +339,87 @@ static bool holds_something_of_part(struct builder *b, uint32_t wants) {
     return false;
 }
 
-static bool add_lock_waiter(struct builder *b, uint32_t event, struct lock_wait wait,
+static void add_lock_waiter(struct builder *b, uint32_t event, struct lock_wait wait,
                             uint32_t segment) {
-    bool gives = hd_bitset_has(&b->gives, event), failed;
-    if (!list_held(b, event)) return false;
-    if (!gives && !holds_something_of_part(b, wait.wants)) return true;
+    bool gives = hd_bitset_has(&b->gives, event);
+    list_held(b, event);
+    if (!gives && !holds_something_of_part(b, wait.wants)) return;
     struct hd_waiter fresh = {
         .wants = wait.wants, .thread = b->model->thread[event], .reading = wait.reading};
     uint32_t waiter = waiter_of(b, fresh, site_of(b, event, wait.wants));
-    if (waiter == HD_NONE) return false;
-    if (gives && hd_map_slot(&b->giver_waiter, event, waiter) == NULL) return false;
-    if (!b->whole) {
-        if (is_spoken_for(b, waiter, segment, &failed)) {
-            b->graph->waiter.data[waiter].all++;
-            return true;
-        }
-        if (failed) return false;
-    }
-    return add_standing(b, waiter, (struct hd_standing){event, event});
+    if (gives) hd_map_slot(&b->giver_waiter, event, waiter);
+    if (!b->whole && is_spoken_for(b, waiter, segment))
+        b->graph->waiter.data[waiter].all++;
+    else
+        add_standing(b, waiter, (struct hd_standing){event, event});
 }
 
-static bool add_lock_waiters(struct builder *b) {
+static void add_lock_waiters(struct builder *b) {
     const struct hd_model *model = b->model;
     struct hd_bitset needed = {0};
     struct lock_wait wait;
-    uint32_t *segment = calloc(model->threads + (size_t)1, sizeof *segment);
-    bool done = segment != NULL && hd_needs_mark(model, HD_CDSR, &needed);
-    for (uint32_t e = 0; done && e < model->events; e++) {
+    uint32_t *segment = hd_zalloc(model->threads + (size_t)1, sizeof *segment);
+    hd_needs_mark(model, HD_CDSR, &needed);
+    for (uint32_t e = 0; e < model->events; e++) {
         if (waits_for_lock(model, e, &wait) && hd_lock_parts_cyclic(&b->parts, wait.wants))
-            done = add_lock_waiter(b, e, wait, segment[model->thread[e]]);
+            add_lock_waiter(b, e, wait, segment[model->thread[e]]);
         if (hd_bitset_has(&needed, e)) segment[model->thread[e]]++;
     }
     free(segment);
     hd_bitset_free(&needed);
-    return done;
 }
 
-static bool mark_giver(struct builder *b, const struct progress *progress, uint32_t event,
+static void mark_giver(struct builder *b, const struct progress *progress, uint32_t event,
                        struct lock_wait wait) {
     uint32_t place = b->model->locks + progress->place;
-    return !hd_lock_parts_share(&b->parts, place, wait.wants) || hd_bitset_add(&b->gives, event);
+    if (hd_lock_parts_share(&b->parts, place, wait.wants)) hd_bitset_add(&b->gives, event);
 }
 
 /* The lock wait "holds" the place: nothing goes on there without it. */
-static bool add_giver(struct builder *b, const struct progress *progress, uint32_t event,
+static void add_giver(struct builder *b, const struct progress *progress, uint32_t event,
                       struct lock_wait wait) {
     uint32_t place = b->model->locks + progress->place;
-    if (!hd_lock_parts_share(&b->parts, place, wait.wants)) return true;
+    if (!hd_lock_parts_share(&b->parts, place, wait.wants)) return;
     uint32_t waiter = hd_map_get(&b->giver_waiter, event, HD_NONE), fresh;
-    if (waiter == HD_NONE) return true;
+    if (waiter == HD_NONE) return;
     fresh = b->dependency_known.count;
     uint32_t *slot =
         hd_map_slot(&b->dependency_known, (uint64_t)progress->place << 32 | waiter, fresh);
-    if (slot == NULL) return false;
-    if (*slot != fresh) return true;
+    if (*slot != fresh) return;
     struct hd_dependency dependency = {
         .holds = place, .wants = wait.wants, .waiter = waiter, .wants_reading = wait.reading};
-    uint32_t site = site_of(b, event, wait.wants);
-    return site != UINT32_MAX && add_dependency(b, dependency, HD_NONE, site);
+    add_dependency(b, dependency, HD_NONE, site_of(b, event, wait.wants));
 }
 
-static bool add_progress_waiter(struct builder *b, const struct progress *progress) {
+static void add_progress_waiter(struct builder *b, const struct progress *progress) {
     uint32_t place = b->model->locks + progress->place;
-    if (!list_held(b, progress->event)) return false;
+    list_held(b, progress->event);
     struct hd_waiter fresh = {
         .wants = place, .thread = b->model->thread[progress->event], .waits = true};
     uint32_t waiter = waiter_of(b, fresh, b->place_site.data[progress->place]);
-    return waiter != HD_NONE &&
-           add_standing(b, waiter, (struct hd_standing){progress->event, progress->behind});
+    add_standing(b, waiter, (struct hd_standing){progress->event, progress->behind});
 }
 
-static bool add_waiters(struct builder *b) {
+static void add_waiters(struct builder *b) {
+    const struct progress *progress = b->progress.data;
     for (size_t i = 0; i < b->progress.size; i++)
-        if (hd_lock_parts_cyclic(&b->parts, b->model->locks + b->progress.data[i].place) &&
-            !for_givers(b, &b->progress.data[i], mark_giver))
-            return false;
-    if (!add_lock_waiters(b)) return false;
+        if (hd_lock_parts_cyclic(&b->parts, b->model->locks + progress[i].place))
+            for_givers(b, &progress[i], mark_giver);
+    add_lock_waiters(b);
     for (size_t i = 0; i < b->progress.size; i++) {
-        if (!hd_lock_parts_cyclic(&b->parts, b->model->locks + b->progress.data[i].place)) continue;
-        if (!add_progress_waiter(b, &b->progress.data[i]) ||
-            !for_givers(b, &b->progress.data[i], add_giver))
-            return false;
+        if (!hd_lock_parts_cyclic(&b->parts, b->model->locks + progress[i].place)) continue;
+        add_progress_waiter(b, &progress[i]);
+        for_givers(b, &progress[i], add_giver);
     }
-    return true;
 }
 
 /* ---- indexes -----------------------------------------------------------------------------------
  */
 
-static bool list_standings(struct builder *b) {
+static void list_standings(struct builder *b) {
     struct hd_lock_graph *graph = b->graph;
     uint32_t start = 0;
-    if (!hd_vector_reserve(&graph->standing, b->found.at.size)) return false;
+    hd_vector_reserve(&graph->standing, b->found.at.size);
     for (size_t i = 0; i < b->found.waiter.size; i++)
         graph->waiter.data[b->found.waiter.data[i]].count++;
     for (size_t i = 0; i < graph->waiter.size; i++) {
@@ -462,7 +432,6 @@ static bool list_standings(struct builder *b) {
         graph->standing.data[waiter->start + waiter->count++] = b->found.at.data[i];
     }
     graph->standing.size = start;
-    return true;
 }
 
 static int compare_dependencies(const void *left, const void *right) {
@@ -472,9 +441,8 @@ static int compare_dependencies(const void *left, const void *right) {
     return a->waiter < b->waiter ? -1 : a->waiter > b->waiter;
 }
 
-static bool index_dependencies(struct hd_lock_graph *graph) {
-    graph->out = calloc(graph->resources + (size_t)1, sizeof *graph->out);
-    if (graph->out == NULL) return false;
+static void index_dependencies(struct hd_lock_graph *graph) {
+    graph->out = hd_zalloc(graph->resources + (size_t)1, sizeof *graph->out);
     if (graph->dependency.size > 1)
         qsort(graph->dependency.data, graph->dependency.size, sizeof *graph->dependency.data,
               compare_dependencies);
@@ -483,7 +451,6 @@ static bool index_dependencies(struct hd_lock_graph *graph) {
         graph->out[r] = at;
         while (at < graph->dependency.size && graph->dependency.data[at].holds == r) at++;
     }
-    return true;
 }
 
 static bool is_giver(const struct hd_model *model, uint32_t event) {
@@ -492,43 +459,45 @@ static bool is_giver(const struct hd_model *model, uint32_t event) {
            model->object[event] < model->objects;
 }
 
-static bool index_givers(struct hd_lock_graph *graph) {
+static void index_givers(struct hd_lock_graph *graph) {
     const struct hd_model *model = graph->model;
-    uint32_t *start = graph->giver_start = calloc(model->objects + (size_t)2, sizeof *start);
-    if (start == NULL) return false;
+    uint32_t *start = graph->giver_start = hd_zalloc(model->objects + (size_t)2, sizeof *start);
     for (uint32_t e = 0; e < model->events; e++)
         if (is_giver(model, e)) start[model->object[e] + 2]++;
     for (uint32_t o = 0; o < model->objects; o++) start[o + 2] += start[o + 1];
-    graph->giver = malloc((start[model->objects + 1] + (size_t)1) * sizeof *graph->giver);
-    if (graph->giver == NULL) return false;
+    graph->giver = hd_alloc(start[model->objects + 1] + (size_t)1, sizeof *graph->giver);
     for (uint32_t e = 0; e < model->events; e++)
         if (is_giver(model, e)) graph->giver[start[model->object[e] + 1]++] = e;
-    return true;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
-static bool build(struct builder *b) {
+static void build(struct builder *b) {
     struct hd_lock_graph *graph = b->graph;
-    if (!add_lock_edges(b) || !add_blocked_edges(b) || !add_progress_edges(b)) return false;
+    add_lock_edges(b);
+    add_blocked_edges(b);
+    add_progress_edges(b);
     graph->resources = b->model->locks + (uint32_t)graph->place.size;
-    if (!hd_lock_parts_build(&b->parts, b->edge.data, b->edge.size, graph->resources)) return false;
-    if (!b->parts.any) return index_dependencies(graph);
-    if (graph->clocks == NULL) graph->clocks = hd_clocks_build(b->model);
-    b->resource_class = malloc((graph->resources + (size_t)1) * sizeof *b->resource_class);
-    if (graph->clocks == NULL || b->resource_class == NULL) return false;
-    memset(b->resource_class, 0xff, graph->resources * sizeof *b->resource_class);
-    return add_waiters(b) && list_standings(b) && index_dependencies(graph) &&
-           (graph->place.size == 0 || index_givers(graph));
+    hd_lock_parts_build(&b->parts, b->edge.data, b->edge.size, graph->resources);
+    if (b->parts.any) {
+        if (graph->clocks == NULL) graph->clocks = hd_clocks_build(b->model);
+        b->resource_class = hd_alloc(graph->resources, sizeof *b->resource_class);
+        memset(b->resource_class, 0xff, graph->resources * sizeof *b->resource_class);
+        add_waiters(b);
+        list_standings(b);
+        if (graph->place.size > 0) index_givers(graph);
+    }
+    index_dependencies(graph);
 }
 
-bool hd_lock_graph_build(const struct hd_model *model, struct hd_describe *describe, bool whole,
-                         struct hd_lock_graph *graph, struct hd_error *error) {
+void hd_lock_graph_build(const struct hd_model *model, struct hd_describe *describe, bool whole,
+                         struct hd_lock_graph *graph) {
     memset(graph, 0, sizeof *graph);
     graph->model = model;
     struct builder b = {.graph = graph, .model = model, .describe = describe, .whole = whole};
-    bool done = hd_locksets_init(&graph->locksets) && build(&b);
+    hd_locksets_init(&graph->locksets);
+    build(&b);
     graph->types = (uint32_t)b.type.name.size;
     hd_vector_free(&b.held);
     hd_vector_free(&b.section);
@@ -552,9 +521,6 @@ bool hd_lock_graph_build(const struct hd_model *model, struct hd_describe *descr
     hd_vector_free(&b.key);
     hd_vector_free(&b.found.waiter);
     hd_vector_free(&b.found.at);
-    if (done) return true;
-    hd_lock_graph_free(graph);
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }
 
 void hd_lock_graph_free(struct hd_lock_graph *graph) {

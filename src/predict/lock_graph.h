@@ -64,8 +64,8 @@ struct hd_lock_graph {
 
 /* `whole`: every event is kept, also those that another speaks for. A graph without dependencies
  * has no clocks. */
-bool hd_lock_graph_build(const struct hd_model *model, struct hd_describe *describe, bool whole,
-                         struct hd_lock_graph *graph, struct hd_error *error);
+void hd_lock_graph_build(const struct hd_model *model, struct hd_describe *describe, bool whole,
+                         struct hd_lock_graph *graph);
 void hd_lock_graph_free(struct hd_lock_graph *graph);
 
 static inline bool hd_resource_is_lock(const struct hd_lock_graph *graph, uint32_t resource) {

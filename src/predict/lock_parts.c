@@ -1,6 +1,8 @@
 /* Tarjan's algorithm with a stack of its own, for graphs of any depth. */
 #include "predict/lock_parts.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +19,12 @@ struct visit {
     struct hd_lock_parts *result;
 };
 
-static bool list_edges(struct visit *v, const uint64_t *edge, size_t edges, uint32_t nodes) {
-    v->start = calloc(nodes + (size_t)2, sizeof *v->start);
-    v->to = malloc((edges + 1) * sizeof *v->to);
-    if (v->start == NULL || v->to == NULL) return false;
+static void list_edges(struct visit *v, const uint64_t *edge, size_t edges, uint32_t nodes) {
+    v->start = hd_zalloc(nodes + (size_t)2, sizeof *v->start);
+    v->to = hd_alloc(edges + 1, sizeof *v->to);
     for (size_t i = 0; i < edges; i++) v->start[(edge[i] >> 32) + 2]++;
     for (uint32_t n = 0; n < nodes; n++) v->start[n + 2] += v->start[n + 1];
     for (size_t i = 0; i < edges; i++) v->to[v->start[(edge[i] >> 32) + 1]++] = (uint32_t)edge[i];
-    return true;
 }
 
 static bool has_loop(const struct visit *v, uint32_t node) {
@@ -74,23 +74,21 @@ static void search_from(struct visit *v, uint32_t root) {
     }
 }
 
-bool hd_lock_parts_build(struct hd_lock_parts *parts, const uint64_t *edge, size_t edges,
+void hd_lock_parts_build(struct hd_lock_parts *parts, const uint64_t *edge, size_t edges,
                          uint32_t nodes) {
     struct visit v = {.result = parts};
     memset(parts, 0, sizeof *parts);
     size_t room = nodes + (size_t)1;
     parts->nodes = nodes;
-    parts->part = malloc(room * sizeof *parts->part);
-    v.number = calloc(room, sizeof *v.number);
-    v.lowest = malloc(room * sizeof *v.lowest);
-    v.open = malloc(room * sizeof *v.open);
-    v.path = malloc(room * sizeof *v.path);
-    v.next = malloc(room * sizeof *v.next);
-    v.is_open = calloc(room, sizeof *v.is_open);
-    bool done = parts->part != NULL && v.number != NULL && v.lowest != NULL && v.open != NULL &&
-                v.path != NULL && v.next != NULL && v.is_open != NULL &&
-                list_edges(&v, edge, edges, nodes);
-    for (uint32_t n = 0; done && n < nodes; n++)
+    parts->part = hd_alloc(room, sizeof *parts->part);
+    v.number = hd_zalloc(room, sizeof *v.number);
+    v.lowest = hd_alloc(room, sizeof *v.lowest);
+    v.open = hd_alloc(room, sizeof *v.open);
+    v.path = hd_alloc(room, sizeof *v.path);
+    v.next = hd_alloc(room, sizeof *v.next);
+    v.is_open = hd_zalloc(room, sizeof *v.is_open);
+    list_edges(&v, edge, edges, nodes);
+    for (uint32_t n = 0; n < nodes; n++)
         if (v.number[n] == UNSEEN) search_from(&v, n);
     free(v.start);
     free(v.to);
@@ -100,7 +98,6 @@ bool hd_lock_parts_build(struct hd_lock_parts *parts, const uint64_t *edge, size
     free(v.path);
     free(v.next);
     free(v.is_open);
-    return done;
 }
 
 void hd_lock_parts_free(struct hd_lock_parts *parts) {

@@ -13,7 +13,7 @@ struct hd_lock_parts {
 };
 
 /* Edges as from << 32 | to. */
-bool hd_lock_parts_build(struct hd_lock_parts *parts, const uint64_t *edge, size_t edges,
+void hd_lock_parts_build(struct hd_lock_parts *parts, const uint64_t *edge, size_t edges,
                          uint32_t nodes);
 void hd_lock_parts_free(struct hd_lock_parts *parts);
 

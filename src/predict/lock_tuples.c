@@ -1,6 +1,8 @@
 /* Walks over the instances of a circle: see lock_tuples.h. */
 #include "predict/lock_tuples.h"
 
+#include "base/search.h"
+
 /* So many instances of the shortest list are tried with what is nearest to them. */
 #define NEAR_TUPLES 32
 /* Earlier signals of the one who is to signal that are told to come too early. */
@@ -60,7 +62,7 @@ static bool only_way(const struct hd_lock_graph *graph, const struct hd_standing
         if (model->thread[event] == model->thread[wait->event]) continue;   /* not while it waits */
         if (model->thread[event] != model->thread[giver] || ++earlier > EARLIER_SIGNALS)
             return false;
-        if (question != NULL && !hd_question_order(question, event, wait->behind)) return false;
+        if (question != NULL) hd_question_order(question, event, wait->behind);
     }
     return true;
 }
@@ -106,14 +108,7 @@ void hd_tuples_begin(struct hd_tuples *tuples, const struct hd_lock_graph *graph
 static uint32_t nearest(const struct hd_tuples *tuples, uint32_t position, uint32_t event) {
     const struct hd_waiter *waiter = waiter_of(tuples, position);
     const struct hd_standing *list = tuples->graph->standing.data + waiter->start;
-    uint32_t low = 0, high = waiter->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle].event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = hd_first_not(i, 0, waiter->count, list[i].event < event);
     if (low == waiter->count) return low - 1;
     if (low > 0 && event - list[low - 1].event < list[low].event - event) return low - 1;
     return low;
@@ -144,24 +139,8 @@ static void find_run(struct hd_tuples *tuples, uint32_t position) {
     uint32_t from = 0, to = waiter->count;
     for (uint32_t i = 0; i < position; i++) {
         const struct hd_standing *other = standing_of(tuples, i);
-        uint32_t low = from, high = to;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (waits_for(graph, other, &list[middle]))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        from = low;
-        high = to;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (!waits_for(graph, &list[middle], other))
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        to = low;
+        from = hd_first_not(k, from, to, waits_for(graph, other, &list[k]));
+        to = hd_first_not(k, from, to, !waits_for(graph, &list[k], other));
     }
     tuples->index[position] = from;
     tuples->end[position] = to;
@@ -194,11 +173,14 @@ enum hd_tuples_step hd_tuples_next(struct hd_tuples *tuples) {
 static bool stand_behind(const struct hd_lock_graph *graph, const struct hd_dependency *dependency,
                          const struct hd_standing *standing, struct hd_question *question) {
     const struct hd_model *model = graph->model;
-    if (!hd_model_is_read(model, standing->behind))
-        return hd_question_stop(question, standing->behind, true);
+    if (!hd_model_is_read(model, standing->behind)) {
+        hd_question_stop(question, standing->behind, true);
+        return true;
+    }
     uint32_t section = hd_standing_section(model, standing, dependency->holds);
-    return section != HD_NONE &&
-           hd_question_order(question, model->section[section].acquire, standing->behind);
+    if (section == HD_NONE) return false;
+    hd_question_order(question, model->section[section].acquire, standing->behind);
+    return true;
 }
 
 bool hd_tuple_ask(const struct hd_lock_graph *graph, const uint32_t *dependency,
@@ -207,7 +189,7 @@ bool hd_tuple_ask(const struct hd_lock_graph *graph, const uint32_t *dependency,
         const struct hd_dependency *each = &graph->dependency.data[dependency[i]];
         const struct hd_standing *standing = hd_tuple_standing(graph, dependency[i], index[i]);
         if (!graph->waiter.data[each->waiter].waits) {
-            if (!hd_question_stop(question, standing->event, false)) return false;
+            hd_question_stop(question, standing->event, false);
             continue;
         }
         uint32_t next = (i + 1) % length;

@@ -3,8 +3,8 @@
 #ifndef HEDDLE_PREDICT_LOCK_TUPLES_H
 #define HEDDLE_PREDICT_LOCK_TUPLES_H
 
+#include "engine/questions.h"
 #include "predict/lock_graph.h"
-#include "predict/questions.h"
 
 struct hd_tuples {
     const struct hd_lock_graph *graph;

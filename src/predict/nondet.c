@@ -1,14 +1,11 @@
-/* Nondeterminism as a kind of prediction: puts the parts together, compares the models. */
+/* Nondeterminism as a kind of prediction: puts the parts together. */
 #include "predict/nondet.h"
 
 #include <string.h>
 
 void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, size_t count) {
     if (count == 0) return;
-    if (!hd_vector_reserve(&nondet->found, count)) {
-        nondet->out_of_memory = true;
-        return;
-    }
+    hd_vector_reserve(&nondet->found, count);
     memcpy(nondet->found.data + nondet->found.size, found, count * sizeof *found);
     nondet->found.size += count;
 }
@@ -77,7 +74,7 @@ static bool is_wanted(void *context, uint32_t event) {
 /* ---- deciding ----------------------------------------------------------------------------------
  */
 
-static int by_read(const void *left, const void *right) {
+int hd_triplet_compare(const void *left, const void *right) {
     const struct hd_triplet *a = left, *b = right;
     if (a->read != b->read) return a->read < b->read ? -1 : 1;
     return a->other < b->other ? -1 : a->other > b->other;
@@ -100,36 +97,32 @@ static void count_reads(struct hd_nondet *nondet) {
     }
 }
 
-bool hd_nondet_decide(struct hd_predict *predict, bool paper, struct hd_nondet *nondet,
-                      struct hd_error *error) {
+bool hd_nondet_decide(struct hd_predict *predict, const struct hd_nondet_model *model,
+                      struct hd_nondet *nondet, struct hd_error *error) {
     struct wanted wanted = {.predict = predict};
     struct hd_read_filter filter = {0};
     memset(nondet, 0, sizeof *nondet);
     if (predict->options.read_site != NULL)
         filter = (struct hd_read_filter){.keep = is_wanted, .context = &wanted};
     double start = hd_seconds_now();
-    nondet->ground = hd_ground_build(predict->model);
-    if (nondet->ground == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    if (!hd_couples_build(predict->model, nondet->ground, predict->options.final_state, &filter,
-                          &nondet->couples, error)) {
-        hd_ground_free(nondet->ground);
-        return false;
-    }
+    nondet->base = hd_engine_base_build(predict->model);
+    hd_couples_build(predict->model, nondet->base, predict->options.final_state, &filter,
+                     &nondet->couples);
     double listed = hd_seconds_now();
     bool done;
     if (filter.keep != NULL && wanted.found == 0)
         done = hd_fail(error, HD_ERR_USAGE, "no read of a shared variable is at '%s'",
                        predict->options.read_site);
     else
-        done = paper ? hd_nondet_paper(predict, nondet, error)
-                     : hd_nondet_sound(predict, nondet, error);
-    if (done && nondet->out_of_memory) done = hd_fail(error, HD_ERR_MEMORY, "out of memory");
+        done = model != NULL ? model->decide(predict, nondet, error)
+                             : hd_nondet_sound(predict, nondet, error);
     if (!done) {
         hd_nondet_free(nondet);
         return false;
     }
     if (nondet->found.size > 1)
-        qsort(nondet->found.data, nondet->found.size, sizeof *nondet->found.data, by_read);
+        qsort(nondet->found.data, nondet->found.size, sizeof *nondet->found.data,
+              hd_triplet_compare);
     count_reads(nondet);
     nondet->stats.seconds = hd_seconds_now() - start;
     predict->stats.candidate_seconds += listed - start;
@@ -140,71 +133,18 @@ bool hd_nondet_decide(struct hd_predict *predict, bool paper, struct hd_nondet *
 void hd_nondet_free(struct hd_nondet *nondet) {
     hd_vector_free(&nondet->found);
     hd_couples_free(&nondet->couples);
-    if (nondet->ground != NULL) hd_ground_free(nondet->ground);
-    nondet->ground = NULL;
+    hd_engine_base_free(nondet->base);
+    nondet->base = NULL;
 }
 
 bool hd_predict_nondeterminism(struct hd_predict *predict, struct hd_findings *findings,
                                struct hd_error *error) {
     struct hd_nondet nondet;
-    if (!hd_nondet_decide(predict, predict->options.paper, &nondet, error)) return false;
+    if (!hd_nondet_decide(predict, predict->options.nondet_model, &nondet, error)) return false;
     double decided = hd_seconds_now();
     bool done = hd_nondet_report(predict, &nondet, findings, error);
     if (predict->nondet != NULL) *predict->nondet = nondet.stats;
     predict->stats.report_seconds += hd_seconds_now() - decided;
     hd_nondet_free(&nondet);
     return done;
-}
-
-/* ---- comparing ---------------------------------------------------------------------------------
- */
-
-static bool is_loose(const struct hd_nondet *nondet, uint32_t read, size_t at) {
-    while (at > 0 && nondet->found.data[at - 1].read == read) at--;
-    for (; at < nondet->found.size && nondet->found.data[at].read <= read; at++)
-        if (nondet->found.data[at].read == read && nondet->found.data[at].verdict == HD_FEASIBLE)
-            return true;
-    return false;
-}
-
-static bool add_difference(struct hd_nondet_comparison *comparison, struct hd_triplet triplet,
-                           uint8_t paper, uint8_t sound, size_t at_paper, size_t at_sound) {
-    struct hd_nondet_difference difference = {.triplet = triplet, .sound = sound};
-    difference.triplet.verdict = paper;
-    difference.same_read = is_loose(&comparison->paper, triplet.read, at_paper) ==
-                           is_loose(&comparison->sound, triplet.read, at_sound);
-    return hd_vector_push(&comparison->list, difference);
-}
-
-bool hd_nondet_compare(struct hd_predict *predict, struct hd_nondet_comparison *comparison,
-                       struct hd_error *error) {
-    memset(comparison, 0, sizeof *comparison);
-    if (!hd_nondet_decide(predict, false, &comparison->sound, error)) return false;
-    if (!hd_nondet_decide(predict, true, &comparison->paper, error)) {
-        hd_nondet_free(&comparison->sound);
-        return false;
-    }
-    const struct hd_nondet *paper = &comparison->paper, *sound = &comparison->sound;
-    bool done = true;
-    for (size_t i = 0, k = 0; done && (i < paper->found.size || k < sound->found.size);) {
-        const struct hd_triplet *left = paper->found.data + i, *right = sound->found.data + k;
-        int order = i == paper->found.size ? 1 : k == sound->found.size ? -1 : by_read(left, right);
-        if (order < 0)
-            done = add_difference(comparison, *left, left->verdict, HD_INFEASIBLE, i, k);
-        else if (order > 0)
-            done = add_difference(comparison, *right, HD_INFEASIBLE, right->verdict, i, k);
-        else if (left->verdict != right->verdict)
-            done = add_difference(comparison, *left, left->verdict, right->verdict, i, k);
-        i += order <= 0;
-        k += order >= 0;
-    }
-    if (done) return true;
-    hd_nondet_comparison_free(comparison);
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-}
-
-void hd_nondet_comparison_free(struct hd_nondet_comparison *comparison) {
-    hd_nondet_free(&comparison->sound);
-    hd_nondet_free(&comparison->paper);
-    hd_vector_free(&comparison->list);
 }

@@ -6,20 +6,20 @@
  *
  * Sound model: can r see c? The exact engine decides, with r as the last event of its thread. If c
  * r w is possible, so is c r without w (whatever comes after r can be left out), and r sees c in
- * one of the orders if it can see c at all: one question for each triplet. Paper model:
- * nondet_paper.h. */
+ * one of the orders if it can see c at all: one question for each triplet. The paper's own model is
+ * methods/nondet_paper.h. */
 #ifndef HEDDLE_PREDICT_NONDET_H
 #define HEDDLE_PREDICT_NONDET_H
 
-#include "predict/asker.h"
 #include "predict/nondet_couples.h"
+#include "predict/predict.h"
 
 /* The paper's witnesses of a triplet. */
-enum hd_nondet_order {
-    HD_ORDER_BEFORE,  /* c r w */
-    HD_ORDER_AFTER,   /* w c r */
-    HD_ORDER_WITHOUT, /* c r, and no w */
-    HD_ORDER_COUNT
+enum hd_paper_witness {
+    HD_WITNESS_BEFORE,  /* c r w */
+    HD_WITNESS_AFTER,   /* w c r */
+    HD_WITNESS_WITHOUT, /* c r, and no w */
+    HD_WITNESS_COUNT
 };
 
 /* A triplet that was not found infeasible. */
@@ -52,29 +52,36 @@ struct hd_nondet_stats {
 
 struct hd_nondet {
     struct hd_couples couples;
-    struct hd_ground *ground;
+    struct hd_engine_base *base;
     HD_VECTOR(struct hd_triplet) found; /* by read, then other write */
     struct hd_nondet_stats stats;
-    bool out_of_memory; /* something is missing in the list */
 };
 
-/* Decides every triplet by the model that the options name; adds to predict's stats. */
-bool hd_nondet_decide(struct hd_predict *predict, bool paper, struct hd_nondet *nondet,
-                      struct hd_error *error);
+/* Another model than the exact engine's. What it finds feasible is `possible` to a finding. */
+struct hd_nondet_model {
+    const char *name;
+    /* Decides the triplets of nondet->couples: adds to `found` and `stats`. */
+    bool (*decide)(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
+};
+
+/* Decides every triplet by a model (NULL: the exact engine's); adds to predict's stats. */
+bool hd_nondet_decide(struct hd_predict *predict, const struct hd_nondet_model *model,
+                      struct hd_nondet *nondet, struct hd_error *error);
 void hd_nondet_free(struct hd_nondet *nondet);
 
-/* The question whether a read may see a write, put together. False when memory is out. */
+/* The question whether a read may see a write, put together. */
 struct hd_question;
-bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *read,
+void hd_nondet_question(const struct hd_couples *couples, const struct hd_read *read,
                         uint32_t other, struct hd_question *question);
 
 /* ---- parts -------------------------------------------------------------------------------------
  */
 
 bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
-bool hd_nondet_paper(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
 /* Is it too late to look at one more read? If so, that is counted. */
 bool hd_nondet_is_late(const struct hd_predict *predict, struct hd_nondet_stats *stats);
+/* By read, then other write: for qsort. */
+int hd_triplet_compare(const void *left, const void *right);
 /* Adds what a worker found. */
 void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, size_t count);
 /* Adds what one worker counted. */
@@ -83,22 +90,5 @@ void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_s
 /* Groups by sites, harm, findings (nondet_report.c). */
 bool hd_nondet_report(struct hd_predict *predict, const struct hd_nondet *nondet,
                       struct hd_findings *findings, struct hd_error *error);
-
-/* ---- both models --------------------------------------------------------------------------------
- */
-
-/* A triplet that the models see differently. */
-struct hd_nondet_difference {
-    struct hd_triplet triplet; /* its orders and verdict are the paper's */
-    uint8_t sound;             /* enum hd_verdict */
-    bool same_read; /* both say of the read the same: it may see some other write, or none */
-};
-struct hd_nondet_comparison {
-    struct hd_nondet sound, paper;
-    HD_VECTOR(struct hd_nondet_difference) list;
-};
-bool hd_nondet_compare(struct hd_predict *predict, struct hd_nondet_comparison *comparison,
-                       struct hd_error *error);
-void hd_nondet_comparison_free(struct hd_nondet_comparison *comparison);
 
 #endif

@@ -1,51 +1,45 @@
 /* Lists reads and writes of shared locations. */
 #include "predict/nondet_couples.h"
 
-#include <string.h>
+#include "base/alloc.h"
+#include "base/search.h"
 
-static bool out_of_memory(struct hd_error *error) {
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory");
-}
+#include <string.h>
 
 /* ---- writes by location and thread -------------------------------------------------------------
  */
 
-static bool index_writes(struct hd_couples *couples) {
+static void index_writes(struct hd_couples *couples) {
     const struct hd_model *model = couples->model;
-    uint32_t *entry = malloc((model->threads + (size_t)1) * sizeof *entry);
+    uint32_t *entry = hd_alloc(model->threads + (size_t)1, sizeof *entry);
     size_t room = 1;
     for (uint32_t l = 0; l < model->locations; l++)
         if (model->location[l].shared)
             room += model->location_start[l + 1] - model->location_start[l];
-    couples->chain_first = malloc((model->locations + (size_t)1) * sizeof *couples->chain_first);
-    couples->write = malloc(room * sizeof *couples->write);
-    if (entry == NULL || couples->chain_first == NULL || couples->write == NULL) {
-        free(entry);
-        return false;
-    }
+    couples->chain_first = hd_alloc(model->locations + (size_t)1, sizeof *couples->chain_first);
+    couples->write = hd_alloc(room, sizeof *couples->write);
     memset(entry, 0xff, (model->threads + (size_t)1) * sizeof *entry);
     uint32_t fill = 0;
-    bool done = true;
     for (uint32_t l = 0; l < model->locations; l++) {
         uint32_t mine = couples->chain_first[l] = (uint32_t)couples->chain.size;
-        if (!done || !model->location[l].shared) continue;
+        if (!model->location[l].shared) continue;
         const uint32_t *event = model->location_event + model->location_start[l];
         uint32_t count = model->location_start[l + 1] - model->location_start[l];
-        for (uint32_t i = 0; done && i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             if (!hd_model_is_write(model, event[i])) continue;
             uint32_t thread = model->thread[event[i]];
             if (entry[thread] == HD_NONE) {
                 entry[thread] = (uint32_t)couples->chain.size;
-                done = hd_vector_push(&couples->chain, ((struct hd_chain){thread, 0, 0}));
+                hd_vector_push(&couples->chain, ((struct hd_chain){thread, 0, 0}));
             }
-            if (done) couples->chain.data[entry[thread]].count++;
+            couples->chain.data[entry[thread]].count++;
         }
         for (size_t c = mine; c < couples->chain.size; c++) {
             couples->chain.data[c].first = fill;
             fill += couples->chain.data[c].count;
             couples->chain.data[c].count = 0;
         }
-        for (uint32_t i = 0; done && i < count; i++) {
+        for (uint32_t i = 0; i < count; i++) {
             if (!hd_model_is_write(model, event[i])) continue;
             struct hd_chain *chain = &couples->chain.data[entry[model->thread[event[i]]]];
             couples->write[chain->first + chain->count++] = event[i];
@@ -56,28 +50,25 @@ static bool index_writes(struct hd_couples *couples) {
     couples->chain_first[model->locations] = (uint32_t)couples->chain.size;
     couples->writes = fill;
     free(entry);
-    return done;
 }
 
-static bool clock_writes(struct hd_couples *couples, const struct hd_ground *ground) {
+static void clock_writes(struct hd_couples *couples, const struct hd_engine_base *base) {
     const struct hd_model *model = couples->model;
     couples->write_position =
-        malloc((couples->writes + (size_t)1) * sizeof *couples->write_position);
-    couples->write_clock = malloc((couples->writes + (size_t)1) * sizeof *couples->write_clock);
-    if (couples->write_position == NULL || couples->write_clock == NULL) return false;
+        hd_alloc(couples->writes + (size_t)1, sizeof *couples->write_position);
+    couples->write_clock = hd_alloc(couples->writes + (size_t)1, sizeof *couples->write_clock);
     for (uint32_t i = 0; i < couples->writes; i++) {
         uint32_t position = hd_model_position(model, couples->write[i]);
         couples->write_position[i] = position;
         couples->write_clock[i] =
-            hd_reach_clock(&ground->kept, model->thread[couples->write[i]], position);
+            hd_reach_clock(&base->kept, model->thread[couples->write[i]], position);
     }
-    return true;
 }
 
 /* ---- reads -------------------------------------------------------------------------------------
  */
 
-static bool list_reads(struct hd_couples *couples, const struct hd_read_filter *filter) {
+static void list_reads(struct hd_couples *couples, const struct hd_read_filter *filter) {
     const struct hd_model *model = couples->model;
     for (uint32_t e = 0; e < model->events; e++) {
         if (!hd_model_is_read(model, e)) continue;
@@ -88,9 +79,8 @@ static bool list_reads(struct hd_couples *couples, const struct hd_read_filter *
         if (filter->keep != NULL && !filter->keep(filter->context, e)) continue;
         struct hd_read read = {
             .event = e, .location = location[first], .seen = model->from[e], .wide = count > 1};
-        if (!hd_vector_push(&couples->read, read)) return false;
+        hd_vector_push(&couples->read, read);
     }
-    return true;
 }
 
 /* The last of all writes of a shared location. */
@@ -104,15 +94,14 @@ static uint32_t last_write(const struct hd_couples *couples, uint32_t location) 
     return last;
 }
 
-static bool list_final_reads(struct hd_couples *couples) {
+static void list_final_reads(struct hd_couples *couples) {
     const struct hd_model *model = couples->model;
     for (uint32_t l = 0; l < model->locations; l++) {
         if (!model->location[l].shared) continue;
         struct hd_read read = {.event = HD_NONE, .location = l, .seen = last_write(couples, l)};
         if (model->kind[read.seen] == HD_EV_FREE) continue; /* it is not there any more */
-        if (!hd_vector_push(&couples->read, read)) return false;
+        hd_vector_push(&couples->read, read);
     }
-    return true;
 }
 
 /* ---- reads of several locations ----------------------------------------------------------------
@@ -144,19 +133,17 @@ static uint32_t only_first(const uint32_t *first, uint32_t count, const uint32_t
     return fill;
 }
 
-static bool list_written(struct hd_couples *couples, const bool *touched) {
+static void list_written(struct hd_couples *couples, const bool *touched) {
     const struct hd_model *model = couples->model;
     const uint32_t *start = model->location_start;
     size_t room = 1, first_room = (model->locations + (size_t)1) * sizeof(uint32_t);
     for (uint32_t l = 0; l < model->locations; l++)
         for (uint32_t i = start[l]; touched[l] && i < start[l + 1]; i++)
             room += hd_model_is_write(model, model->location_event[i]);
-    uint32_t *first = couples->written_first = malloc(first_room);
-    uint32_t *begun_first = couples->begun_first = malloc(first_room);
-    couples->written = malloc(room * sizeof *couples->written);
-    couples->begun = malloc(room * sizeof *couples->begun);
-    if (first == NULL || begun_first == NULL || couples->written == NULL || couples->begun == NULL)
-        return false;
+    uint32_t *first = couples->written_first = hd_alloc(first_room, 1);
+    uint32_t *begun_first = couples->begun_first = hd_alloc(first_room, 1);
+    couples->written = hd_alloc(room, sizeof *couples->written);
+    couples->begun = hd_alloc(room, sizeof *couples->begun);
     uint32_t fill = 0, begun = 0;
     for (uint32_t l = 0; l < model->locations; l++) {
         first[l] = fill;
@@ -170,49 +157,39 @@ static bool list_written(struct hd_couples *couples, const bool *touched) {
     }
     first[model->locations] = fill;
     begun_first[model->locations] = begun;
-    return true;
 }
 
 /* What a read saw in a location that wide reads touch; HD_NONE: the initial value. */
 static uint32_t write_seen(const struct hd_couples *couples, uint32_t location, uint32_t event) {
     const uint32_t *list = couples->written;
-    uint32_t start = couples->written_first[location], low = start;
-    uint32_t high = couples->written_first[location + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > start ? list[low - 1] : HD_NONE;
+    uint32_t start = couples->written_first[location];
+    uint32_t end = hd_first_not(i, start, couples->written_first[location + 1], list[i] < event);
+    return end > start ? list[end - 1] : HD_NONE;
 }
 
-static bool index_wide(struct hd_couples *couples) {
-    bool *touched = calloc(couples->model->locations + (size_t)1, sizeof *touched);
-    if (touched == NULL) return false;
-    bool done = !mark_wide(couples, touched) || list_written(couples, touched);
+static void index_wide(struct hd_couples *couples) {
+    bool *touched = hd_zalloc(couples->model->locations + (size_t)1, sizeof *touched);
+    if (mark_wide(couples, touched)) list_written(couples, touched);
     free(touched);
-    for (size_t r = 0; done && r < couples->read.size; r++) {
+    for (size_t r = 0; r < couples->read.size; r++) {
         struct hd_read *read = &couples->read.data[r];
         if (read->wide) read->seen = write_seen(couples, read->location, read->event);
     }
-    return done;
 }
 
 /* ---- all ---------------------------------------------------------------------------------------
  */
 
-bool hd_couples_build(const struct hd_model *model, const struct hd_ground *ground,
+void hd_couples_build(const struct hd_model *model, const struct hd_engine_base *base,
                       bool final_state, const struct hd_read_filter *filter,
-                      struct hd_couples *couples, struct hd_error *error) {
+                      struct hd_couples *couples) {
     memset(couples, 0, sizeof *couples);
     couples->model = model;
-    if (index_writes(couples) && clock_writes(couples, ground) && list_reads(couples, filter) &&
-        index_wide(couples) && (!final_state || list_final_reads(couples)))
-        return true;
-    hd_couples_free(couples);
-    return out_of_memory(error);
+    index_writes(couples);
+    clock_writes(couples, base);
+    list_reads(couples, filter);
+    index_wide(couples);
+    if (final_state) list_final_reads(couples);
 }
 
 void hd_couples_free(struct hd_couples *couples) {
@@ -245,14 +222,8 @@ static uint32_t first_unseen(const struct hd_model *model, const uint32_t *locat
                              const uint32_t *seen, uint32_t count, uint32_t at, uint32_t write) {
     if (seen[at] != write) return at;
     const uint32_t *list;
-    uint32_t length = hd_model_locations(model, write, &list), low = 0, high = length;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle] < location[at])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t length = hd_model_locations(model, write, &list);
+    uint32_t low = hd_lower_bound(list, length, location[at]);
     for (; at < count && low < length; at++) {
         while (low < length && list[low] < location[at]) low++;
         if (low < length && list[low] == location[at] && seen[at] != write) return at;
@@ -268,14 +239,14 @@ static int by_write(const void *left, const void *right) {
 
 /* In ascending order of locations, each write is looked at where it begins to touch the read's; if
  * there are gaps between its locations or between the read's, more than once. */
-bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
+void hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
                             struct hd_challengers *challengers) {
     const struct hd_model *model = couples->model;
     const uint32_t *location;
     uint32_t count = hd_model_locations(model, read->event, &location);
     uint32_t not_initial = count; /* the first place where it saw a write */
     challengers->list.size = challengers->seen.size = 0;
-    if (!hd_vector_reserve(&challengers->seen, count)) return false;
+    hd_vector_reserve(&challengers->seen, count);
     uint32_t *seen = challengers->seen.data;
     for (uint32_t i = 0; i < count; i++) {
         seen[i] = write_seen(couples, location[i], read->event);
@@ -290,7 +261,7 @@ bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_re
             uint32_t at = first_unseen(model, location, seen, count, i, write[k]);
             if (at == count) continue;
             struct hd_challenger challenger = {write[k], location[at], seen[at]};
-            if (!hd_vector_push(&challengers->list, challenger)) return false;
+            hd_vector_push(&challengers->list, challenger);
         }
     }
     struct hd_challenger *list = challengers->list.data;
@@ -299,9 +270,9 @@ bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_re
     for (size_t i = 0; i < size; i++)
         if (i == 0 || list[i].write != list[i - 1].write) list[kept++] = list[i];
     challengers->list.size = kept;
-    if (not_initial == count) return true;
+    if (not_initial == count) return;
     struct hd_challenger initial = {HD_NONE, location[not_initial], seen[not_initial]};
-    return hd_vector_push(&challengers->list, initial);
+    hd_vector_push(&challengers->list, initial);
 }
 
 void hd_challengers_free(struct hd_challengers *challengers) {

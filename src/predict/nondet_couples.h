@@ -4,7 +4,7 @@
 #define HEDDLE_PREDICT_NONDET_COUPLES_H
 
 #include "base/vector.h"
-#include "engine/ground.h"
+#include "engine/engine_base.h"
 
 /* Writes of one location by one thread, in program order: hd_couples.write[first .. first + count).
  */
@@ -42,9 +42,9 @@ struct hd_read_filter {
     bool (*keep)(void *context, uint32_t event);
     void *context;
 };
-bool hd_couples_build(const struct hd_model *model, const struct hd_ground *ground,
+void hd_couples_build(const struct hd_model *model, const struct hd_engine_base *base,
                       bool final_state, const struct hd_read_filter *filter,
-                      struct hd_couples *couples, struct hd_error *error);
+                      struct hd_couples *couples);
 void hd_couples_free(struct hd_couples *couples);
 
 /* How many writes of a location there are, the initial one not counted. */
@@ -59,9 +59,9 @@ struct hd_challengers {
     HD_VECTOR(struct hd_challenger) list; /* each write once, ascending, the initial value last */
     HD_VECTOR(uint32_t) seen;             /* per location of the read: what it saw there */
 };
-/* False when memory is out. Takes time for each location of the read and for each challenger, not
+/* Takes time for each location of the read and for each challenger, not
  * for the locations that a challenger touches. */
-bool hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
+void hd_couples_challengers(const struct hd_couples *couples, const struct hd_read *read,
                             struct hd_challengers *challengers);
 void hd_challengers_free(struct hd_challengers *challengers);
 

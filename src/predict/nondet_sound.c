@@ -10,7 +10,8 @@
  *  - those that need r itself cannot be seen, and then no later one of the thread either;
  *  - what is left is a stretch of the thread's writes, of which sections reject some more. */
 #include "predict/nondet_sound.h"
-#include "engine/crew.h"
+#include "base/alloc.h"
+#include "base/workers.h"
 
 #include <string.h>
 
@@ -19,22 +20,22 @@
 
 /* Everything must be executed: every thread's last event is, if something is said of it that holds
  * anyway. */
-static bool ask_for_all(const struct hd_model *model, struct hd_question *question) {
+static void ask_for_all(const struct hd_model *model, struct hd_question *question) {
     for (uint32_t t = 0; t < model->threads; t++) {
         uint32_t start = model->thread_start[t], end = model->thread_start[t + 1];
         if (end == start) continue;
         uint32_t first = model->thread_event[start], last = model->thread_event[end - 1];
         if (first != last) {
-            if (!hd_question_order(question, first, last)) return false;
+            hd_question_order(question, first, last);
             continue;
         }
         const uint32_t *edges;
         if (hd_model_edges_into(model, last, &edges) > 0) {
-            if (!hd_question_order(question, model->edge[edges[0]].from, last)) return false;
+            hd_question_order(question, model->edge[edges[0]].from, last);
         } else if (!hd_model_is_read(model, last)) {
-            if (!hd_question_stop(question, last, true)) return false;
+            hd_question_stop(question, last, true);
         } else if (model->from[last] != HD_NONE) {
-            if (!hd_question_order(question, model->from[last], last)) return false;
+            hd_question_order(question, model->from[last], last);
         } else { /* it must come before the writes of others; without them it is of no interest */
             const uint32_t *location;
             uint32_t count = hd_model_locations(model, last, &location);
@@ -43,71 +44,70 @@ static bool ask_for_all(const struct hd_model *model, struct hd_question *questi
                      at < model->location_start[location[i] + 1]; at++) {
                     uint32_t write = model->location_event[at];
                     if (write == last || !hd_model_is_write(model, write)) continue;
-                    if (!hd_question_order(question, last, write)) return false;
+                    hd_question_order(question, last, write);
                     break;
                 }
         }
     }
-    return true;
 }
 
-bool hd_nondet_question(const struct hd_couples *couples, const struct hd_read *read,
+void hd_nondet_question(const struct hd_couples *couples, const struct hd_read *read,
                         uint32_t other, struct hd_question *question) {
     const struct hd_model *model = couples->model;
-    question->stops.size = question->orders.size = 0;
-    question->query = (struct hd_query){.reader = HD_NONE, .writer = HD_NONE};
+    hd_question_clear(question);
     if (read->event != HD_NONE) {
         question->query.reader = read->event;
         question->query.writer = other;
-        return hd_question_stop(question, read->event, true);
+        hd_question_stop(question, read->event, true);
+        return;
     }
     for (uint32_t c = couples->chain_first[read->location];
          c < couples->chain_first[read->location + 1]; c++) {
         const struct hd_chain *chain = &couples->chain.data[c];
         uint32_t last = couples->write[chain->first + chain->count - 1];
-        if (last != other && !hd_question_order(question, last, other)) return false;
+        if (last != other) hd_question_order(question, last, other);
     }
-    return ask_for_all(model, question);
+    ask_for_all(model, question);
 }
 
-static bool note(struct hd_sound_worker *worker, uint32_t number, uint32_t seen, uint32_t other,
+static void note(struct hd_sound_worker *worker, uint32_t number, uint32_t seen, uint32_t other,
                  enum hd_verdict verdict) {
     worker->stats.verdict[verdict]++;
-    if (verdict == HD_INFEASIBLE) return true;
+    if (verdict == HD_INFEASIBLE) return;
     struct hd_triplet triplet = {
         .read = number, .seen = seen, .other = other, .verdict = (uint8_t)verdict};
-    return hd_vector_push(&worker->found, triplet);
+    hd_vector_push(&worker->found, triplet);
 }
 
-static bool ask_instead(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+static void ask_instead(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                         uint32_t number, uint32_t seen, uint32_t other) {
-    const struct hd_read *read = &court->couples->read.data[number];
+    const struct hd_read *read = &shared->couples->read.data[number];
     worker->stats.asked++;
-    return hd_nondet_question(court->couples, read, other, &worker->question) &&
-           note(worker, number, seen, other,
-                hd_engine_decide(worker->engine, &worker->question.query, NULL));
+    hd_nondet_question(shared->couples, read, other, &worker->question);
+    note(worker, number, seen, other,
+         hd_engine_decide(worker->engine, &worker->question.query, NULL));
 }
 
-static bool ask(const struct hd_sound_court *court, struct hd_sound_worker *worker, uint32_t number,
-                uint32_t other) {
-    return ask_instead(court, worker, number, court->couples->read.data[number].seen, other);
+static void ask(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                uint32_t number, uint32_t other) {
+    ask_instead(shared, worker, number, shared->couples->read.data[number].seen, other);
 }
 
 /* ---- the past ----------------------------------------------------------------------------------
  */
 
 /* Turns to a read. */
-static void begin_past(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+static void begin_past(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                        uint32_t event, uint32_t position) {
-    const struct hd_model *model = court->couples->model;
+    const struct hd_model *model = shared->couples->model;
     memset(worker->past, 0, model->threads * sizeof *worker->past);
     if (position > 0)
-        hd_sound_add(court, worker->past,
+        hd_sound_add(shared, worker->past,
                      model->thread_event[model->thread_start[model->thread[event]] + position - 1]);
     const uint32_t *edges;
     uint32_t count = hd_model_edges_into(model, event, &edges);
     for (uint32_t i = 0; i < count; i++)
-        hd_sound_add(court, worker->past, model->edge[edges[i]].from);
+        hd_sound_add(shared, worker->past, model->edge[edges[i]].from);
     worker->stamp++;
     worker->past_open = HD_PAST_UNKNOWN;
 }
@@ -115,26 +115,25 @@ static void begin_past(const struct hd_sound_court *court, struct hd_sound_worke
 /* ---- sections ----------------------------------------------------------------------------------
  */
 
-static bool find_held(const struct hd_model *model, struct hd_sound_worker *worker,
+static void find_held(const struct hd_model *model, struct hd_sound_worker *worker,
                       uint32_t event) {
     uint32_t count =
         hd_model_held(model, event, worker->held.data, (uint32_t)worker->held.capacity);
     if (count > worker->held.capacity) {
         worker->held.size = 0;
-        if (!hd_vector_reserve(&worker->held, count)) return false;
+        hd_vector_reserve(&worker->held, count);
         hd_model_held(model, event, worker->held.data, count);
     }
     worker->held.size = count;
-    return true;
 }
 
 /* A section of the writer's that excludes one which the read is inside must be over before that one
  * begins: it must be closed, need nothing from inside, and have no later write of the location.
  * `next` is the position of the writer's next write of the location. */
-static bool sections_forbid(const struct hd_sound_court *court,
+static bool sections_forbid(const struct hd_sound_shared *shared,
                             const struct hd_sound_worker *worker, uint32_t write, uint32_t next,
                             uint32_t reader) {
-    const struct hd_model *model = court->couples->model;
+    const struct hd_model *model = shared->couples->model;
     for (uint32_t s = model->event_section[write]; s != HD_NONE; s = model->section[s].outer) {
         const struct hd_section *section = &model->section[s];
         if (section->release != HD_NONE && section->release < write) continue; /* hand over hand */
@@ -144,7 +143,7 @@ static bool sections_forbid(const struct hd_sound_court *court,
             if (section->release == HD_NONE) return true;
             uint32_t end = hd_model_position(model, section->release);
             if (next < end) return true;
-            const uint32_t *clock = hd_reach_clock(&court->ground->kept, section->thread, end);
+            const uint32_t *clock = hd_reach_clock(&shared->base->kept, section->thread, end);
             if (clock != NULL && clock[reader] > hd_model_position(model, mine->acquire))
                 return true;
         }
@@ -158,16 +157,8 @@ static bool sections_forbid(const struct hd_sound_court *court,
 /* The first write of a chain, from `low` on, that needs more than `most` events of a thread. */
 static uint32_t first_beyond(const struct hd_couples *couples, const struct hd_chain *chain,
                              uint32_t low, uint32_t thread, uint32_t most) {
-    uint32_t high = chain->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const uint32_t *clock = couples->write_clock[chain->first + middle];
-        if (clock == NULL || clock[thread] <= most)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const uint32_t *const *clock = couples->write_clock + chain->first;
+    return hd_first_not(i, low, chain->count, clock[i] == NULL || clock[i][thread] <= most);
 }
 
 /* Is a write of the past, the last of its chain there, before another one's last? */
@@ -185,17 +176,19 @@ static bool overwritten(const struct hd_couples *couples, const struct hd_sound_
 }
 
 /* A write of the past, or the initial value: is it what the past, in trace order, leaves? */
-static bool settle(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+static void settle(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                    uint32_t number, uint32_t other) {
-    const struct hd_read *read = &court->couples->read.data[number];
-    if (!hd_past_leaves(court, worker, read, other)) return ask(court, worker, number, other);
-    worker->stats.by_orders++;
-    return note(worker, number, read->seen, other, HD_FEASIBLE);
+    const struct hd_read *read = &shared->couples->read.data[number];
+    if (hd_past_leaves(shared, worker, read, other)) {
+        worker->stats.by_orders++;
+        note(worker, number, read->seen, other, HD_FEASIBLE);
+    } else
+        ask(shared, worker, number, other);
 }
 
-static bool judge_past(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                       uint32_t number, uint32_t first_chain, uint32_t chains) {
-    const struct hd_couples *couples = court->couples;
+static void decide_past(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                        uint32_t number, uint32_t first_chain, uint32_t chains) {
+    const struct hd_couples *couples = shared->couples;
     const struct hd_read *read = &couples->read.data[number];
     uint32_t inside = 0, candidates = 0, seen = 0;
     for (uint32_t i = 0; i < chains; i++) {
@@ -207,26 +200,25 @@ static bool judge_past(const struct hd_sound_court *court, struct hd_sound_worke
         if (write == read->seen) continue;
         if (overwritten(couples, worker, first_chain, chains, i)) continue;
         candidates++;
-        if (!settle(court, worker, number, write)) return false;
+        settle(shared, worker, number, write);
     }
     if (read->seen != HD_NONE) { /* is it among them? */
         const struct hd_model *model = couples->model;
         seen = hd_model_position(model, read->seen) < worker->past[model->thread[read->seen]];
         if (inside == 0) {
             candidates++;
-            if (!settle(court, worker, number, HD_NONE)) return false;
+            settle(shared, worker, number, HD_NONE);
         }
         inside++; /* the initial value is a candidate as well */
     }
     worker->stats.by_clocks += inside - seen - candidates;
     worker->stats.verdict[HD_INFEASIBLE] += inside - seen - candidates;
-    return true;
 }
 
-static bool judge_stretch(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                          uint32_t number, const struct hd_chain *chain, uint32_t low,
-                          uint32_t high, uint32_t reader) {
-    const struct hd_couples *couples = court->couples;
+static void decide_stretch(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                           uint32_t number, const struct hd_chain *chain, uint32_t low,
+                           uint32_t high, uint32_t reader) {
+    const struct hd_couples *couples = shared->couples;
     const struct hd_read *read = &couples->read.data[number];
     uint32_t straight = HD_NONE; /* the writer's thread can go as far as here after the past */
     for (uint32_t i = low; i < high; i++) {
@@ -234,35 +226,33 @@ static bool judge_stretch(const struct hd_sound_court *court, struct hd_sound_wo
         uint32_t position = couples->write_position[chain->first + i];
         if (write == read->seen) continue;
         if (hd_budget_is_over(
-                &court->predict->options.budget)) { /* all that is left is undecided */
-            if (!ask(court, worker, number, write)) return false;
+                &shared->predict->options.budget)) { /* all that is left is undecided */
+            ask(shared, worker, number, write);
             continue;
         }
         struct hd_placed_write placed = {write, position, couples->write_clock[chain->first + i]};
-        bool found = hd_write_can_come_last(court, worker, read->event, &placed);
+        bool found = hd_write_can_come_last(shared, worker, read->event, &placed);
         if (!found && straight == HD_NONE)
-            straight = hd_go_straight(court, worker, read->event, chain->thread,
+            straight = hd_go_straight(shared, worker, read->event, chain->thread,
                                       couples->write_position[chain->first + high - 1] + 1);
         if (found || (position < straight && position >= worker->closed[chain->thread])) {
             worker->stats.by_orders++;
-            if (!note(worker, number, read->seen, write, HD_FEASIBLE)) return false;
+            note(worker, number, read->seen, write, HD_FEASIBLE);
             continue;
         }
         uint32_t next =
             i + 1 < chain->count ? couples->write_position[chain->first + i + 1] : HD_NONE;
-        if (worker->held.size > 0 && sections_forbid(court, worker, write, next, reader)) {
+        if (worker->held.size > 0 && sections_forbid(shared, worker, write, next, reader)) {
             worker->stats.by_locks++;
             worker->stats.verdict[HD_INFEASIBLE]++;
-        } else if (!ask(court, worker, number, write)) {
-            return false;
-        }
+        } else
+            ask(shared, worker, number, write);
     }
-    return true;
 }
 
-static bool judge_read(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                       uint32_t number) {
-    const struct hd_couples *couples = court->couples;
+static void decide_read(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                        uint32_t number) {
+    const struct hd_couples *couples = shared->couples;
     const struct hd_model *model = couples->model;
     const struct hd_read *read = &couples->read.data[number];
     uint32_t reader = model->thread[read->event], position = hd_model_position(model, read->event);
@@ -270,16 +260,16 @@ static bool judge_read(const struct hd_sound_court *court, struct hd_sound_worke
     uint32_t chains = couples->chain_first[read->location + 1] - first_chain;
     worker->stats.triplets += hd_couples_writes(couples, read->location) + (uint64_t)1 - 1 -
                               hd_model_is_write(model, read->event);
-    begin_past(court, worker, read->event, position);
+    begin_past(shared, worker, read->event, position);
     worker->last.size = 0;
-    if (!find_held(model, worker, read->event) || !hd_vector_reserve(&worker->last, chains))
-        return false;
+    find_held(model, worker, read->event);
+    hd_vector_reserve(&worker->last, chains);
     for (uint32_t i = 0; i < chains; i++) {
         const struct hd_chain *chain = &couples->chain.data[first_chain + i];
         worker->last.data[i] = hd_chain_before(couples, chain, worker->past[chain->thread]);
     }
     worker->last.size = chains;
-    if (!judge_past(court, worker, number, first_chain, chains)) return false;
+    decide_past(shared, worker, number, first_chain, chains);
     for (uint32_t i = 0; i < chains; i++) {
         const struct hd_chain *chain = &couples->chain.data[first_chain + i];
         uint32_t low = worker->last.data[i], high = low, beyond = chain->count - low;
@@ -291,19 +281,18 @@ static bool judge_read(const struct hd_sound_court *court, struct hd_sound_worke
         }
         worker->stats.by_clocks += beyond;
         worker->stats.verdict[HD_INFEASIBLE] += beyond;
-        if (!judge_stretch(court, worker, number, chain, low, high, reader)) return false;
+        decide_stretch(shared, worker, number, chain, low, high, reader);
     }
-    return true;
 }
 
 /* ---- one read of several locations -------------------------------------------------------------
  */
 
-static struct hd_placed_write placed(const struct hd_sound_court *court, uint32_t write) {
-    const struct hd_model *model = court->couples->model;
+static struct hd_placed_write placed(const struct hd_sound_shared *shared, uint32_t write) {
+    const struct hd_model *model = shared->couples->model;
     uint32_t position = hd_model_position(model, write);
     return (struct hd_placed_write){
-        write, position, hd_reach_clock(&court->ground->kept, model->thread[write], position)};
+        write, position, hd_reach_clock(&shared->base->kept, model->thread[write], position)};
 }
 
 /* Does a write come after an event in every reordering that has it? */
@@ -315,9 +304,10 @@ static bool needs(const struct hd_model *model, const struct hd_placed_write *wr
 }
 
 /* Where the challenger was not seen, does a write in the past of the read come after it? */
-static bool overwritten_at(const struct hd_sound_court *court, const struct hd_sound_worker *worker,
+static bool overwritten_at(const struct hd_sound_shared *shared,
+                           const struct hd_sound_worker *worker,
                            const struct hd_challenger *challenger) {
-    const struct hd_couples *couples = court->couples;
+    const struct hd_couples *couples = shared->couples;
     const struct hd_model *model = couples->model;
     uint32_t location = challenger->location, other = challenger->write;
     if (!model->location[location].shared) /* all its writes are of the reader's own thread */
@@ -348,49 +338,49 @@ static uint32_t next_write(const struct hd_couples *couples, uint32_t location, 
 /* The challenger must be seen in every location that it shares with the read, so one where it
  * cannot be seen is enough to rule it out; and if it comes just before the read, it is seen in all.
  */
-static bool judge_challenger(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                             uint32_t number, const struct hd_challenger *challenger) {
-    const struct hd_model *model = court->couples->model;
-    uint32_t read = court->couples->read.data[number].event, other = challenger->write;
+static void decide_challenger(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                              uint32_t number, const struct hd_challenger *challenger) {
+    const struct hd_model *model = shared->couples->model;
+    uint32_t read = shared->couples->read.data[number].event, other = challenger->write;
     struct hd_placed_write write = {HD_NONE, 0, NULL};
-    if (other != HD_NONE) write = placed(court, other);
+    if (other != HD_NONE) write = placed(shared, other);
     if ((other != HD_NONE && needs(model, &write, read)) ||
-        overwritten_at(court, worker, challenger)) {
+        overwritten_at(shared, worker, challenger)) {
         worker->stats.by_clocks++;
         worker->stats.verdict[HD_INFEASIBLE]++;
-        return true;
+        return;
     }
-    if (other == HD_NONE || hd_budget_is_over(&court->predict->options.budget))
-        return ask_instead(court, worker, number, challenger->seen, other);
-    if (hd_write_can_come_last(court, worker, read, &write)) {
+    if (other == HD_NONE || hd_budget_is_over(&shared->predict->options.budget)) {
+        ask_instead(shared, worker, number, challenger->seen, other);
+        return;
+    }
+    if (hd_write_can_come_last(shared, worker, read, &write)) {
         worker->stats.by_orders++;
-        return note(worker, number, challenger->seen, other, HD_FEASIBLE);
+        note(worker, number, challenger->seen, other, HD_FEASIBLE);
+        return;
     }
     uint32_t reader = model->thread[read], writer = model->thread[other];
     if (worker->held.size > 0 && writer != reader &&
-        sections_forbid(court, worker, other,
-                        next_write(court->couples, challenger->location, writer, write.position),
+        sections_forbid(shared, worker, other,
+                        next_write(shared->couples, challenger->location, writer, write.position),
                         reader)) {
         worker->stats.by_locks++;
         worker->stats.verdict[HD_INFEASIBLE]++;
-        return true;
+        return;
     }
-    return ask_instead(court, worker, number, challenger->seen, other);
+    ask_instead(shared, worker, number, challenger->seen, other);
 }
 
-static bool judge_wide(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                       uint32_t number) {
-    const struct hd_model *model = court->couples->model;
-    const struct hd_read *read = &court->couples->read.data[number];
-    if (!find_held(model, worker, read->event) ||
-        !hd_couples_challengers(court->couples, read, &worker->challengers))
-        return false;
-    begin_past(court, worker, read->event, hd_model_position(model, read->event));
+static void decide_wide(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                        uint32_t number) {
+    const struct hd_model *model = shared->couples->model;
+    const struct hd_read *read = &shared->couples->read.data[number];
+    find_held(model, worker, read->event);
+    hd_couples_challengers(shared->couples, read, &worker->challengers);
+    begin_past(shared, worker, read->event, hd_model_position(model, read->event));
     worker->stats.triplets += worker->challengers.list.size;
     for (size_t i = 0; i < worker->challengers.list.size; i++)
-        if (!judge_challenger(court, worker, number, &worker->challengers.list.data[i]))
-            return false;
-    return true;
+        decide_challenger(shared, worker, number, &worker->challengers.list.data[i]);
 }
 
 /* ---- one final read ----------------------------------------------------------------------------
@@ -398,15 +388,15 @@ static bool judge_wide(const struct hd_sound_court *court, struct hd_sound_worke
 
 /* After everything: only the last writes of the threads can be last, if no other comes after them.
  */
-static bool judge_final(const struct hd_sound_court *court, struct hd_sound_worker *worker,
-                        uint32_t number) {
-    const struct hd_couples *couples = court->couples;
+static void decide_final(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                         uint32_t number) {
+    const struct hd_couples *couples = shared->couples;
     const struct hd_read *read = &couples->read.data[number];
     uint32_t first_chain = couples->chain_first[read->location];
     uint32_t chains = couples->chain_first[read->location + 1] - first_chain;
     uint32_t triplets = hd_couples_writes(couples, read->location), candidates = 0;
     worker->last.size = 0;
-    if (!hd_vector_reserve(&worker->last, chains)) return false;
+    hd_vector_reserve(&worker->last, chains);
     for (uint32_t i = 0; i < chains; i++)
         worker->last.data[worker->last.size++] = couples->chain.data[first_chain + i].count;
     for (uint32_t i = 0; i < chains; i++) {
@@ -414,27 +404,25 @@ static bool judge_final(const struct hd_sound_court *court, struct hd_sound_work
         uint32_t write = couples->write[chain->first + chain->count - 1];
         if (write == read->seen || overwritten(couples, worker, first_chain, chains, i)) continue;
         candidates++;
-        if (!ask(court, worker, number, write)) return false;
+        ask(shared, worker, number, write);
     }
     worker->stats.triplets += triplets;
     worker->stats.by_clocks += triplets - candidates;
     worker->stats.verdict[HD_INFEASIBLE] += triplets - candidates;
-    return true;
 }
 
 /* ---- all reads ---------------------------------------------------------------------------------
  */
 
 static void free_worker(struct hd_sound_worker *worker) {
-    if (worker->engine != NULL) hd_engine_free(worker->engine);
+    hd_engine_free(worker->engine);
     uint32_t *array[] = {worker->cut,       worker->closed,     worker->past,
                          worker->cursor,    worker->past_write, worker->past_stamp,
                          worker->run_write, worker->run_stamp};
     for (size_t i = 0; i < sizeof array / sizeof *array; i++) free(array[i]);
     hd_vector_free(&worker->open);
     hd_vector_free(&worker->open_in_past);
-    hd_vector_free(&worker->question.stops);
-    hd_vector_free(&worker->question.orders);
+    hd_question_free(&worker->question);
     hd_vector_free(&worker->found);
     hd_vector_free(&worker->last);
     hd_vector_free(&worker->held);
@@ -443,58 +431,58 @@ static void free_worker(struct hd_sound_worker *worker) {
 }
 
 static void *begin(void *context) {
-    const struct hd_sound_court *court = context;
-    const struct hd_model *model = court->couples->model;
-    struct hd_sound_worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) return NULL;
+    const struct hd_sound_shared *shared = context;
+    const struct hd_model *model = shared->couples->model;
+    struct hd_sound_worker *worker = hd_zalloc(1, sizeof *worker);
     uint32_t **of_threads[] = {&worker->past, &worker->cursor, &worker->cut, &worker->closed};
     uint32_t **of_locations[] = {&worker->past_write, &worker->past_stamp, &worker->run_write,
                                  &worker->run_stamp};
-    bool done = true;
     for (size_t i = 0; i < 4; i++)
-        done &= (*of_threads[i] = calloc(model->threads + (size_t)1, sizeof(uint32_t))) != NULL;
+        *of_threads[i] = hd_zalloc(model->threads + (size_t)1, sizeof(uint32_t));
     for (size_t i = 0; i < 4; i++)
-        done &= (*of_locations[i] = calloc(model->locations + (size_t)1, sizeof(uint32_t))) != NULL;
-    worker->engine = hd_engine_new(court->ground, HD_CDSR, court->predict->options.budget);
-    if (done && worker->engine != NULL) return worker;
-    free_worker(worker);
-    return NULL;
+        *of_locations[i] = hd_zalloc(model->locations + (size_t)1, sizeof(uint32_t));
+    worker->engine = hd_engine_new(shared->base, HD_CDSR, shared->predict->options.budget);
+    return worker;
 }
 
 static bool work(void *context, void *own, uint32_t item, struct hd_error *error) {
-    const struct hd_sound_court *court = context;
+    (void)error;
+    const struct hd_sound_shared *shared = context;
     struct hd_sound_worker *worker = own;
-    const struct hd_read *read = &court->couples->read.data[item];
-    if (hd_nondet_is_late(court->predict, &worker->stats)) return true;
-    bool done = read->event == HD_NONE ? judge_final(court, own, item)
-                : read->wide           ? judge_wide(court, own, item)
-                                       : judge_read(court, own, item);
-    return done || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    const struct hd_read *read = &shared->couples->read.data[item];
+    if (hd_nondet_is_late(shared->predict, &worker->stats)) return true;
+    if (read->event == HD_NONE)
+        decide_final(shared, own, item);
+    else if (read->wide)
+        decide_wide(shared, own, item);
+    else
+        decide_read(shared, own, item);
+    return true;
 }
 
 static void end(void *context, void *own) {
-    struct hd_sound_court *court = context;
+    struct hd_sound_shared *shared = context;
     struct hd_sound_worker *worker = own;
-    struct hd_nondet *nondet = court->nondet;
+    struct hd_nondet *nondet = shared->nondet;
     hd_nondet_stats_add(&nondet->stats, &worker->stats);
-    hd_engine_stats_add(&court->predict->stats.engine, hd_engine_stats(worker->engine));
-    court->predict->stats.checks += worker->stats.asked;
+    hd_engine_stats_add(&shared->predict->stats.asked.engine, hd_engine_stats(worker->engine));
+    shared->predict->stats.asked.checks += worker->stats.asked;
     hd_nondet_take(nondet, worker->found.data, worker->found.size);
     free_worker(worker);
 }
 
 bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error) {
-    struct hd_sound_court court = {predict, nondet, &nondet->couples, nondet->ground};
-    struct hd_crew crew = {.items = (uint32_t)nondet->couples.read.size,
-                           .jobs = predict->options.jobs,
-                           .what = "deciding",
-                           .progress = predict->options.progress,
-                           .context = &court,
-                           .begin = begin,
-                           .work = work,
-                           .end = end};
+    struct hd_sound_shared shared = {predict, nondet, &nondet->couples, nondet->base};
+    struct hd_workers workers = {.items = (uint32_t)nondet->couples.read.size,
+                                 .jobs = predict->options.jobs,
+                                 .what = "deciding",
+                                 .progress = predict->options.progress,
+                                 .context = &shared,
+                                 .begin = begin,
+                                 .work = work,
+                                 .end = end};
     unsigned jobs = 0;
-    if (!hd_crew_run(&crew, &jobs, error)) return false;
-    if (jobs > predict->stats.jobs) predict->stats.jobs = jobs;
+    if (!hd_workers_run(&workers, &jobs, error)) return false;
+    if (jobs > predict->stats.asked.jobs) predict->stats.asked.jobs = jobs;
     return true;
 }

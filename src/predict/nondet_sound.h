@@ -3,14 +3,14 @@
 #ifndef HEDDLE_PREDICT_NONDET_SOUND_H
 #define HEDDLE_PREDICT_NONDET_SOUND_H
 
+#include "engine/questions.h"
 #include "predict/nondet.h"
-#include "predict/questions.h"
 
-struct hd_sound_court {
+struct hd_sound_shared {
     struct hd_predict *predict;
     struct hd_nondet *nondet;
     const struct hd_couples *couples;
-    const struct hd_ground *ground;
+    const struct hd_engine_base *base;
 };
 
 /* Are the sections that the past leaves open each the last of its lock there? */
@@ -36,7 +36,7 @@ struct hd_sound_worker {
 };
 
 /* Adds an event and all it needs to a cut. */
-void hd_sound_add(const struct hd_sound_court *court, uint32_t *cut, uint32_t event);
+void hd_sound_add(const struct hd_sound_shared *shared, uint32_t *cut, uint32_t event);
 /* How many writes of a chain come before a position of its thread. */
 uint32_t hd_chain_before(const struct hd_couples *couples, const struct hd_chain *chain,
                          uint32_t position);
@@ -45,7 +45,7 @@ uint32_t hd_chain_before(const struct hd_couples *couples, const struct hd_chain
  */
 
 /* Does the past of a read, in trace order, leave this write (HD_NONE: the initial value)? */
-bool hd_past_leaves(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+bool hd_past_leaves(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                     const struct hd_read *read, uint32_t write);
 /* A write, its position in its thread, and its clock as in hd_couples. */
 struct hd_placed_write {
@@ -53,10 +53,10 @@ struct hd_placed_write {
     const uint32_t *clock;
 };
 /* Can the write come last, after what it and the read need in trace order? */
-bool hd_write_can_come_last(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+bool hd_write_can_come_last(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                             uint32_t event, const struct hd_placed_write *write);
 /* How far a thread can go after the past of a read, at most to a position. */
-uint32_t hd_go_straight(const struct hd_sound_court *court, struct hd_sound_worker *worker,
+uint32_t hd_go_straight(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                         uint32_t event, uint32_t thread, uint32_t most);
 
 #endif

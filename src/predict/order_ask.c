@@ -1,22 +1,25 @@
 /* The error conditions of order violations, as queries. */
+#include "base/search.h"
 #include "predict/order_violations.h"
 
 /* Executed, whatever its thread does next: as a stop it would keep the locks that it holds there.
  */
-static bool demand(const struct hd_model *model, uint32_t event, struct hd_question *question) {
+static void demand(const struct hd_model *model, uint32_t event, struct hd_question *question) {
     uint32_t before = hd_event_before(model, event);
-    return before == HD_NONE ? hd_question_stop(question, event, true)
-                             : hd_question_order(question, before, event);
+    if (before == HD_NONE)
+        hd_question_stop(question, event, true);
+    else
+        hd_question_order(question, before, event);
 }
 
 /* A block is used after it was allocated, also where the trace does not say how its address got
  * from one thread to the other. */
-static bool after_alloc(const struct hd_model *model, uint32_t block, uint32_t event,
+static void after_alloc(const struct hd_model *model, uint32_t block, uint32_t event,
                         struct hd_question *question) {
-    if (block >= model->blocks) return true;
+    if (block >= model->blocks) return;
     uint32_t alloc = model->block[block].alloc;
-    if (alloc >= model->events || model->thread[alloc] == model->thread[event]) return true;
-    return hd_question_order(question, alloc, event);
+    if (alloc >= model->events || model->thread[alloc] == model->thread[event]) return;
+    hd_question_order(question, alloc, event);
 }
 
 /* Does only the thread that initialises a location write it? Then whoever reads it before the
@@ -32,76 +35,55 @@ static bool has_one_writer(const struct hd_model *model, uint32_t location, uint
 
 /* Where the read touches more than the initialisation wrote, the initial value everywhere is too
  * much to ask; then the initialisation is next. */
-static bool ask_early_read(const struct hd_model *model, const struct hd_order_candidate *candidate,
+static void ask_early_read(const struct hd_model *model, const struct hd_order_candidate *candidate,
                            uint32_t form, struct hd_question *question) {
-    if (!hd_question_stop(question, candidate->first, true)) return false;
+    hd_question_stop(question, candidate->first, true);
     if (form == 0)
         question->query.reader = candidate->first; /* and writer HD_NONE */
-    else if (!hd_question_stop(question, candidate->second, false))
-        return false;
-    return after_alloc(model, model->location[candidate->location].block, candidate->first,
-                       question);
+    else
+        hd_question_stop(question, candidate->second, false);
+    after_alloc(model, model->location[candidate->location].block, candidate->first, question);
 }
 
 /* The initialisation ends its thread's part. The other write does not, so that its thread can leave
  * the section that it writes in; only if it is an update, it may have to be the last, to read
  * anything. */
-static bool ask_late_initialisation(const struct hd_model *model,
+static void ask_late_initialisation(const struct hd_model *model,
                                     const struct hd_order_candidate *candidate, uint32_t form,
                                     struct hd_question *question) {
-    return (form == 0 || hd_question_stop(question, candidate->first, true)) &&
-           hd_question_stop(question, candidate->second, true) &&
-           hd_question_order(question, candidate->first, candidate->second) &&
-           after_alloc(model, model->location[candidate->location].block, candidate->first,
-                       question);
+    if (form > 0) hd_question_stop(question, candidate->first, true);
+    hd_question_stop(question, candidate->second, true);
+    hd_question_order(question, candidate->first, candidate->second);
+    after_alloc(model, model->location[candidate->location].block, candidate->first, question);
 }
 
 /* The free is done and the use is next. */
-static bool ask_after_free(const struct hd_model *model, const struct hd_order_candidate *candidate,
+static void ask_after_free(const struct hd_model *model, const struct hd_order_candidate *candidate,
                            struct hd_question *question) {
-    return demand(model, candidate->first, question) &&
-           hd_question_stop(question, candidate->second, false);
-}
-
-/* The last signal of the thread of the first one. */
-static uint32_t last_of_thread(const struct hd_order_signal *list, uint32_t first, uint32_t end) {
-    uint32_t low = first, high = end;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (list[middle].thread == list[first].thread)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    demand(model, candidate->first, question);
+    hd_question_stop(question, candidate->second, false);
 }
 
 /* The waiting thread is about to release its lock and wait, and all signals that might still come
  * have come: of each thread the last one that does not itself need the end of the wait. */
-static bool ask_missed_signal(const struct hd_order_candidates *candidates,
+static void ask_missed_signal(const struct hd_order_candidates *candidates,
                               const struct hd_order_candidate *candidate,
                               struct hd_question *question) {
     const struct hd_model *model = candidates->model;
     uint32_t wait = candidate->second, object = candidate->location;
-    if (!hd_question_stop(question, hd_event_before(model, wait), false)) return false;
+    hd_question_stop(question, hd_event_before(model, wait), false);
     const struct hd_order_signal *list = candidates->signal.data;
     uint32_t i = candidates->signal_start[object], end = candidates->signal_start[object + 1];
     while (i < end) {
-        uint32_t thread = list[i].thread, first = i, stop = last_of_thread(list, i, end) + 1;
+        uint32_t thread = list[i].thread, first = i;
+        uint32_t stop = hd_first_not(k, first, end, list[k].thread == thread);
         i = stop;
         if (thread == model->thread[wait]) continue;
         /* those that need the end of the wait are the last ones */
-        uint32_t low = first, high = stop;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (hd_clocks_before(candidates->clocks, wait, list[middle].event))
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        if (low > first && !demand(model, list[low - 1].event, question)) return false;
+        uint32_t last = hd_first_not(k, first, stop,
+                                     !hd_clocks_before(candidates->clocks, wait, list[k].event));
+        if (last > first) demand(model, list[last - 1].event, question);
     }
-    return true;
 }
 
 enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,
@@ -115,20 +97,19 @@ enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,
                   has_one_writer(model, candidate->location, candidate->second);
     if (type == HD_ORDER_LATE_INITIALISATION) another = hd_model_is_read(model, candidate->first);
     if (form > another) return HD_NO_MORE;
-    bool made;
     switch (type) {
     case HD_ORDER_EARLY_READ:
-        made = ask_early_read(model, candidate, form, question);
+        ask_early_read(model, candidate, form, question);
         break;
     case HD_ORDER_LATE_INITIALISATION:
-        made = ask_late_initialisation(model, candidate, form, question);
+        ask_late_initialisation(model, candidate, form, question);
         break;
     case HD_ORDER_MISSED_SIGNAL:
-        made = ask_missed_signal(candidates, candidate, question);
+        ask_missed_signal(candidates, candidate, question);
         break;
     default:
-        made = ask_after_free(model, candidate, question);
+        ask_after_free(model, candidate, question);
         break;
     }
-    return made ? HD_ASK : HD_ASK_FAILED;
+    return HD_ASK;
 }

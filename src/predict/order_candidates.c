@@ -1,5 +1,6 @@
 /* Candidates of order violations: lists by group, and the clocks of what an event cannot do
  * without, which discard most of them at once. */
+#include "base/alloc.h"
 #include "facts/conflicts.h"
 #include "predict/order_violations.h"
 
@@ -28,26 +29,23 @@ bool hd_block_is_raw(const struct hd_model *model, uint32_t block) {
 /* ---- lists -------------------------------------------------------------------------------------
  */
 
-bool hd_order_add(struct hd_order_candidates *candidates, enum hd_order_type type, bool raw,
+void hd_order_add(struct hd_order_candidates *candidates, enum hd_order_type type, bool raw,
                   uint32_t first, uint32_t second, uint32_t about) {
     const struct hd_model *model = candidates->model;
     uint32_t fresh = candidates->known[type].count;
     uint32_t *slot = hd_map_slot(&candidates->known[type], (uint64_t)first << 32 | second, fresh);
-    if (slot == NULL) return false;
-    if (*slot != fresh) return true;
+    if (*slot != fresh) return;
     uint32_t a = hd_site_number(model, &candidates->site_number, first, about);
     uint32_t b = hd_site_number(model, &candidates->site_number, second, about);
-    if (a == UINT32_MAX || b == UINT32_MAX) return false;
     fresh = (uint32_t)candidates->group.size;
     slot = hd_map_slot(&candidates->group_number[2 * type + raw], (uint64_t)a << 32 | b, fresh);
-    if (slot == NULL) return false;
     struct hd_order_candidate candidate = {first, second, about, *slot};
     if (*slot == fresh) {
         struct hd_order_group group = {.type = (uint8_t)type, .raw = raw};
-        if (!hd_vector_push(&candidates->group, group)) return false;
+        hd_vector_push(&candidates->group, group);
     }
     candidates->group.data[candidate.group].count++;
-    return hd_vector_push(&candidates->list, candidate);
+    hd_vector_push(&candidates->list, candidate);
 }
 
 /* By group; in a group those first that are near each other, and early. */
@@ -81,17 +79,15 @@ static bool is_signal(const struct hd_model *model, uint32_t event) {
 }
 
 /* Threads one after the other, so that each object's are by thread. */
-static bool index_signals(struct hd_order_candidates *candidates) {
+static void index_signals(struct hd_order_candidates *candidates) {
     const struct hd_model *model = candidates->model;
     uint32_t *start = candidates->signal_start =
-        calloc(model->objects + (size_t)2, sizeof *candidates->signal_start);
-    if (start == NULL) return false;
+        hd_zalloc(model->objects + (size_t)2, sizeof *candidates->signal_start);
     for (uint32_t e = 0; e < model->events; e++)
         if (is_signal(model, e)) start[model->object[e] + 2]++;
     for (uint32_t o = 0; o < model->objects; o++) start[o + 2] += start[o + 1];
     candidates->signal.size = 0;
-    if (!hd_vector_reserve(&candidates->signal, start[model->objects + 1] + (size_t)1))
-        return false;
+    hd_vector_reserve(&candidates->signal, start[model->objects + 1] + (size_t)1);
     for (uint32_t i = 0; i < model->thread_start[model->threads]; i++) {
         uint32_t e = model->thread_event[i];
         if (!is_signal(model, e)) continue;
@@ -99,37 +95,34 @@ static bool index_signals(struct hd_order_candidates *candidates) {
             (struct hd_order_signal){e, model->thread[e]};
         candidates->signal.size++;
     }
-    return true;
 }
 
 /* ---- what an event cannot do without -----------------------------------------------------------
  */
 
-static bool reserve_edges(struct hd_order_candidates *candidates, size_t more, size_t *room) {
+static void reserve_edges(struct hd_order_candidates *candidates, size_t more, size_t *room) {
     size_t wanted = candidates->kept_model.edges + more;
-    if (wanted <= *room) return true;
-    struct hd_edge *larger = realloc(candidates->kept_edge, 2 * wanted * sizeof *larger);
-    if (larger == NULL) return false;
-    candidates->kept_edge = larger;
+    if (wanted <= *room) return;
+    candidates->kept_edge =
+        hd_realloc(candidates->kept_edge, 2 * wanted, sizeof *candidates->kept_edge);
     *room = 2 * wanted;
-    return true;
 }
 
-static bool build_kept(struct hd_order_candidates *candidates) {
+static void build_kept(struct hd_order_candidates *candidates) {
     const struct hd_model *model = candidates->model;
     struct hd_model *kept = &candidates->kept_model;
     size_t room = 0;
     uint32_t next = 0;
     *kept = *model;
     kept->edges = 0;
-    if (!reserve_edges(candidates, model->edges + (size_t)1, &room)) return false;
+    reserve_edges(candidates, model->edges + (size_t)1, &room);
     for (uint32_t e = 0; e < model->events; e++) {
         while (next < model->edges && model->edge[next].to == e)
             candidates->kept_edge[kept->edges++] = model->edge[next++];
         if (candidates->reading == HD_CSR || !hd_model_is_read(model, e)) continue;
         const uint32_t *write;
         uint32_t writes = hd_model_reads_from(model, e, &write);
-        if (!reserve_edges(candidates, writes + (size_t)(model->edges - next), &room)) return false;
+        reserve_edges(candidates, writes + (size_t)(model->edges - next), &room);
         for (uint32_t i = 0; i < writes; i++)
             if (write[i] != HD_NONE && model->thread[write[i]] != model->thread[e])
                 candidates->kept_edge[kept->edges++] =
@@ -137,7 +130,6 @@ static bool build_kept(struct hd_order_candidates *candidates) {
     }
     kept->edge = candidates->kept_edge;
     candidates->kept = hd_clocks_build(kept);
-    return candidates->kept != NULL;
 }
 
 bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t event,
@@ -150,21 +142,18 @@ bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t eve
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
-bool hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
-                               struct hd_order_candidates *candidates, struct hd_error *error) {
+void hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
+                               struct hd_order_candidates *candidates) {
     memset(candidates, 0, sizeof *candidates);
     candidates->model = model;
     candidates->reading = reading;
     candidates->clocks = hd_clocks_build(model);
-    bool done = candidates->clocks != NULL && build_kept(candidates) && index_signals(candidates) &&
-                hd_order_find_initialisations(candidates) && hd_order_find_lifetimes(candidates) &&
-                hd_order_find_wakeups(candidates);
-    if (done) {
-        sort_list(candidates);
-        return true;
-    }
-    hd_order_candidates_free(candidates);
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory: too many candidates");
+    build_kept(candidates);
+    index_signals(candidates);
+    hd_order_find_initialisations(candidates);
+    hd_order_find_lifetimes(candidates);
+    hd_order_find_wakeups(candidates);
+    sort_list(candidates);
 }
 
 void hd_order_candidates_free(struct hd_order_candidates *candidates) {

@@ -1,5 +1,6 @@
 /* Orders that runs which passed have shown, told by functions and places in the source: events of
  * two runs have nothing else in common. */
+#include "base/alloc.h"
 #include "base/intern.h"
 #include "predict/order_violations.h"
 
@@ -33,50 +34,44 @@ static size_t order_words(struct hd_describe *describe, char type, uint32_t firs
     return strlen(text);
 }
 
-static bool add(struct reader *reader, char type, uint32_t first, uint32_t second) {
+static void add(struct reader *reader, char type, uint32_t first, uint32_t second) {
     const struct hd_model *model = reader->model;
     uint64_t key = (uint64_t)model->site[first] << 32 |
                    (second == HD_NONE ? 0x80000000u : model->site[second]);
     uint32_t fresh = reader->seen.count;
     uint32_t *slot = hd_map_slot(&reader->seen, key, fresh);
-    if (slot == NULL) return false;
-    if (*slot != fresh) return true;
+    if (*slot != fresh) return;
     char text[1100];
     size_t length = order_words(reader->describe, type, first, second, text, sizeof text);
-    return hd_intern(&reader->shown->known, text, length) != HD_INTERN_NONE;
+    hd_intern(&reader->shown->known, text, length);
 }
 
 /* Reads that came before the first write of another thread, and pairs of the first write and those
  * of other threads. */
-static bool read_location(struct reader *reader, uint32_t location) {
+static void read_location(struct reader *reader, uint32_t location) {
     const struct hd_model *model = reader->model;
     const uint32_t *event = model->location_event + model->location_start[location];
     uint32_t count = model->location_start[location + 1] - model->location_start[location], i = 0;
     for (; i < count && !hd_model_is_write(model, event[i]); i++)
-        if (!add(reader, 'r', event[i], HD_NONE)) return false;
+        add(reader, 'r', event[i], HD_NONE);
     uint32_t first = i;
     for (i++; i < count; i++)
         if (hd_model_is_write(model, event[i]) &&
-            model->thread[event[i]] != model->thread[event[first]] &&
-            !add(reader, 'w', event[first], event[i]))
-            return false;
-    return true;
+            model->thread[event[i]] != model->thread[event[first]])
+            add(reader, 'w', event[first], event[i]);
 }
 
 struct hd_shown_orders *hd_shown_orders_build(const struct hd_predict_options *options) {
-    struct hd_shown_orders *shown = calloc(1, sizeof *shown);
-    bool done = shown != NULL;
-    for (uint32_t p = 0; done && p < options->passings; p++) {
+    struct hd_shown_orders *shown = hd_zalloc(1, sizeof *shown);
+    for (uint32_t p = 0; p < options->passings; p++) {
         const struct hd_model *model = options->passing[p];
         struct reader reader = {
             .shown = shown, .model = model, .describe = options->passing_describe[p]};
-        for (uint32_t l = 0; done && l < model->locations; l++)
-            if (model->location[l].shared) done = read_location(&reader, l);
+        for (uint32_t l = 0; l < model->locations; l++)
+            if (model->location[l].shared) read_location(&reader, l);
         hd_map_free(&reader.seen);
     }
-    if (done) return shown;
-    hd_shown_orders_free(shown);
-    return NULL;
+    return shown;
 }
 
 void hd_shown_orders_free(struct hd_shown_orders *shown) {

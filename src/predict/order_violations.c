@@ -132,7 +132,7 @@ static void add_finding(struct search *s, uint32_t at_candidate, const struct hd
     struct hd_finding draft = {
         .kind = HD_FINDING_ORDER,
         .verdict = (enum hd_finding_verdict)verdict,
-        .engine = hd_engine_name(predict->options.method, predict->options.reading),
+        .engine = hd_method_full_name(predict->options.method, predict->options.reading),
         .instances = predict->options.instances ? 1 : group->count,
         .pattern = pattern_of(group->type),
         .repair = repair_of(group->type),
@@ -183,33 +183,29 @@ static bool decide(struct search *s, struct hd_error *error) {
     struct hd_predict *predict = s->predict;
     struct hd_predict_stats *stats = &predict->stats;
     double start = hd_seconds_now();
-    struct hd_ground *ground = hd_ground_build(predict->model);
-    if (ground == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    struct hd_engine_base *base = hd_engine_base_build(predict->model);
     struct hd_question_source source = {
         .groups = s->groups, .context = s, .question = make_question};
+    struct hd_ask_options options = hd_predict_ask_options(predict);
     double prepared = hd_seconds_now();
-    bool done = hd_ask_all(&source, ground, predict->model, &predict->options,
-                           predict->options.reading, &s->answer, stats, error);
+    s->answer = hd_ask_all(&source, base, predict->model, &options, &stats->asked, error);
     double decided = hd_seconds_now();
-    hd_ground_free(ground);
-    if (done && predict->options.passings > 0) {
-        s->shown = hd_shown_orders_build(&predict->options);
-        done = s->shown != NULL || hd_fail(error, HD_ERR_MEMORY, "out of memory");
-    }
-    if (done) report(s);
+    hd_engine_base_free(base);
+    if (s->answer == NULL) return false;
+    if (predict->options.passings > 0) s->shown = hd_shown_orders_build(&predict->options);
+    report(s);
     stats->groups += s->groups;
     stats->prepare_seconds += prepared - start;
     stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
-    return done;
+    return true;
 }
 
 bool hd_predict_orders(struct hd_predict *predict, struct hd_findings *findings,
                        struct hd_error *error) {
     struct search s = {.predict = predict, .findings = findings};
     double start = hd_seconds_now();
-    if (!hd_order_candidates_build(predict->model, predict->options.reading, &s.candidates, error))
-        return false;
+    hd_order_candidates_build(predict->model, predict->options.reading, &s.candidates);
     s.groups =
         (uint32_t)(predict->options.instances ? s.candidates.list.size : s.candidates.group.size);
     predict->stats.candidate_seconds += hd_seconds_now() - start;

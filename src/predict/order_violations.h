@@ -6,7 +6,7 @@
 
 #include "base/map.h"
 #include "finding/intent.h"
-#include "predict/questions.h"
+#include "predict/predict.h"
 
 /* name, pattern in reports, where first and second stand in the query */
 #define HD_ORDER_TYPES(X)                                                              \
@@ -59,20 +59,20 @@ struct hd_order_candidates {
     struct hd_map known[HD_ORDER_TYPE_COUNT];            /* two events: listed */
 };
 
-bool hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
-                               struct hd_order_candidates *candidates, struct hd_error *error);
+void hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
+                               struct hd_order_candidates *candidates);
 void hd_order_candidates_free(struct hd_order_candidates *candidates);
 
-/* Adds a candidate once; false when memory is out. */
-bool hd_order_add(struct hd_order_candidates *candidates, enum hd_order_type type, bool raw,
+/* Adds a candidate once. */
+void hd_order_add(struct hd_order_candidates *candidates, enum hd_order_type type, bool raw,
                   uint32_t first, uint32_t second, uint32_t about);
 
 /* Is it certain that `other` is executed before a thread comes to an event? */
 bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t event, uint32_t other);
 
-bool hd_order_find_initialisations(struct hd_order_candidates *candidates);
-bool hd_order_find_lifetimes(struct hd_order_candidates *candidates);
-bool hd_order_find_wakeups(struct hd_order_candidates *candidates);
+void hd_order_find_initialisations(struct hd_order_candidates *candidates);
+void hd_order_find_lifetimes(struct hd_order_candidates *candidates);
+void hd_order_find_wakeups(struct hd_order_candidates *candidates);
 
 /* The query of a candidate; `form` counts ways to ask, HD_NO_MORE when there is no other. */
 enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,

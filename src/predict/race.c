@@ -1,21 +1,20 @@
 /* Data races: two accesses that can be next at the same time (DESIGN section 5). */
-#include "predict/race.h"
-
 #include "finding/words.h"
-#include "predict/hb.h"
+#include "predict/race_decide.h"
 
-bool hd_race_is_shown(enum hd_method method, enum hd_verdict verdict) {
-    return verdict == HD_FEASIBLE || (method != HD_METHOD_POLY && verdict == HD_POSSIBLE);
+/* Is a verdict shown without --all? Methods that can't decide show what they can say. */
+static bool is_shown(const struct hd_method *method, enum hd_verdict verdict) {
+    return verdict == HD_FEASIBLE || (!method->exact && verdict == HD_POSSIBLE);
 }
 
-static void add_finding(struct hd_predict *predict, const struct hd_decision *decision,
+static void add_finding(struct hd_predict *predict, const struct hd_race_decision *decision,
                         uint64_t instances, struct hd_findings *findings) {
     const struct hd_predict_options *options = &predict->options;
     uint32_t a = decision->pair.event[0], b = decision->pair.event[1];
     uint32_t event[2] = {a < b ? a : b, a < b ? b : a};
     struct hd_finding draft = {.kind = HD_FINDING_RACE,
                                .verdict = (enum hd_finding_verdict)decision->verdict,
-                               .engine = hd_engine_name(options->method, options->reading),
+                               .engine = hd_method_full_name(options->method, options->reading),
                                .instances = instances,
                                .threads_involved = 2,
                                .accesses_involved = 2,
@@ -32,12 +31,12 @@ static void add_finding(struct hd_predict *predict, const struct hd_decision *de
 }
 
 static void report(struct hd_predict *predict, const struct hd_conflicts *candidates,
-                   const struct hd_decisions *decisions, struct hd_findings *findings) {
+                   const struct hd_race_decisions *decisions, struct hd_findings *findings) {
     for (size_t i = 0; i < decisions->list.size; i++) {
-        const struct hd_decision *decision = &decisions->list.data[i];
+        const struct hd_race_decision *decision = &decisions->list.data[i];
         findings->summary.candidates++;
         findings->summary.verdict[decision->verdict]++;
-        if (!predict->options.all && !hd_race_is_shown(predict->options.method, decision->verdict))
+        if (!predict->options.all && !is_shown(predict->options.method, decision->verdict))
             continue;
         uint64_t instances =
             predict->options.instances ? 1 : hd_conflicts_instances(candidates, decision->group);
@@ -45,59 +44,62 @@ static void report(struct hd_predict *predict, const struct hd_conflicts *candid
     }
 }
 
-/* Happens-before needs no candidates: one pass finds what it reports, and nothing else is said. */
-static bool stream(struct hd_predict *predict, struct hd_findings *findings,
-                   struct hd_error *error) {
+/* A method that needs no candidates: one pass finds what it reports, and nothing else is said. */
+static void stream(struct hd_predict *predict, struct hd_findings *findings) {
     struct hd_predict_stats *stats = &predict->stats;
-    struct hd_hb_races races;
+    struct hd_streamed_races races;
     double start = hd_seconds_now();
-    if (!hd_hb_stream(predict->model, predict->options.progress, &races, error)) return false;
+    predict->options.method->race->stream(predict->model, predict->options.progress, &races);
     double found = hd_seconds_now();
     for (size_t i = 0; i < races.list.size; i++) {
-        const struct hd_hb_race *race = &races.list.data[i];
-        struct hd_decision decision = {.pair = {{race->event[0], race->event[1]}, race->location},
-                                       .verdict = HD_POSSIBLE};
+        const struct hd_streamed_race *race = &races.list.data[i];
+        struct hd_race_decision decision = {
+            .pair = {{race->event[0], race->event[1]}, race->location}, .verdict = HD_POSSIBLE};
         findings->summary.candidates++;
         findings->summary.verdict[HD_VERDICT_POSSIBLE]++;
         add_finding(predict, &decision, race->instances, findings);
     }
     stats->groups += races.list.size;
-    stats->checks += predict->model->events;
-    stats->jobs = 1;
+    stats->asked.checks += predict->model->events;
+    stats->asked.jobs = 1;
     stats->decide_seconds += found - start;
     stats->report_seconds += hd_seconds_now() - found;
-    hd_hb_races_free(&races);
-    return true;
+    hd_vector_free(&races.list);
 }
 
 bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
                       struct hd_error *error) {
     const struct hd_predict_options *options = &predict->options;
     struct hd_predict_stats *stats = &predict->stats;
+    const struct hd_race_method *method = options->method->race;
+    if (method->stream != NULL && !options->instances && !options->all) {
+        stream(predict, findings);
+        return true;
+    }
     struct hd_conflicts candidates;
-    struct hd_court court = {0};
-    struct hd_decisions decisions = {0};
-    if (options->method == HD_METHOD_HB && !options->instances && !options->all)
-        return stream(predict, findings, error);
+    struct hd_race_decisions decisions;
     double start = hd_seconds_now();
     if (!hd_conflicts_build(predict->model, options->reading, options->progress, &candidates,
                             error))
         return false;
     double listed = hd_seconds_now();
     stats->groups += candidates.group.size;
-    bool done = hd_court_open(&court, &candidates, options->method, options->reading,
-                              options->budget, error);
-    double opened = hd_seconds_now();
-    done = done && hd_decide(&court, options->jobs, options->instances, options->progress,
-                             &decisions, stats, error);
+    struct hd_engine_base *base =
+        method->needs_engine ? hd_engine_base_build(predict->model) : NULL;
+    struct hd_race_task task = {&candidates, base, options->reading, options->budget};
+    struct hd_race_decider decider = hd_race_decider_new(method, &task);
+    double prepared = hd_seconds_now();
+    bool done = hd_races_decide(&decider, options->jobs, options->instances, options->progress,
+                                &decisions, stats, error);
     double decided = hd_seconds_now();
     if (done) report(predict, &candidates, &decisions, findings);
     stats->candidate_seconds += listed - start;
-    stats->prepare_seconds += opened - listed;
-    stats->decide_seconds += decided - opened;
+    stats->prepare_seconds += prepared - listed;
+    stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
-    hd_decisions_free(&decisions);
-    hd_court_close(&court);
+    hd_race_decisions_free(&decisions);
+    hd_race_decider_free(&decider);
+    hd_engine_base_free(base);
     hd_conflicts_free(&candidates);
     return done;
 }

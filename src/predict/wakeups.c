@@ -17,22 +17,19 @@ static bool is_timed(const struct hd_map *timed, const struct hd_model *model, u
     return hd_map_get(timed, (uint64_t)model->site[wait] << 32 | model->object[wait], 0) != 0;
 }
 
-bool hd_order_find_wakeups(struct hd_order_candidates *candidates) {
+void hd_order_find_wakeups(struct hd_order_candidates *candidates) {
     const struct hd_model *model = candidates->model;
     struct hd_map timed = {0};
-    bool done = true;
-    for (uint32_t e = 0; done && e < model->events; e++)
+    for (uint32_t e = 0; e < model->events; e++)
         if (model->kind[e] == HD_EV_WAIT_TIMEOUT)
-            done =
-                hd_map_slot(&timed, (uint64_t)model->site[e] << 32 | model->object[e], 1) != NULL;
-    for (uint32_t i = 0; done && i < model->edges; i++) {
+            hd_map_slot(&timed, (uint64_t)model->site[e] << 32 | model->object[e], 1);
+    for (uint32_t i = 0; i < model->edges; i++) {
         const struct hd_edge *edge = &model->edge[i];
         if (edge->type != HD_EDGE_SIGNAL || is_timed(&timed, model, edge->to)) continue;
         uint32_t begins = beginning(model, edge->to);
         if (begins == HD_NONE || hd_clocks_before(candidates->kept, begins, edge->from)) continue;
-        done = hd_order_add(candidates, HD_ORDER_MISSED_SIGNAL, false, edge->from, edge->to,
-                            model->object[edge->to]);
+        hd_order_add(candidates, HD_ORDER_MISSED_SIGNAL, false, edge->from, edge->to,
+                     model->object[edge->to]);
     }
     hd_map_free(&timed);
-    return done;
 }

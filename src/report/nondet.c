@@ -99,7 +99,7 @@ void hd_table_nondet_stats(FILE *out, const struct hd_predict *predict,
                            const struct hd_nondet_stats *stats) {
     const struct hd_model *model = predict->model;
     struct figures f = count(model);
-    bool paper = predict->options.paper;
+    bool paper = predict->options.nondet_model != NULL;
     fprintf(out, "thrds: %u, evs: %u, l-evs: %u, l-vars: %u, rw-evs: %u, rw-vars: %u, wn-evs: %u\n",
             model->threads, model->events, f.lock_events, f.locks, f.accesses, f.variables,
             f.waits);
@@ -136,9 +136,9 @@ static const char *place(struct hd_describe *describe, const struct hd_model *mo
 }
 
 static const char *orders_of(uint8_t orders, char text[32]) {
-    static const char *const word[HD_ORDER_COUNT] = {"c-r-w", "w-c-r", "c-r"};
+    static const char *const word[HD_WITNESS_COUNT] = {"c-r-w", "w-c-r", "c-r"};
     text[0] = '\0';
-    for (unsigned i = 0; i < HD_ORDER_COUNT; i++) {
+    for (unsigned i = 0; i < HD_WITNESS_COUNT; i++) {
         if ((orders >> i & 1) == 0) continue;
         if (text[0] != '\0') strcat(text, " ");
         strcat(text, word[i]);

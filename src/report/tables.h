@@ -3,9 +3,9 @@
 #ifndef HEDDLE_REPORT_TABLES_H
 #define HEDDLE_REPORT_TABLES_H
 
-#include "predict/atomicity_compare.h"
-#include "predict/compare.h"
-#include "predict/nondet.h"
+#include "methods/atomicity_compare.h"
+#include "methods/nondet_compare.h"
+#include "methods/race_compare.h"
 
 #include <stdio.h>
 

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "methods/methods.h"
 #include "oracle/predict_oracle.h"
 #include "oracle/triples_naive.h"
 #include "predict/atomicity_decide.h"
@@ -63,18 +64,22 @@ static inline void check_candidates(const struct hd_triples *triples, struct hd_
 
 /* Group verdicts, or with options->instances those of the triples. */
 static inline void check_verdicts(const struct small *small, const struct hd_triples *triples,
-                                  const struct hd_ground *ground,
+                                  const struct hd_engine_base *base,
                                   const struct hd_branches *branches, enum hd_reading reading,
                                   bool instances, struct hd_map *map, uint32_t count,
                                   struct counts *counts) {
     struct hd_predict_options options = {
-        .reading = reading, .jobs = 1, .instances = instances, .method = HD_METHOD_POLY};
-    if (reading == HD_UA) options.method = HD_METHOD_UA;
+        .reading = reading, .jobs = 1, .instances = instances, .method = &hd_method_poly};
+    if (reading == HD_UA) options.method = &hd_method_ua;
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats = {0};
     struct hd_error error = {0};
-    if (!hd_triples_decide(triples, ground, branches, options.method, &options, &decisions, &stats,
-                           &error)) {
+    struct hd_triple_task task = {.triples = triples,
+                                  .base = base,
+                                  .branches = branches,
+                                  .options = &options,
+                                  .stats = &stats};
+    if (!hd_triples_decide(&task, options.method->atomicity, &decisions, &error)) {
         fprintf(stderr, "# %s\n", error.message);
         print_trace("no decision", reading, NULL);
     }
@@ -124,17 +129,17 @@ static inline void check_trace(uint64_t seed, bool dense, struct counts *counts)
     if (!hd_triples_build(&model, HD_CDSR, all, NULL, &triples, &error) ||
         !hd_branches_build(&model, HD_BRANCHES_RECORDED, &branches, &error))
         fail_msg("%s", error.message);
-    struct hd_ground *ground = hd_ground_build(&model);
-    assert_non_null(ground);
+    struct hd_engine_base *base = hd_engine_base_build(&model);
+    assert_non_null(base);
     check_candidates(&triples, &map, count);
     counts->traces++;
     counts->triples += count;
     counts->groups += triples.group.size;
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++)
         for (int instances = 0; instances < 2; instances++)
-            check_verdicts(&small, &triples, ground, &branches, reading, instances != 0, &map,
-                           count, counts);
-    hd_ground_free(ground);
+            check_verdicts(&small, &triples, base, &branches, reading, instances != 0, &map, count,
+                           counts);
+    hd_engine_base_free(base);
     hd_branches_free(&branches);
     hd_triples_free(&triples);
     hd_map_free(&map);

@@ -3,8 +3,8 @@
 #ifndef HEDDLE_TESTS_ORACLE_AVFILTER_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_AVFILTER_NAIVE_H
 
+#include "methods/avfilter.h"
 #include "oracle/reorder_facts.h"
-#include "predict/avfilter.h"
 
 static inline bool avfilter_meet(const struct hd_model *m, uint32_t a, uint32_t b) {
     for (uint32_t l = 0; l < m->locations; l++)

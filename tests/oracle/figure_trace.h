@@ -1,6 +1,6 @@
 /* The figures of Wang and Hoang's paper, changed at random: lines dropped, threads' lines swapped,
- * sections put on another lock. What is left of the knots in them is what random traces hardly ever
- * have. */
+ * sections put on another lock. What is left of the obstacles in them is what random traces hardly
+ * ever have. */
 #ifndef HEDDLE_TESTS_ORACLE_FIGURE_TRACE_H
 #define HEDDLE_TESTS_ORACLE_FIGURE_TRACE_H
 

@@ -27,7 +27,7 @@ static inline void kind_find(const struct hd_model *model, kind_run run,
     struct hd_error error = {0};
     struct hd_predict predict = {
         .model = model, .describe = hd_describe_open(model), .options = options};
-    predict.options.method = HD_METHOD_POLY;
+    predict.options.method = &hd_method_poly;
     predict.options.jobs = 1;
     memset(findings, 0, sizeof *findings);
     if (!run(&predict, findings, &error)) fail_msg("%s", error.message);

@@ -231,7 +231,7 @@ static inline bool f8_some_graph_is_acyclic(const struct f8_graph *g,
 
 /* Lines 9 to 14 for one witness. w, c HD_NONE: the initial value; r F8_FINAL: the final read. */
 static inline struct f8_verdict f8_witness(const struct hd_model *model, uint32_t w, uint32_t r,
-                                           uint32_t c, enum hd_nondet_order form) {
+                                           uint32_t c, enum hd_paper_witness form) {
     struct f8_verdict verdict = {.cyclic = true};
     static struct f8_graph g;
     static struct f8_choice choice[SMALL_EVENTS * SMALL_EVENTS];
@@ -240,8 +240,8 @@ static inline struct f8_verdict f8_witness(const struct hd_model *model, uint32_
     memset(&g, 0, sizeof g);
     g.model = model;
     /* the initial value is written before everything else */
-    if (form == HD_ORDER_AFTER ? c == HD_NONE : w == HD_NONE) return verdict;
-    if (form == HD_ORDER_WITHOUT) {
+    if (form == HD_WITNESS_AFTER ? c == HD_NONE : w == HD_NONE) return verdict;
+    if (form == HD_WITNESS_WITHOUT) {
         f8_partial_order(&g, w, r);
         f8_induce(&g);
         bool gone[F8_VERTICES];
@@ -252,9 +252,9 @@ static inline struct f8_verdict f8_witness(const struct hd_model *model, uint32_
         if (gone[r] || (c != HD_NONE && gone[c])) return verdict;
     }
     f8_partial_order(&g, w, r);
-    if (form == HD_ORDER_AFTER && w != HD_NONE) order[orders++] = (struct f8_order){w, c};
+    if (form == HD_WITNESS_AFTER && w != HD_NONE) order[orders++] = (struct f8_order){w, c};
     if (c != HD_NONE) order[orders++] = (struct f8_order){c, r};
-    if (form == HD_ORDER_BEFORE) order[orders++] = (struct f8_order){r, w};
+    if (form == HD_WITNESS_BEFORE) order[orders++] = (struct f8_order){r, w};
     for (unsigned i = 0; i < orders; i++) f8_put(&g.edge[order[i].from], order[i].to);
     f8_induce(&g);
     if (f8_cyclic(&g)) return verdict;

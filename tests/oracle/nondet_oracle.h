@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "engine/checker.h"
+#include "methods/nondet_paper.h"
 #include "oracle/figure_trace.h"
 #include "oracle/reorder_search.h"
 #include "predict/nondet.h"
-#include "predict/questions.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define NONDET_SLOWDOWN 10
@@ -59,8 +59,8 @@ static inline void nondet_run_model(const struct nondet_case *at, bool paper, un
     *predict = (struct hd_predict){
         .model = &at->model,
         .options = {
-            .method = HD_METHOD_POLY, .reading = HD_CDSR, .jobs = jobs, .final_state = true}};
-    if (hd_nondet_decide(predict, paper, nondet, &error)) return;
+            .method = &hd_method_poly, .reading = HD_CDSR, .jobs = jobs, .final_state = true}};
+    if (hd_nondet_decide(predict, paper ? &hd_nondet_paper : NULL, nondet, &error)) return;
     nondet_print(at);
     fail_msg("%s", error.message);
 }
@@ -135,19 +135,18 @@ static inline void nondet_check_witness(const struct nondet_case *at,
                                         const struct hd_nondet *nondet,
                                         const struct hd_triplet *triplet) {
     const struct hd_read *read = &nondet->couples.read.data[triplet->read];
-    struct hd_engine *engine = hd_engine_new(nondet->ground, HD_CDSR, (struct hd_budget){0});
+    struct hd_engine *engine = hd_engine_new(nondet->base, HD_CDSR, (struct hd_budget){0});
     struct hd_question question = {0};
     struct hd_witness witness = {0};
     struct hd_error error = {0};
-    assert_true(hd_nondet_question(&nondet->couples, read, triplet->other, &question));
+    hd_nondet_question(&nondet->couples, read, triplet->other, &question);
     assert_int_equal(hd_engine_decide(engine, &question.query, &witness), HD_FEASIBLE);
     if (!hd_witness_check(&at->model, HD_CDSR, &question.query, &witness, &error)) {
         nondet_print(at);
         fail_msg("witness: %s", error.message);
     }
     hd_witness_free(&witness);
-    hd_vector_free(&question.stops);
-    hd_vector_free(&question.orders);
+    hd_question_free(&question);
     hd_engine_free(engine);
 }
 

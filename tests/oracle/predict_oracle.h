@@ -75,11 +75,11 @@ static inline struct oracle_answer oracle_ask_afresh(const struct text_trace *te
     struct small small;
     if (!model_of_text(text, &model, &error)) return answer;
     small_build(&small, &model);
-    struct hd_ground *ground = hd_ground_build(&model);
-    struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
+    struct hd_engine_base *base = hd_engine_base_build(&model);
+    struct hd_engine *engine = hd_engine_new(base, reading, (struct hd_budget){0});
     answer = oracle_ask(&small, engine, reading, q);
     hd_engine_free(engine);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_model_free(&model);
     return answer;
 }
@@ -217,10 +217,10 @@ static inline void oracle_trace(uint64_t seed, struct oracle_counts *counts) {
     }
     small_build(&small, &model);
     uint32_t count = make_questions(&model, seed, ORACLE_OTHERS, list, ORACLE_QUESTIONS);
-    struct hd_ground *ground = hd_ground_build(&model);
-    assert_non_null(ground);
+    struct hd_engine_base *base = hd_engine_base_build(&model);
+    assert_non_null(base);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
+        struct hd_engine *engine = hd_engine_new(base, reading, (struct hd_budget){0});
         assert_non_null(engine);
         for (uint32_t i = 0; i < count; i++) {
             struct oracle_answer answer = oracle_ask(&small, engine, reading, &list[i]);
@@ -230,7 +230,7 @@ static inline void oracle_trace(uint64_t seed, struct oracle_counts *counts) {
         oracle_add_stats(&counts->engine, hd_engine_stats(engine));
         hd_engine_free(engine);
     }
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_model_free(&model);
     counts->traces++;
     counts->questions += count;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "methods/methods.h"
 #include "oracle/avfilter_naive.h"
 #include "oracle/predict_oracle.h"
 #include "oracle/triples_naive.h"
@@ -27,12 +28,13 @@ static void print_trace(const char *what, const struct hd_triple *t, int got, in
 static void check_groups(const struct hd_model *model, const struct hd_triples *triples,
                          const struct hd_branches *branches, enum hd_branch_source source,
                          struct hd_map *map, uint32_t count, struct counts *counts) {
-    struct hd_predict_options options = {.method = HD_METHOD_AVFILTER, .branches = source};
+    struct hd_predict_options options = {.method = &hd_method_avfilter, .branches = source};
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats = {0};
     struct hd_error error;
-    assert_true(hd_triples_decide(triples, NULL, branches, HD_METHOD_AVFILTER, &options, &decisions,
-                                  &stats, &error));
+    struct hd_triple_task task = {
+        .triples = triples, .branches = branches, .options = &options, .stats = &stats};
+    assert_true(hd_triples_decide(&task, hd_method_avfilter.atomicity, &decisions, &error));
     for (size_t i = 0; i < decisions.list.size; i++) {
         const struct hd_triple_decision *d = &decisions.list.data[i];
         const struct hd_triple_bundle *b =
@@ -67,14 +69,13 @@ static void check_trace(uint64_t seed, struct counts *counts) {
     if (!model_of_text(&oracle_text, &model, &error)) fail_msg("%s", error.message);
     small_build(&small, &model);
     uint32_t count = naive_triples(&small, true, &map, naive);
-    struct hd_avfilter *filter = NULL;
     if (!hd_triples_build(&model, HD_CDSR, true, NULL, &triples, &error) ||
-        !hd_branches_build(&model, source, &branches, &error) ||
-        (filter = hd_avfilter_new(&model, &branches, &error)) == NULL)
+        !hd_branches_build(&model, source, &branches, &error))
         fail_msg("%s", error.message);
+    struct hd_avfilter *filter = hd_avfilter_new(&model, &branches);
     for (uint32_t n = 0; n < count; n++) {
         const struct hd_triple *t = &naive[n].triple;
-        assert_true(hd_avfilter_begin(filter, model.thread[t->first], &error));
+        hd_avfilter_begin(filter, model.thread[t->first]);
         enum hd_avfilter_case got = hd_avfilter_rejects(filter, t);
         enum hd_avfilter_case wanted = avfilter_naive(&model, source, t);
         if (got != wanted) print_trace("case", t, got, wanted);
@@ -135,8 +136,7 @@ static void long_trace(void **state) {
     assert_true(hd_trace_read(text, used, "long", &options, &trace, &error) &&
                 hd_model_build(&trace, &strict, &model, &error) &&
                 hd_branches_build(&model, HD_BRANCHES_RECORDED, &branches, &error));
-    struct hd_avfilter *filter = hd_avfilter_new(&model, &branches, &error);
-    assert_non_null(filter);
+    struct hd_avfilter *filter = hd_avfilter_new(&model, &branches);
     unsigned long by_case[6] = {0};
     for (unsigned tries = 0; tries < 6000; tries++) {
         uint32_t l = roll(&dice, model.locations);
@@ -148,7 +148,7 @@ static void long_trace(void **state) {
         if (k == events || j >= events || model.thread[event[j]] == model.thread[event[a]])
             continue;
         struct hd_triple t = {event[a], event[j], event[k], l};
-        assert_true(hd_avfilter_begin(filter, model.thread[t.first], &error));
+        hd_avfilter_begin(filter, model.thread[t.first]);
         enum hd_avfilter_case got = hd_avfilter_rejects(filter, &t);
         if (got != avfilter_naive(&model, HD_BRANCHES_RECORDED, &t))
             fail_msg("triple %u %u %u: %d", t.first, t.remote, t.second, got);

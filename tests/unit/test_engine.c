@@ -129,9 +129,9 @@ static void compare(const struct dense *dense, uint64_t seed, const struct hd_mo
     struct hd_error error;
     small_build(&small, model);
     uint32_t count = make_questions(model, seed, 10, list, 400), every = 1 + count / 24;
-    struct hd_ground *ground = hd_ground_build(model);
+    struct hd_engine_base *base = hd_engine_base_build(model);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
+        struct hd_engine *engine = hd_engine_new(base, reading, (struct hd_budget){0});
         struct hd_witness witness = {0};
         engine->contrary = contrary;
         for (uint32_t i = seed % every; i < count; i += every) {
@@ -152,7 +152,7 @@ static void compare(const struct dense *dense, uint64_t seed, const struct hd_mo
         hd_witness_free(&witness);
         hd_engine_free(engine);
     }
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
 }
 
 static void dense_traces(void **state) {
@@ -297,18 +297,18 @@ static void random_walks(void **state) {
         make_dense(&dense, seed, 60 + (unsigned)(seed % 5) * 100, 2 + (unsigned)(seed % 7));
         model_of(&dense, &model);
         assert_true(model.locations <= 64);
-        struct hd_ground *ground = hd_ground_build(&model);
+        struct hd_engine_base *base = hd_engine_base_build(&model);
         uint8_t *met = malloc((size_t)model.events * model.events);
         for (int keeps = 0; keeps < 2; keeps++) {
             struct hd_engine *engine =
-                hd_engine_new(ground, keeps ? HD_CDSR : HD_CSR, (struct hd_budget){0});
+                hd_engine_new(base, keeps ? HD_CDSR : HD_CSR, (struct hd_budget){0});
             memset(met, 0, (size_t)model.events * model.events);
             for (unsigned walk = 0; walk < 10; walk++)
                 asked += take_walk(&model, keeps != 0, &dice, engine, met);
             hd_engine_free(engine);
         }
         free(met);
-        hd_ground_free(ground);
+        hd_engine_base_free(base);
         hd_model_free(&model);
     }
     printf("# %u traces, %u races met\n", traces, asked);
@@ -325,14 +325,14 @@ static void lines_to(struct dense *dense, const char *const *line) {
 static enum hd_verdict ask_race(const struct hd_model *model, enum hd_reading reading,
                                 struct hd_budget budget, uint32_t a, uint32_t b,
                                 struct hd_engine_stats *stats) {
-    struct hd_ground *ground = hd_ground_build(model);
-    struct hd_engine *engine = hd_engine_new(ground, reading, budget);
+    struct hd_engine_base *base = hd_engine_base_build(model);
+    struct hd_engine *engine = hd_engine_new(base, reading, budget);
     struct question q = race_question(a, b);
     struct hd_query query = question_query(&q);
     enum hd_verdict verdict = hd_engine_decide(engine, &query, NULL);
     *stats = *hd_engine_stats(engine);
     hd_engine_free(engine);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     return verdict;
 }
 
@@ -419,8 +419,8 @@ static void nonsense(void **state) {
     struct hd_model model;
     lines_to(&dense, hidden);
     model_of(&dense, &model);
-    struct hd_ground *ground = hd_ground_build(&model);
-    struct hd_engine *engine = hd_engine_new(ground, HD_CDSR, (struct hd_budget){0});
+    struct hd_engine_base *base = hd_engine_base_build(&model);
+    struct hd_engine *engine = hd_engine_new(base, HD_CDSR, (struct hd_budget){0});
     struct hd_stop same_thread[] = {{0, false}, {2, false}}, beyond[] = {{99, false}};
     struct hd_precedes nowhere[] = {{0, 99}};
     struct hd_query queries[] = {
@@ -433,11 +433,11 @@ static void nonsense(void **state) {
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)
         assert_int_equal(hd_engine_decide(engine, &queries[i], NULL), HD_UNDECIDED);
     hd_engine_free(engine);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_model_free(&model);
 }
 
-/* Engines that share a ground, and queries one after the other, do not disturb each other. */
+/* Engines that share a base, and queries one after the other, do not disturb each other. */
 static void nothing_is_kept(void **state) {
     (void)state;
     static struct dense dense;
@@ -446,10 +446,10 @@ static void nothing_is_kept(void **state) {
         struct hd_engine_stats stats;
         make_dense(&dense, seed, 60, 4);
         model_of(&dense, &model);
-        struct hd_ground *ground = hd_ground_build(&model);
+        struct hd_engine_base *base = hd_engine_base_build(&model);
         struct hd_engine *engine[3];
         for (enum hd_reading r = HD_CSR; r <= HD_UA; r++)
-            engine[r] = hd_engine_new(ground, r, (struct hd_budget){0});
+            engine[r] = hd_engine_new(base, r, (struct hd_budget){0});
         for (uint32_t a = 0; a < model.events; a += 3)
             for (uint32_t b = a + 1; b < model.events; b++) {
                 if (!accesses_race(&model, a, b)) continue;
@@ -466,7 +466,7 @@ static void nothing_is_kept(void **state) {
                                          ask_race(&model, r, (struct hd_budget){0}, a, b, &stats));
             }
         for (enum hd_reading r = HD_CSR; r <= HD_UA; r++) hd_engine_free(engine[r]);
-        hd_ground_free(ground);
+        hd_engine_base_free(base);
         hd_model_free(&model);
     }
 }

@@ -2,9 +2,9 @@
  * likelihood: what it learns from the many conflicts that this gives must still be true. */
 #include "engine/polygraph.h"
 
-static struct hd_engine *contrary_engine(const struct hd_ground *ground, enum hd_reading reading,
+static struct hd_engine *contrary_engine(const struct hd_engine_base *base, enum hd_reading reading,
                                          struct hd_budget budget) {
-    struct hd_engine *engine = hd_engine_new(ground, reading, budget);
+    struct hd_engine *engine = hd_engine_new(base, reading, budget);
     if (engine != NULL) engine->contrary = true;
     return engine;
 }

@@ -1,7 +1,7 @@
 /* The paper's model of nondeterminism against its algorithm written down as it stands: see
  * tests/oracle/nondet_figure8.h. HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
+#include "methods/nondet_graph.h"
 #include "oracle/nondet_figure8.h"
-#include "predict/nondet_graph.h"
 
 #include <math.h>
 
@@ -11,7 +11,7 @@ struct counts {
 };
 
 static void check_witness(const struct nondet_case *at, const struct hd_triplet *triplet,
-                          const struct hd_read *read, uint8_t orders, enum hd_nondet_order form,
+                          const struct hd_read *read, uint8_t orders, enum hd_paper_witness form,
                           struct counts *counts) {
     uint32_t r = read->event == HD_NONE ? (uint32_t)F8_FINAL : read->event;
     struct f8_verdict verdict = f8_witness(&at->model, triplet->seen, r, triplet->other, form);
@@ -66,7 +66,7 @@ static void check_trace(const struct nondet_case *at, const struct hd_nondet *no
                                          .other = other};
             uint8_t orders;
             nondet_verdict(nondet, r, other, &orders);
-            for (enum hd_nondet_order form = 0; form < HD_ORDER_COUNT; form++)
+            for (enum hd_paper_witness form = 0; form < HD_WITNESS_COUNT; form++)
                 check_witness(at, &triplet, read, orders, form, counts);
         }
     }

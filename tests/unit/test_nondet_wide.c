@@ -23,8 +23,9 @@ static struct hd_nondet_stats decide(const struct hd_model *model, bool paper, u
     struct hd_predict predict = {
         .model = model,
         .options = {
-            .method = HD_METHOD_POLY, .reading = HD_CDSR, .jobs = 1, .budget = {.until = until}}};
-    if (!hd_nondet_decide(&predict, paper, &nondet, &error)) fail_msg("%s", error.message);
+            .method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1, .budget = {.until = until}}};
+    if (!hd_nondet_decide(&predict, paper ? &hd_nondet_paper : NULL, &nondet, &error))
+        fail_msg("%s", error.message);
     struct hd_nondet_stats stats = nondet.stats;
     assert_int_equal(stats.verdict[HD_FEASIBLE] + stats.verdict[HD_UNDECIDED],
                      nondet.found.size + stats.late);
@@ -85,7 +86,7 @@ static void check_challengers(const struct hd_couples *couples, const struct hd_
                               struct hd_challengers *challengers) {
     const struct hd_model *model = couples->model;
     size_t next = 0;
-    assert_true(hd_couples_challengers(couples, read, challengers));
+    hd_couples_challengers(couples, read, challengers);
     assert_int_equal(read->seen, naive_seen(model, read->location, read->event));
     for (uint32_t c = 0; c <= model->events; c++) { /* the last: the initial value */
         uint32_t write = c < model->events ? c : HD_NONE;
@@ -111,11 +112,9 @@ static void challengers_by_definition(void **state) {
         struct dice dice = {seed};
         struct hd_model model;
         struct hd_couples couples;
-        struct hd_error error;
         make_ranges(&dice, &model);
-        struct hd_ground *ground = hd_ground_build(&model);
-        assert_non_null(ground);
-        assert_true(hd_couples_build(&model, ground, false, &all, &couples, &error));
+        struct hd_engine_base *base = hd_engine_base_build(&model);
+        hd_couples_build(&model, base, false, &all, &couples);
         for (size_t r = 0; r < couples.read.size; r++) {
             const struct hd_read *read = &couples.read.data[r];
             const uint32_t *list;
@@ -127,7 +126,7 @@ static void challengers_by_definition(void **state) {
             check_challengers(&couples, read, &challengers);
         }
         hd_couples_free(&couples);
-        hd_ground_free(ground);
+        hd_engine_base_free(base);
         hd_model_free(&model);
     }
     printf("# %zu wide reads, %zu with gaps\n", reads, gaps);
@@ -280,7 +279,7 @@ static void reports_end(void **state) {
     struct hd_predict predict = {.model = &model,
                                  .describe = describe,
                                  .nondet = &stats,
-                                 .options = {.method = HD_METHOD_POLY,
+                                 .options = {.method = &hd_method_poly,
                                              .reading = HD_CDSR,
                                              .all = true,
                                              .budget = {.until = hd_now_ns()}}};

@@ -29,15 +29,15 @@ static void ask(const char *lines, struct question q) {
     struct small small;
     assert_true(model_of_text(&text, &model, &error));
     small_build(&small, &model);
-    struct hd_ground *ground = hd_ground_build(&model);
+    struct hd_engine_base *base = hd_engine_base_build(&model);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
         struct hd_budget budget = {.nanoseconds = 5000000000};
-        ask_one(&text, &small, hd_engine_new(ground, reading, budget), &q);
-        struct hd_engine *contrary = hd_engine_new(ground, reading, budget);
+        ask_one(&text, &small, hd_engine_new(base, reading, budget), &q);
+        struct hd_engine *contrary = hd_engine_new(base, reading, budget);
         contrary->contrary = true;
         ask_one(&text, &small, contrary, &q);
     }
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_model_free(&model);
 }
 

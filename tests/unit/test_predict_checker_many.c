@@ -67,11 +67,11 @@ static void check_trace(uint64_t seed) {
     else
         random_trace(seed, &text);
     if (!model_of_text(&text, &m, &error)) fail_msg("seed %llu", (unsigned long long)seed);
-    struct hd_ground *ground = hd_ground_build(&m);
+    struct hd_engine_base *base = hd_engine_base_build(&m);
     struct hd_checker *checker = hd_checker_new(&m);
     assert_non_null(checker);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
+        struct hd_engine *engine = hd_engine_new(base, reading, (struct hd_budget){0});
         for (unsigned n = 0; n < 12; n++) {
             struct question q;
             struct hd_witness witness = {0};
@@ -89,7 +89,7 @@ static void check_trace(uint64_t seed) {
         hd_engine_free(engine);
     }
     hd_checker_free(checker);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_model_free(&m);
 }
 

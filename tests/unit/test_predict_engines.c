@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
+#include "methods/hb_stream.h"
+#include "methods/methods.h"
 #include "oracle/engines_naive.h"
 #include "oracle/reorder_search.h"
-#include "predict/decide.h"
-#include "predict/hb.h"
+#include "predict/race_decide.h"
 
 #include <glob.h>
 #include <stdlib.h>
@@ -22,11 +23,11 @@
 
 enum { METHODS = 6 };
 static const struct {
-    enum hd_method method;
+    const struct hd_method *method;
     enum hd_reading reading;
-} methods[METHODS] = {{HD_METHOD_LOCKSET, HD_CSR}, {HD_METHOD_HB, HD_CSR},
-                      {HD_METHOD_CP, HD_CSR},      {HD_METHOD_UCG, HD_CSR},
-                      {HD_METHOD_POLY, HD_CSR},    {HD_METHOD_POLY, HD_CDSR}};
+} methods[METHODS] = {{&hd_method_lockset, HD_CSR}, {&hd_method_hb, HD_CSR},
+                      {&hd_method_cp, HD_CSR},      {&hd_method_ucg, HD_CSR},
+                      {&hd_method_poly, HD_CSR},    {&hd_method_poly, HD_CDSR}};
 
 static unsigned long pairs_checked;
 
@@ -34,18 +35,12 @@ static bool definition_says(const struct small *small, unsigned method, uint32_t
     const struct hd_model *m = small->model;
     struct question q = race_question(a, b);
     struct hd_query query = question_query(&q);
-    switch (methods[method].method) {
-    case HD_METHOD_LOCKSET:
-        return lockset_says(m, a, b);
-    case HD_METHOD_HB:
-        return lockset_says(m, a, b) && hb_says(m, a, b);
-    case HD_METHOD_CP:
-        return lockset_says(m, a, b) && cp_says(m, a, b);
-    case HD_METHOD_UCG:
-        return ucg_says(m, a, b);
-    default:
-        return search_decide(small, methods[method].reading, &query, NULL, NULL);
-    }
+    const struct hd_method *by = methods[method].method;
+    if (by == &hd_method_lockset) return lockset_says(m, a, b);
+    if (by == &hd_method_hb) return lockset_says(m, a, b) && hb_says(m, a, b);
+    if (by == &hd_method_cp) return lockset_says(m, a, b) && cp_says(m, a, b);
+    if (by == &hd_method_ucg) return ucg_says(m, a, b);
+    return search_decide(small, methods[method].reading, &query, NULL, NULL);
 }
 
 static bool is_race(enum hd_verdict verdict) {
@@ -53,26 +48,26 @@ static bool is_race(enum hd_verdict verdict) {
     return verdict == HD_FEASIBLE || verdict == HD_POSSIBLE;
 }
 
-static struct hd_decisions decide(const struct hd_court *court, bool instances) {
-    struct hd_decisions decisions;
+static struct hd_race_decisions decide(const struct hd_race_decider *decider, bool instances) {
+    struct hd_race_decisions decisions;
     struct hd_predict_stats stats = {0};
     struct hd_error error;
-    if (!hd_decide(court, 1, instances, NULL, &decisions, &stats, &error))
+    if (!hd_races_decide(decider, 1, instances, NULL, &decisions, &stats, &error))
         fail_msg("%s", error.message);
     return decisions;
 }
 
 /* Every candidate pair has its verdict once; what is no candidate is no race by any method. */
-static void check_pairs(const struct small *small, const struct hd_decisions *decisions,
+static void check_pairs(const struct small *small, const struct hd_race_decisions *decisions,
                         unsigned method, const char *name) {
     const struct hd_model *m = small->model;
     size_t met = 0;
     for (uint32_t a = 0; a < m->events; a++)
         for (uint32_t b = a + 1; b < m->events; b++) {
             if (!accesses_race(m, a, b)) continue;
-            const struct hd_decision *found = NULL;
+            const struct hd_race_decision *found = NULL;
             for (size_t i = 0; i < decisions->list.size; i++) {
-                const struct hd_decision *each = &decisions->list.data[i];
+                const struct hd_race_decision *each = &decisions->list.data[i];
                 uint32_t x = each->pair.event[0], y = each->pair.event[1];
                 if ((x != a || y != b) && (x != b || y != a)) continue;
                 assert_null(found);
@@ -81,7 +76,7 @@ static void check_pairs(const struct small *small, const struct hd_decisions *de
             bool says = definition_says(small, method, a, b);
             if (says != (found != NULL && is_race(found->verdict)))
                 fail_msg("%s: events %u and %u: %s says %s, its definition %s", name, a, b,
-                         hd_engine_name(methods[method].method, methods[method].reading),
+                         hd_method_full_name(methods[method].method, methods[method].reading),
                          found == NULL             ? "nothing"
                          : is_race(found->verdict) ? "race"
                                                    : "no race",
@@ -93,11 +88,12 @@ static void check_pairs(const struct small *small, const struct hd_decisions *de
 }
 
 /* The verdict of each group is that of its best instance. */
-static void check_groups(const struct hd_decisions *instances, const struct hd_decisions *groups,
-                         unsigned method, const char *name) {
+static void check_groups(const struct hd_race_decisions *instances,
+                         const struct hd_race_decisions *groups, unsigned method,
+                         const char *name) {
     size_t at = 0;
     for (size_t g = 0; g < groups->list.size; g++) {
-        const struct hd_decision *group = &groups->list.data[g];
+        const struct hd_race_decision *group = &groups->list.data[g];
         bool any = false;
         assert_int_equal(group->group, g);
         for (; at < instances->list.size && instances->list.data[at].group == g; at++)
@@ -105,17 +101,16 @@ static void check_groups(const struct hd_decisions *instances, const struct hd_d
         if (any != is_race(group->verdict))
             fail_msg("%s: group of events %u and %u: %s says %s, but its instances %s", name,
                      group->pair.event[0], group->pair.event[1],
-                     hd_engine_name(methods[method].method, methods[method].reading),
+                     hd_method_full_name(methods[method].method, methods[method].reading),
                      is_race(group->verdict) ? "race" : "no race", any ? "race" : "no race");
     }
     assert_int_equal(at, instances->list.size);
 }
 
 static void check_streaming(const struct hd_conflicts *candidates,
-                            const struct hd_decisions *groups, const char *name) {
-    struct hd_hb_races races;
-    struct hd_error error;
-    if (!hd_hb_stream(candidates->model, NULL, &races, &error)) fail_msg("%s", error.message);
+                            const struct hd_race_decisions *groups, const char *name) {
+    struct hd_streamed_races races;
+    hd_hb_stream(candidates->model, NULL, &races);
     size_t expected = 0;
     for (size_t g = 0; g < groups->list.size; g++)
         expected += is_race(groups->list.data[g].verdict);
@@ -127,7 +122,7 @@ static void check_streaming(const struct hd_conflicts *candidates,
         assert_true(accesses_race(candidates->model, a, b));
         assert_true(hb_says(candidates->model, a, b));
     }
-    hd_hb_races_free(&races);
+    hd_vector_free(&races.list);
 }
 
 static void check_model(const struct hd_model *m, const char *name) {
@@ -136,19 +131,21 @@ static void check_model(const struct hd_model *m, const char *name) {
     small_build(&small, m);
     for (unsigned method = 0; method < METHODS; method++) {
         struct hd_conflicts candidates;
-        struct hd_court court;
-        struct hd_budget unlimited = {0};
-        if (!hd_conflicts_build(m, methods[method].reading, NULL, &candidates, &error) ||
-            !hd_court_open(&court, &candidates, methods[method].method, methods[method].reading,
-                           unlimited, &error))
+        if (!hd_conflicts_build(m, methods[method].reading, NULL, &candidates, &error))
             fail_msg("%s", error.message);
-        struct hd_decisions instances = decide(&court, true), groups = decide(&court, false);
+        struct hd_engine_base *base = hd_engine_base_build(m);
+        struct hd_race_task task = {
+            .candidates = &candidates, .base = base, .reading = methods[method].reading};
+        struct hd_race_decider decider = hd_race_decider_new(methods[method].method->race, &task);
+        struct hd_race_decisions instances = decide(&decider, true);
+        struct hd_race_decisions groups = decide(&decider, false);
         check_pairs(&small, &instances, method, name);
         check_groups(&instances, &groups, method, name);
-        if (methods[method].method == HD_METHOD_HB) check_streaming(&candidates, &groups, name);
-        hd_decisions_free(&instances);
-        hd_decisions_free(&groups);
-        hd_court_close(&court);
+        if (methods[method].method == &hd_method_hb) check_streaming(&candidates, &groups, name);
+        hd_race_decisions_free(&instances);
+        hd_race_decisions_free(&groups);
+        hd_race_decider_free(&decider);
+        hd_engine_base_free(base);
         hd_conflicts_free(&candidates);
     }
 }

@@ -75,16 +75,16 @@ static void check_trace(uint64_t seed) {
     if (!model_of_text(&oracle_text, &model, &error)) fail_msg("%s", error.message);
     small_build(&small, &model);
     uint32_t count = make_questions(&model, seed, ORACLE_OTHERS, list, ORACLE_QUESTIONS);
-    struct hd_ground *ground = hd_ground_build(&model);
+    struct hd_engine_base *base = hd_engine_base_build(&model);
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++) {
-        struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
+        struct hd_engine *engine = hd_engine_new(base, reading, (struct hd_budget){0});
         for (uint32_t i = 0; i < count; i++) {
             engine->contrary = i % 2 == seed % 2;
             check_question(&small, engine, &list[i]);
         }
         hd_engine_free(engine);
     }
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_model_free(&model);
 }
 

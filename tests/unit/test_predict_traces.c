@@ -21,8 +21,8 @@ enum { COLUMNS = 6 };
 static bool engine_says(const struct hd_model *m, enum hd_reading reading, uint32_t a, uint32_t b) {
     struct question q = race_question(a, b);
     struct hd_query query = question_query(&q);
-    struct hd_ground *ground = hd_ground_build(m);
-    struct hd_engine *engine = hd_engine_new(ground, reading, (struct hd_budget){0});
+    struct hd_engine_base *base = hd_engine_base_build(m);
+    struct hd_engine *engine = hd_engine_new(base, reading, (struct hd_budget){0});
     struct hd_witness witness = {0};
     struct hd_error error = {0};
     enum hd_verdict verdict = hd_engine_decide(engine, &query, &witness);
@@ -31,7 +31,7 @@ static bool engine_says(const struct hd_model *m, enum hd_reading reading, uint3
         fail_msg("%s", error.message);
     hd_witness_free(&witness);
     hd_engine_free(engine);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     return verdict == HD_FEASIBLE;
 }
 

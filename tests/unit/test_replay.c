@@ -56,9 +56,9 @@ static void predict(const struct hd_program *program, const struct hd_steering *
     struct hd_predict predict = {
         .model = &found->model,
         .describe = found->describe,
-        .options = {.method = HD_METHOD_POLY, .reading = HD_CDSR, .jobs = 1}};
+        .options = {.method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1}};
     predict.options.all = true;
-    for (unsigned i = 0; i < hd_predict_kind_count; i++)
+    for (unsigned i = 0; i < HD_PREDICT_KIND_COUNT; i++)
         if (!hd_predict_kinds[i].run(&predict, &found->findings, &problem))
             fail_msg("%s", problem.message);
     hd_result_free(&run);

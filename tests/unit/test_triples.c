@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "predict/atomicity_compare.h"
+#include "methods/atomicity_compare.h"
 #include "predict/atomicity_decide.h"
 #include "support/model_make.h"
 
@@ -52,17 +52,20 @@ static void decide(const struct hd_model *model, struct hd_triples *triples,
                    struct hd_triple_decisions *decisions, struct hd_predict_stats *stats) {
     struct hd_error error;
     struct hd_branches branches;
-    struct hd_predict_options options = {.method = HD_METHOD_POLY, .reading = HD_CDSR, .jobs = 1};
+    struct hd_predict_options options = {.method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1};
     if (!hd_triples_build(model, HD_CDSR, false, NULL, triples, &error) ||
         !hd_branches_build(model, HD_BRANCHES_RECORDED, &branches, &error))
         fail_msg("%s", error.message);
-    struct hd_ground *ground = hd_ground_build(model);
-    assert_non_null(ground);
+    struct hd_engine_base *base = hd_engine_base_build(model);
     *stats = (struct hd_predict_stats){0};
-    if (!hd_triples_decide(triples, ground, &branches, HD_METHOD_POLY, &options, decisions, stats,
-                           &error))
+    struct hd_triple_task task = {.triples = triples,
+                                  .base = base,
+                                  .branches = &branches,
+                                  .options = &options,
+                                  .stats = stats};
+    if (!hd_triples_decide(&task, hd_method_poly.atomicity, decisions, &error))
         fail_msg("%s", error.message);
-    hd_ground_free(ground);
+    hd_engine_base_free(base);
     hd_branches_free(&branches);
 }
 
@@ -93,7 +96,7 @@ static void hot_location(void **state) {
     uint64_t rounds = ROUNDS;
     assert_true(instances == rounds * rounds + 3 * (rounds - 1) * rounds);
     assert_int_equal(feasible, 2);
-    assert_true(stats.checks < 500);
+    assert_true(stats.asked.checks < 500);
     hd_triple_decisions_free(&decisions);
     hd_triples_free(&triples);
     hd_model_free(&model);
@@ -120,7 +123,7 @@ static void guarded_location(void **state) {
     assert_int_equal(decisions.list.size, 1);
     assert_true(decisions.list.data[0].observed);
     assert_int_equal(triples.group.data[0].pattern, HD_PATTERN_WWR);
-    assert_int_equal(stats.checks, 0);
+    assert_int_equal(stats.asked.checks, 0);
     hd_triple_decisions_free(&decisions);
     hd_triples_free(&triples);
     hd_model_free(&model);
@@ -165,7 +168,7 @@ static void one_stand(void **state) {
     assert_int_equal(decisions.list.size, 4);
     for (uint32_t g = 0; g < 4; g++)
         assert_int_equal(decisions.list.data[g].verdict, HD_INFEASIBLE);
-    assert_true(stats.checks > 0 && stats.checks < 20);
+    assert_true(stats.asked.checks > 0 && stats.asked.checks < 20);
     hd_triple_decisions_free(&decisions);
     hd_triples_free(&triples);
     hd_model_free(&model);
@@ -183,7 +186,7 @@ static void compare(const char *name, const unsigned kept[4], const unsigned wro
     snprintf(path, sizeof path, TRACES "%s.std", name);
     if (!hd_model_load(path, NULL, NULL, &model, &error)) fail_msg("%s", error.message);
     struct hd_predict predict = {.model = &model,
-                                 .options = {.method = HD_METHOD_POLY, .reading = HD_CDSR}};
+                                 .options = {.method = &hd_method_poly, .reading = HD_CDSR}};
     if (!hd_compare_atomicity(&predict, &comparison, &error)) fail_msg("%s", error.message);
     for (unsigned m = 0; m < HD_ATOMICITY_COMPARED; m++) {
         assert_int_equal(comparison.method[m].kept, kept[m]);

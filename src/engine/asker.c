@@ -1,0 +1,77 @@
+/* Questions to the engine, with every witness checked. */
+#include "engine/asker.h"
+
+#include "base/alloc.h"
+#include "engine/checker.h"
+
+#include <stdlib.h>
+
+struct hd_asker {
+    struct hd_engine *engine;
+    struct hd_checker *checker;
+    struct hd_witness witness;
+    enum hd_reading reading;
+    uint64_t checks, witnesses, witness_events;
+};
+
+struct hd_asker *hd_asker_new(const struct hd_engine_base *base, const struct hd_model *model,
+                              enum hd_reading reading, struct hd_budget budget) {
+    struct hd_asker *asker = hd_zalloc(1, sizeof *asker);
+    asker->reading = reading;
+    asker->engine = hd_engine_new(base, reading, budget);
+    asker->checker = hd_checker_new(model);
+    return asker;
+}
+
+void hd_asker_free(struct hd_asker *asker) {
+    if (asker == NULL) return;
+    hd_engine_free(asker->engine);
+    hd_checker_free(asker->checker);
+    hd_witness_free(&asker->witness);
+    free(asker);
+}
+
+bool hd_asker_ask(struct hd_asker *asker, const struct hd_query *query, enum hd_verdict *verdict,
+                  struct hd_error *error) {
+    asker->checks++;
+    *verdict = hd_engine_decide(asker->engine, query, &asker->witness);
+    if (*verdict != HD_FEASIBLE) return true;
+    asker->witnesses++;
+    asker->witness_events += asker->witness.count;
+    struct hd_error wrong;
+    if (hd_checker_check(asker->checker, asker->reading, query, &asker->witness, &wrong))
+        return true;
+    return hd_fail(error, HD_ERR_UNSUPPORTED,
+                   "internal error: the witness for events %u and %u is wrong (%s); please report "
+                   "this with the trace",
+                   query->stop[0].event, query->stop[query->stops - 1].event, wrong.message);
+}
+
+const struct hd_witness *hd_asker_witness(const struct hd_asker *asker) { return &asker->witness; }
+
+void hd_asker_stats(const struct hd_asker *asker, struct hd_ask_stats *stats) {
+    stats->checks += asker->checks;
+    stats->witnesses += asker->witnesses;
+    stats->witness_events += asker->witness_events;
+    hd_engine_stats_add(&stats->engine, hd_engine_stats(asker->engine));
+}
+
+struct hd_kept_witness hd_witness_keep(const struct hd_witness *witness) {
+    struct hd_kept_witness kept = {.next = witness->next};
+    uint32_t runs = 0;
+    for (uint32_t i = 0; i < witness->count; i++)
+        runs += i == 0 || witness->event[i] != witness->event[i - 1] + 1;
+    kept.run = hd_alloc(runs + (size_t)1, sizeof *kept.run);
+    for (uint32_t i = 0; i < witness->count; i++) {
+        if (i > 0 && witness->event[i] == witness->event[i - 1] + 1)
+            kept.run[kept.runs - 1].count++;
+        else
+            kept.run[kept.runs++] = (struct hd_span){witness->event[i], 1};
+    }
+    return kept;
+}
+
+void hd_kept_witness_free(struct hd_kept_witness *kept) {
+    free(kept->run);
+    *kept = (struct hd_kept_witness){0};
+}

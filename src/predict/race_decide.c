@@ -1,0 +1,227 @@
+/* Deciding groups of pairs in parallel, and what one answer says about other pairs. Results are put
+ * in order at the end, so that they do not depend on the number of workers. */
+#include "predict/race_decide.h"
+
+#include "base/alloc.h"
+#include "base/workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of two segments. */
+enum known { ONE_INFEASIBLE = 1, ALL_INFEASIBLE, MIXED };
+
+struct work {
+    const struct hd_race_decider *decider;
+    bool instances;
+    struct hd_race_decisions *decisions;
+    struct hd_predict_stats *stats;
+};
+
+struct worker {
+    const struct hd_race_decider *decider;
+    void *own;           /* the method's, NULL if it is an order */
+    struct hd_map known; /* two segments -> enum known */
+    HD_VECTOR(struct hd_race_decision) list;
+    uint64_t ordered; /* groups without a pair to ask about */
+    uint64_t checks, dominated;
+};
+
+/* ---- the method -------------------------------------------------------------------------------
+ */
+
+struct hd_race_decider hd_race_decider_new(const struct hd_race_method *method,
+                                           const struct hd_race_task *task) {
+    struct hd_race_decider decider = {.method = method, .task = *task};
+    if (method->prepare != NULL) decider.prepared = method->prepare(task);
+    return decider;
+}
+
+void hd_race_decider_free(struct hd_race_decider *decider) {
+    if (decider->method->forget != NULL) decider->method->forget(decider->prepared);
+    decider->prepared = NULL;
+}
+
+/* A hd_before: what the method orders. */
+static bool before(const void *context, uint32_t x, uint32_t y) {
+    const struct hd_race_decider *decider = context;
+    return decider->method->before(&decider->task, decider->prepared, x, y);
+}
+
+/* Is `before` all that the method knows? */
+static bool is_order(const struct hd_race_decider *decider) {
+    return decider->method->decide == NULL;
+}
+
+/* ---- one pair ---------------------------------------------------------------------------------
+ */
+
+static bool ask(struct worker *worker, uint32_t a, uint32_t b, enum hd_verdict *verdict,
+                struct hd_error *error) {
+    if (!is_order(worker->decider))
+        return worker->decider->method->decide(worker->own, a, b, verdict, error);
+    worker->checks++;
+    *verdict = before(worker->decider, a < b ? a : b, a < b ? b : a) ? HD_INFEASIBLE : HD_POSSIBLE;
+    return true;
+}
+
+/* Segments say (segments.h): if the first events of two segments can't both be next, then no two
+ * events of them can. So the second infeasible pair of two segments asks about their first events.
+ */
+static bool decide_pair(struct worker *worker, uint32_t a, uint32_t b, enum hd_verdict *verdict,
+                        struct hd_error *error) {
+    if (is_order(worker->decider)) return ask(worker, a, b, verdict, error);
+    const struct hd_segments *segments = &worker->decider->task.candidates->segments;
+    uint32_t x = segments->of[a], y = segments->of[b];
+    uint64_t key = x < y ? (uint64_t)x << 32 | y : (uint64_t)y << 32 | x;
+    uint32_t *known = hd_map_slot(&worker->known, key, 0);
+    uint32_t first_a = segments->segment.data[x].first, first_b = segments->segment.data[y].first;
+    bool firsts = first_a == a && first_b == b;
+    if (*known == ONE_INFEASIBLE && !firsts) {
+        if (!ask(worker, first_a, first_b, verdict, error)) return false;
+        *known = *verdict == HD_INFEASIBLE ? ALL_INFEASIBLE : MIXED;
+    }
+    if (*known == ALL_INFEASIBLE) {
+        worker->dominated++;
+        *verdict = HD_INFEASIBLE;
+        return true;
+    }
+    if (!ask(worker, a, b, verdict, error)) return false;
+    if (*verdict == HD_INFEASIBLE && *known != MIXED)
+        *known = firsts ? ALL_INFEASIBLE : ONE_INFEASIBLE;
+    return true;
+}
+
+/* ---- one group --------------------------------------------------------------------------------
+ */
+
+static void add(struct worker *worker, struct hd_race_decision decision) {
+    if (decision.verdict == HD_FEASIBLE)
+        decision.witness = hd_witness_keep(worker->decider->method->witness(worker->own));
+    hd_vector_push(&worker->list, decision);
+}
+
+/* What makes a pair no candidate at all. */
+static bool fork_before(const void *context, uint32_t x, uint32_t y) {
+    const struct hd_race_decider *decider = context;
+    return hd_clocks_before(decider->task.candidates->fork_clocks, x, y);
+}
+
+/* A group is what its best instance is; it is infeasible only if every instance is. */
+static bool decide_group(struct worker *worker, uint32_t group, struct hd_error *error) {
+    const struct hd_race_decider *decider = worker->decider;
+    const struct hd_conflicts *candidates = decider->task.candidates;
+    const struct hd_conflict_bundle *bundle =
+        &candidates->bundle.data[candidates->group.data[group].start];
+    struct hd_race_decision decision = {
+        .group = group,
+        .pair = {{bundle->event[0], bundle->event[1]}, bundle->location},
+        .verdict = HD_INFEASIBLE};
+    struct hd_conflict pair;
+    bool any = false;
+    if (is_order(decider)) {
+        any = hd_conflict_pairs_find(candidates, group, before, decider, &pair);
+        if (any) {
+            decision.pair = pair;
+            decision.verdict = HD_POSSIBLE;
+        }
+    } else {
+        struct hd_conflict_pairs pairs;
+        hd_conflict_pairs_begin(&pairs, candidates, group, before, decider, false);
+        while (decision.verdict != HD_FEASIBLE && decision.verdict != HD_POSSIBLE &&
+               hd_conflict_pairs_next(&pairs, &pair)) {
+            any = true;
+            enum hd_verdict verdict;
+            if (!decide_pair(worker, pair.event[0], pair.event[1], &verdict, error)) return false;
+            if (verdict == HD_INFEASIBLE) continue;
+            decision.pair = pair;
+            decision.verdict = verdict;
+        }
+    }
+    worker->ordered += !any;
+    add(worker, decision);
+    return true;
+}
+
+static bool decide_instances(struct worker *worker, uint32_t group, struct hd_error *error) {
+    const struct hd_race_decider *decider = worker->decider;
+    struct hd_conflict_pairs pairs;
+    struct hd_conflict pair;
+    hd_conflict_pairs_begin(&pairs, decider->task.candidates, group, fork_before, decider, true);
+    while (hd_conflict_pairs_next(&pairs, &pair)) {
+        struct hd_race_decision decision = {.group = group, .pair = pair};
+        if (!decide_pair(worker, pair.event[0], pair.event[1], &decision.verdict, error))
+            return false;
+        add(worker, decision);
+    }
+    return true;
+}
+
+/* ---- all groups -------------------------------------------------------------------------------
+ */
+
+static void *begin(void *context) {
+    struct work *work = context;
+    struct worker *worker = hd_zalloc(1, sizeof *worker);
+    worker->decider = work->decider;
+    if (!is_order(work->decider))
+        worker->own = work->decider->method->begin(&work->decider->task, work->decider->prepared);
+    return worker;
+}
+
+static bool decide_one(void *context, void *own, uint32_t group, struct hd_error *error) {
+    const struct work *work = context;
+    return work->instances ? decide_instances(own, group, error) : decide_group(own, group, error);
+}
+
+static void end(void *context, void *own) {
+    struct work *work = context;
+    struct worker *worker = own;
+    if (worker->own != NULL) work->decider->method->end(worker->own, &work->stats->asked);
+    work->stats->asked.checks += worker->checks;
+    work->stats->dominated += worker->dominated;
+    work->stats->ordered += worker->ordered;
+    for (size_t i = 0; i < worker->list.size; i++)
+        hd_vector_push(&work->decisions->list, worker->list.data[i]);
+    hd_vector_free(&worker->list);
+    hd_map_free(&worker->known);
+    free(worker);
+}
+
+static int compare_decisions(const void *left, const void *right) {
+    const struct hd_race_decision *a = left, *b = right;
+    if (a->group != b->group) return a->group < b->group ? -1 : 1;
+    for (unsigned i = 0; i < 2; i++)
+        if (a->pair.event[i] != b->pair.event[i])
+            return a->pair.event[i] < b->pair.event[i] ? -1 : 1;
+    return 0;
+}
+
+bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool instances,
+                     struct hd_progress *progress, struct hd_race_decisions *decisions,
+                     struct hd_predict_stats *stats, struct hd_error *error) {
+    *decisions = (struct hd_race_decisions){0};
+    struct work work = {decider, instances, decisions, stats};
+    struct hd_workers workers = {.items = (uint32_t)decider->task.candidates->group.size,
+                                 .jobs = is_order(decider) ? 1 : jobs, /* a look-up each */
+                                 .what = "deciding",
+                                 .progress = progress,
+                                 .context = &work,
+                                 .begin = begin,
+                                 .work = decide_one,
+                                 .end = end};
+    if (!hd_workers_run(&workers, &stats->asked.jobs, error)) {
+        hd_race_decisions_free(decisions);
+        return false;
+    }
+    if (decisions->list.size > 1)
+        qsort(decisions->list.data, decisions->list.size, sizeof *decisions->list.data,
+              compare_decisions);
+    return true;
+}
+
+void hd_race_decisions_free(struct hd_race_decisions *decisions) {
+    for (size_t i = 0; i < decisions->list.size; i++)
+        hd_kept_witness_free(&decisions->list.data[i].witness);
+    hd_vector_free(&decisions->list);
+}

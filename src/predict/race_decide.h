@@ -1,0 +1,36 @@
+/* Decides candidate pairs of accesses by any method that knows races, with all cores: one verdict a
+ * group, or one an event pair. */
+#ifndef HEDDLE_PREDICT_RACE_DECIDE_H
+#define HEDDLE_PREDICT_RACE_DECIDE_H
+
+#include "facts/conflict_pairs.h"
+#include "predict/predict.h"
+
+/* A method made ready for the candidates of a model; shared by all workers, read-only. */
+struct hd_race_decider {
+    const struct hd_race_method *method;
+    struct hd_race_task task;
+    void *prepared; /* the method's own */
+};
+struct hd_race_decider hd_race_decider_new(const struct hd_race_method *method,
+                                           const struct hd_race_task *task);
+void hd_race_decider_free(struct hd_race_decider *decider);
+
+struct hd_race_decision {
+    uint32_t group;
+    struct hd_conflict pair; /* the one that settled it; for an infeasible group, any */
+    enum hd_verdict verdict;
+    struct hd_kept_witness witness; /* owned by the decisions */
+};
+
+struct hd_race_decisions {
+    HD_VECTOR(struct hd_race_decision) list; /* by group; within a group by events */
+};
+
+/* False if a witness turned out wrong. */
+bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool instances,
+                     struct hd_progress *progress, struct hd_race_decisions *decisions,
+                     struct hd_predict_stats *stats, struct hd_error *error);
+void hd_race_decisions_free(struct hd_race_decisions *decisions);
+
+#endif
