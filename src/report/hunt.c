@@ -3,28 +3,16 @@
 
 #include "report/page.h"
 
-#include <ctype.h>
 #include <string.h>
 
 /* ---- what is wrong -------------------------------------------------------------------------- */
 
+/* A failure is called after the accesses that explain it. */
 static const char *what_it_is(const struct hd_finding *finding) {
-    switch (finding->kind) {
-    case HD_FINDING_RACE:
-        return "Race";
-    case HD_FINDING_ATOMICITY:
-        return "Atomicity violation";
-    case HD_FINDING_ORDER:
-        return "Order violation";
-    case HD_FINDING_DEADLOCK:
-        return "Deadlock";
-    case HD_FINDING_NONDETERMINISM:
-        return "Nondeterminism";
-    default:
-        return finding->events == 3   ? "Atomicity violation"
-               : finding->events == 2 ? "Order violation"
-                                      : "Failure";
-    }
+    enum hd_finding_kind kind = finding->kind;
+    if (kind == HD_FINDING_FAILURE && finding->events == 3) kind = HD_FINDING_ATOMICITY;
+    if (kind == HD_FINDING_FAILURE && finding->events == 2) kind = HD_FINDING_ORDER;
+    return hd_finding_title(kind);
 }
 
 /* "Atomicity violation on proc_info (R-W-R): the program crashed" */

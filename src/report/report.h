@@ -41,7 +41,7 @@ void hd_report_text(FILE *out, const struct hd_findings *findings,
  * of sites: ...". `instances`: candidates are events, not sites. */
 void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool instances,
                             const struct hd_report_style *style);
-/* False when memory is out or the stream takes no more. */
+/* False when the stream takes no more. */
 bool hd_report_json(FILE *out, const struct hd_findings *findings,
                     const struct hd_report_input *input, const char *version);
 

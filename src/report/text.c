@@ -12,6 +12,7 @@ static void spaces(const struct hd_page *page, unsigned count) {
 /* ---- the events ------------------------------------------------------------------------------ */
 
 static void print_locks(const struct hd_page *page, const struct hd_finding_event *event) {
+    if (event->lock == NULL) return; /* source code does not always tell */
     fprintf(page->out, "      holding ");
     if (event->locks == 0) fprintf(page->out, "no lock");
     for (uint32_t i = 0; i < event->locks; i++)
@@ -42,11 +43,13 @@ static void print_stack(const struct hd_page *page, const struct hd_finding_even
 }
 
 static void print_event(const struct hd_page *page, const struct hd_finding_event *event) {
-    fprintf(page->out, "\n  %s%s %s %s%s", page->bold, event->thread, event->verb, event->variable,
-            page->off);
+    bool ran = *event->thread != '\0';
+    fprintf(page->out, "\n  %s%s%s%s %s%s", page->bold, event->thread, ran ? " " : "", event->verb,
+            event->variable, page->off);
     if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
     if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
-    fprintf(page->out, " %s(event %u)%s\n", page->dim, event->event, page->off);
+    if (ran) fprintf(page->out, " %s(event %u)%s", page->dim, event->event, page->off);
+    fputc('\n', page->out);
     if (strcmp(event->about, event->variable) != 0)
         fprintf(page->out, "      %s: %s\n", event->variable, event->about);
     print_locks(page, event);
@@ -201,6 +204,7 @@ static void print_finding(const struct hd_page *page, const struct hd_finding *f
     fputc('\n', page->out);
     if (*finding->conclusion != '\0') {
         hd_page_paragraph(page, 2, finding->conclusion);
+        labelled(page, "Support", finding->support);
         labelled(page, "Seen", finding->seen);
         labelled(page, "Possible", finding->possible);
         if (finding->harm != HD_HARM_ITSELF) {
