@@ -42,7 +42,23 @@ static void print_overview(void) {
            "  heddle stats app.hdt\n");
 }
 
+/* A source or object file, or an option that compilers have. */
+static bool is_for_compiler(const char *word) {
+    if (word[0] == '-')
+        return word[1] != '-' && word[1] != '\0' && strchr("cogOSEIDUWflmvx", word[1]);
+    const char *dot = strrchr(word, '.');
+    static const char *const ending[] = {".c", ".cc", ".cpp", ".cxx", ".C", ".o", ".a", ".S", ".s"};
+    for (size_t i = 0; dot != NULL && i < sizeof ending / sizeof *ending; i++)
+        if (strcmp(dot, ending[i]) == 0) return true;
+    return false;
+}
+
 static int complain_unknown_command(const char *name) {
+    if (is_for_compiler(name))
+        return hd_complain(NULL,
+                           "unknown command '%s'; a build that calls heddle as its compiler needs "
+                           "CC=heddle-cc (CXX=heddle-c++), which is one word",
+                           name);
     if (name[0] == '-') return hd_complain(NULL, "unknown option %s; see 'heddle help'", name);
     const char *names[COMMANDS + 1];
     for (size_t i = 0; i < COMMANDS; i++) names[i] = commands[i].name;

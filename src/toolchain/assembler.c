@@ -2,6 +2,7 @@
  * the hook does is two instructions, and a call clobbers what they clobber. So put them there
  * instead. */
 #define _GNU_SOURCE
+#include "base/alloc.h"
 #include "toolchain/compiler.h"
 
 #include <errno.h>
@@ -26,8 +27,7 @@ char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes) 
     for (const char *at = text; (at = memmem(at, (size_t)(end - at), HOOK, strlen(HOOK))); at++)
         found++;
     if (found == 0) return NULL;
-    char *result = malloc(bytes + found * sizeof count_branch), *to = result;
-    if (result == NULL) return NULL;
+    char *result = hd_alloc(bytes + found * sizeof count_branch, 1), *to = result;
     for (const char *at = text; (at = memmem(at, (size_t)(end - at), HOOK, strlen(HOOK)));) {
         const char *line = memrchr(text, '\n', (size_t)(at - text));
         line = line != NULL ? line + 1 : text;
@@ -72,9 +72,7 @@ static char *read_all(int fd, size_t *bytes) {
     for (;;) {
         if (*bytes == room) {
             room = room ? 2 * room : 1 << 20;
-            char *larger = realloc(text, room);
-            if (larger == NULL) break;
-            text = larger;
+            text = hd_realloc(text, room, 1);
         }
         ssize_t got = read(fd, text + *bytes, room - *bytes);
         if (got == 0) return text;
@@ -106,8 +104,8 @@ static void exec_real(char **argv) {
     struct stat self, other;
     if (stat("/proc/self/exe", &self) != 0) memset(&self, 0, sizeof self);
     const char *path = getenv("PATH");
-    char *list = strdup(path != NULL ? path : "/usr/local/bin:/usr/bin:/bin"), *rest = list, *entry;
-    while (list != NULL && (entry = strsep(&rest, ":")) != NULL) {
+    char *list = hd_strdup(path != NULL ? path : "/usr/local/bin:/usr/bin:/bin"), *rest = list;
+    for (const char *entry; (entry = strsep(&rest, ":")) != NULL;) {
         char file[PATH_MAX];
         int length = snprintf(file, sizeof file, "%s/as", *entry ? entry : ".");
         if (length < 0 || (size_t)length >= sizeof file || stat(file, &other) != 0) continue;

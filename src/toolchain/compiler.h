@@ -1,5 +1,5 @@
-/* What `heddle cc` has to know about a compiler's command line and about compilers. Nothing here
- * prints; cmd_cc.c puts the pieces together. */
+/* `heddle cc`: reads a compiler's command line, finds the compiler and the runtime, and makes the
+ * command line that is run. Nothing here prints. */
 #ifndef HEDDLE_TOOLCHAIN_COMPILER_H
 #define HEDDLE_TOOLCHAIN_COMPILER_H
 
@@ -9,16 +9,16 @@
 #include <stddef.h>
 
 /* A growing NULL-terminated argument vector. */
-struct hd_words {
+struct hd_argv {
     char **word;
     size_t count, capacity;
 };
-bool hd_words_add(struct hd_words *words, const char *word); /* copies; false: out of memory */
-void hd_words_free(struct hd_words *words);
+void hd_argv_add(struct hd_argv *words, const char *word); /* copies */
+void hd_argv_free(struct hd_argv *words);
 
 /* Splits the text of a response file the way gcc and clang do: blanks separate, quotes and
  * backslashes protect. */
-bool hd_words_add_split(struct hd_words *words, const char *text);
+void hd_argv_split(struct hd_argv *words, const char *text);
 
 /* What a compiler would do with a command line. */
 struct hd_compiler_job {
@@ -37,12 +37,25 @@ struct hd_compiler_job {
 bool hd_compiler_classify(int argc, char **argv, struct hd_compiler_job *job,
                           struct hd_error *error);
 
+struct hd_compiler_tool {
+    const char *command;  /* "cc" */
+    const char *variable; /* "HEDDLE_CC": names the compiler */
+    const char *standard; /* "gcc": the one without it */
+};
+extern const struct hd_compiler_tool hd_c_compiler, hd_cxx_compiler;
+
 enum hd_compiler_family { HD_COMPILER_GCC, HD_COMPILER_CLANG };
 
-/* Splits a user's choice of compiler ("clang", "ccache gcc-12", "/path with blanks/gcc") and tells
- * its family: by name if the name says it, else by asking the compiler. */
-bool hd_compiler_choose(const char *choice, struct hd_words *command,
+/* Splits a user's choice of compiler ("clang", "ccache gcc-12", "/path with blanks/gcc") and finds
+ * out its family: by name if the name says it, else by asking the compiler. */
+bool hd_compiler_choose(const char *choice, struct hd_argv *command,
                         enum hd_compiler_family *family, struct hd_error *error);
+/* Is there a program of this name or path, as execvp looks for it? */
+bool hd_compiler_is_there(const char *name);
+
+/* The whole command line: argv[1..argc-1] with what heddle needs. */
+bool hd_compiler_command(const struct hd_compiler_tool *tool, int argc, char **argv,
+                         struct hd_argv *line, struct hd_error *error);
 
 /* The directory that holds the runtime: HEDDLE_RUNTIME_DIR, or beside the heddle executable (build
  * tree), or ../lib/heddle from it (installed). malloc'ed. */
@@ -53,7 +66,7 @@ char *hd_runtime_directory(struct hd_error *error);
 #define HD_GCC_TOOLS "heddle-tools" /* holds `as`, a link to heddle */
 
 /* Assembly with every call of gcc's branch hook replaced by the one instruction pair that the hook
- * consists of. NULL if there is none (or memory is out): assemble the text as it is. malloc'ed. */
+ * consists of. NULL if there is none: assemble the text as it is. malloc'ed. */
 char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes);
 /* Stands in for the assembler under gcc: the same, on its input. Returns only on failure. */
 void hd_run_assembler(int argc, char **argv, struct hd_error *error);

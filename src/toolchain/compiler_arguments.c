@@ -1,5 +1,6 @@
 /* Reads a gcc or clang command line far enough to know what the compiler is going to do with it:
  * which phases run, and which sanitizers are on. */
+#include "base/alloc.h"
 #include "toolchain/compiler.h"
 
 #include <ctype.h>
@@ -14,32 +15,24 @@
 /* ---- word lists -------------------------------------------------------------------------------
  */
 
-bool hd_words_add(struct hd_words *words, const char *word) {
+void hd_argv_add(struct hd_argv *words, const char *word) {
     if (words->count + 2 > words->capacity) {
-        size_t capacity = words->capacity ? 2 * words->capacity : 32;
-        char **grown = realloc(words->word, capacity * sizeof *grown);
-        if (!grown) return false;
-        words->word = grown;
-        words->capacity = capacity;
+        words->capacity = words->capacity ? 2 * words->capacity : 32;
+        words->word = hd_realloc(words->word, words->capacity, sizeof *words->word);
     }
-    char *copy = strdup(word);
-    if (!copy) return false;
-    words->word[words->count++] = copy;
+    words->word[words->count++] = hd_strdup(word);
     words->word[words->count] = NULL;
-    return true;
 }
 
-void hd_words_free(struct hd_words *words) {
+void hd_argv_free(struct hd_argv *words) {
     for (size_t i = 0; i < words->count; i++) free(words->word[i]);
     free(words->word);
-    *words = (struct hd_words){0};
+    *words = (struct hd_argv){0};
 }
 
-bool hd_words_add_split(struct hd_words *words, const char *text) {
-    char *word = malloc(strlen(text) + 1);
-    if (!word) return false;
-    bool good = true;
-    while (good) {
+void hd_argv_split(struct hd_argv *words, const char *text) {
+    char *word = hd_alloc(strlen(text) + 1, 1);
+    for (;;) {
         while (isspace((unsigned char)*text)) text++;
         if (!*text) break;
         size_t length = 0;
@@ -53,10 +46,9 @@ bool hd_words_add_split(struct hd_words *words, const char *text) {
                 word[length++] = *text;
         }
         word[length] = 0;
-        good = hd_words_add(words, word);
+        hd_argv_add(words, word);
     }
     free(word);
-    return good;
 }
 
 /* ---- tables -----------------------------------------------------------------------------------
@@ -192,16 +184,10 @@ static bool read_response_file(const char *path, char **text, struct hd_error *e
     if (!file)
         return hd_fail(error, HD_ERR_IO, "cannot read response file %s: %s", path, strerror(errno));
     size_t length = 0, capacity = 4096;
-    char *buffer = malloc(capacity);
-    while (buffer) {
-        length += fread(buffer + length, 1, capacity - length - 1, file);
-        if (length < capacity - 1) break;
-        char *grown = realloc(buffer, capacity *= 2);
-        if (!grown) free(buffer);
-        buffer = grown;
-    }
+    char *buffer = hd_alloc(capacity, 1);
+    while ((length += fread(buffer + length, 1, capacity - length - 1, file)) == capacity - 1)
+        buffer = hd_realloc(buffer, capacity *= 2, 1);
     fclose(file);
-    if (!buffer) return hd_fail(error, HD_ERR_MEMORY, "out of memory for response file %s", path);
     buffer[length] = 0;
     *text = buffer;
     return true;
@@ -217,9 +203,9 @@ static bool scan_response_file(struct scan *scan, const char *word) {
                        word);
     if (!read_response_file(word + 1, &text, scan->error)) return false;
     if (!text) return true;
-    struct hd_words words = {0};
-    bool good =
-        hd_words_add_split(&words, text) || hd_fail(scan->error, HD_ERR_MEMORY, "out of memory");
+    struct hd_argv words = {0};
+    bool good = true;
+    hd_argv_split(&words, text);
     free(text);
     scan->depth++;
     /* A pending option's word lives in `words`; no option may take its argument from beyond the
@@ -227,7 +213,7 @@ static bool scan_response_file(struct scan *scan, const char *word) {
     for (size_t i = 0; good && i < words.count; i++) good = scan_word(scan, words.word[i]);
     if (scan->pending) scan->pending = strcmp(scan->pending, "-x") == 0 ? "-x" : "";
     scan->depth--;
-    hd_words_free(&words);
+    hd_argv_free(&words);
     return good;
 }
 

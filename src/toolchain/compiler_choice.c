@@ -1,5 +1,6 @@
 /* Finds the user's compiler, tells gcc from clang, and finds heddle's own runtime. */
 #define _GNU_SOURCE
+#include "base/alloc.h"
 #include "toolchain/compiler.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wordexp.h>
@@ -19,22 +21,41 @@ static const char *base_name(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-static bool split_choice(const char *choice, struct hd_words *command, struct hd_error *error) {
-    if (strchr(choice, '/') && access(choice, X_OK) == 0)
-        return hd_words_add(command, choice) || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+static bool split_choice(const char *choice, struct hd_argv *command, struct hd_error *error) {
+    if (strchr(choice, '/') && access(choice, X_OK) == 0) {
+        hd_argv_add(command, choice);
+        return true;
+    }
     wordexp_t words;
     if (wordexp(choice, &words, WRDE_NOCMD | WRDE_UNDEF) != 0)
         return hd_fail(error, HD_ERR_USAGE,
                        "cannot make sense of the compiler '%s': give a command, "
                        "with its arguments if it needs any",
                        choice);
-    bool good = true;
-    for (size_t i = 0; good && i < words.we_wordc; i++)
-        good = hd_words_add(command, words.we_wordv[i]);
+    for (size_t i = 0; i < words.we_wordc; i++) hd_argv_add(command, words.we_wordv[i]);
     wordfree(&words);
-    if (!good) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
     if (command->count == 0) return hd_fail(error, HD_ERR_USAGE, "the compiler's name is empty");
     return true;
+}
+
+static bool is_program(const char *path) {
+    struct stat status;
+    return access(path, X_OK) == 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* As execvp looks for it. */
+bool hd_compiler_is_there(const char *name) {
+    if (strchr(name, '/')) return is_program(name);
+    const char *path = getenv("PATH");
+    char *list = hd_strdup(path ? path : "/usr/local/bin:/usr/bin:/bin"), *rest = list, *entry;
+    bool found = false;
+    while (!found && (entry = strsep(&rest, ":"))) {
+        char *file = hd_format("%s/%s", *entry ? entry : ".", name);
+        found = is_program(file);
+        free(file);
+    }
+    free(list);
+    return found;
 }
 
 /* "clang", "clang++-14", "x86_64-linux-gnu-gcc-12"; false if the name does not say. */
@@ -49,17 +70,15 @@ static bool family_by_name(const char *name, enum hd_compiler_family *family) {
 }
 
 /* Looks for __clang__ among the compiler's own macros. */
-static bool family_by_asking(const struct hd_words *command, enum hd_compiler_family *family,
+static bool family_by_asking(const struct hd_argv *command, enum hd_compiler_family *family,
                              struct hd_error *error) {
     int pipe_end[2];
     if (pipe(pipe_end) < 0) return hd_fail(error, HD_ERR_IO, "no pipe: %s", strerror(errno));
-    struct hd_words probe = {0};
-    bool built = true;
-    for (size_t i = 0; built && i < command->count; i++)
-        built = hd_words_add(&probe, command->word[i]);
+    struct hd_argv probe = {0};
+    for (size_t i = 0; i < command->count; i++) hd_argv_add(&probe, command->word[i]);
     static const char *const arguments[] = {"-dM", "-E", "-x", "c", "/dev/null"};
-    for (size_t i = 0; built && i < 5; i++) built = hd_words_add(&probe, arguments[i]);
-    pid_t child = built ? fork() : -1;
+    for (size_t i = 0; i < 5; i++) hd_argv_add(&probe, arguments[i]);
+    pid_t child = fork();
     if (child == 0) {
         dup2(pipe_end[1], STDOUT_FILENO);
         close(pipe_end[0]);
@@ -85,12 +104,12 @@ static bool family_by_asking(const struct hd_words *command, enum hd_compiler_fa
         }
     bool good = status == 0;
     if (!good)
-        hd_fail(error, HD_ERR_USAGE, "'%s' did not answer like gcc or clang do", command->word[0]);
-    hd_words_free(&probe);
+        hd_fail(error, HD_ERR_IO, "'%s' did not answer like gcc or clang do", command->word[0]);
+    hd_argv_free(&probe);
     return good;
 }
 
-bool hd_compiler_choose(const char *choice, struct hd_words *command,
+bool hd_compiler_choose(const char *choice, struct hd_argv *command,
                         enum hd_compiler_family *family, struct hd_error *error) {
     if (!split_choice(choice, command, error)) return false;
     for (size_t i = 0; i < command->count; i++) {
@@ -99,6 +118,12 @@ bool hd_compiler_choose(const char *choice, struct hd_words *command,
             strcmp(name, "heddle-c++") == 0)
             return hd_fail(error, HD_ERR_USAGE,
                            "the compiler to wrap is heddle itself ('%s'): name the real one",
+                           choice);
+        if (strstr(name, "musl"))
+            return hd_fail(error, HD_ERR_UNSUPPORTED,
+                           "'%s' builds for musl: heddle's runtime takes the place of functions of "
+                           "the GNU C library, and records programs that use it only; build with "
+                           "gcc or clang for glibc",
                            choice);
         if (command->word[i][0] != '-' && family_by_name(name, family)) return true;
     }
@@ -135,8 +160,7 @@ char *hd_runtime_directory(struct hd_error *error) {
     static const char *const places[] = {"", "/../lib/heddle"};
     char *found = NULL;
     for (size_t i = 0; !found && i < 2; i++) {
-        char *path;
-        if (asprintf(&path, "%s%s", self, places[i]) < 0) break;
+        char *path = hd_format("%s%s", self, places[i]);
         char *full = realpath(path, NULL);
         if (full && holds_runtime(full))
             found = full;

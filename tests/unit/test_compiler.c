@@ -12,11 +12,12 @@
 
 static struct hd_compiler_job job;
 static void classify(const char *line) {
-    struct hd_words words = {0};
+    struct hd_argv words = {0};
     struct hd_error error = {0};
-    assert_true(hd_words_add(&words, "cc") && hd_words_add_split(&words, line));
+    hd_argv_add(&words, "cc");
+    hd_argv_split(&words, line);
     assert_true(hd_compiler_classify((int)words.count, words.word, &job, &error));
-    hd_words_free(&words);
+    hd_argv_free(&words);
 }
 
 static void tells_phases(void **state) {
@@ -127,13 +128,13 @@ static void tells_targets(void **state) {
 
 static void splits_words(void **state) {
     (void)state;
-    struct hd_words words = {0};
-    assert_true(hd_words_add_split(&words, " a  'b c'\t\"d \\\" e\"\nf\\ g '' h'i'j \\\\ "));
+    struct hd_argv words = {0};
+    hd_argv_split(&words, " a  'b c'\t\"d \\\" e\"\nf\\ g '' h'i'j \\\\ ");
     static const char *const wanted[] = {"a", "b c", "d \" e", "f g", "", "hij", "\\"};
     assert_int_equal(words.count, sizeof wanted / sizeof *wanted);
     for (size_t i = 0; i < words.count; i++) assert_string_equal(words.word[i], wanted[i]);
     assert_null(words.word[words.count]);
-    hd_words_free(&words);
+    hd_argv_free(&words);
 }
 
 static void chooses_compilers(void **state) {
@@ -149,21 +150,21 @@ static void chooses_compilers(void **state) {
                  {"ccache clang -O1", 3, HD_COMPILER_CLANG},
                  {"'a path/gcc' -x", 2, HD_COMPILER_GCC}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct hd_words command = {0};
+        struct hd_argv command = {0};
         struct hd_error error = {0};
         enum hd_compiler_family family;
         assert_true(hd_compiler_choose(cases[i].choice, &command, &family, &error));
         assert_int_equal(command.count, cases[i].words);
         assert_int_equal(family, cases[i].family);
-        hd_words_free(&command);
+        hd_argv_free(&command);
     }
-    struct hd_words command = {0};
+    struct hd_argv command = {0};
     struct hd_error error = {0};
     enum hd_compiler_family family;
     assert_false(hd_compiler_choose("/somewhere/heddle-cc", &command, &family, &error));
-    hd_words_free(&command);
+    hd_argv_free(&command);
     assert_false(hd_compiler_choose("   ", &command, &family, &error));
-    hd_words_free(&command);
+    hd_argv_free(&command);
 }
 
 int main(void) {

@@ -1,0 +1,136 @@
+/* The command line that runs the user's compiler: instrumentation where it compiles, our runtime
+ * where it links, and nothing else changed.
+ *
+ * The compiler proper is told to instrument, but its driver is not, or it would link libtsan: clang
+ * by -Xclang, gcc by a specs file that adds to the options of cc1 (and of lto1, since gcc
+ * instruments after link-time optimisation). */
+#include "base/alloc.h"
+#include "toolchain/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool branches_wanted(void) {
+    const char *setting = getenv("HEDDLE_BRANCHES");
+    return !setting || strcmp(setting, "0") != 0;
+}
+
+/* ---- what is added ----------------------------------------------------------------------------
+ */
+
+static void add_all(struct hd_argv *line, const char *const *word, size_t count) {
+    for (size_t i = 0; i < count; i++) hd_argv_add(line, word[i]);
+}
+#define ADD(line, ...)                                \
+    add_all(line, (const char *const[]){__VA_ARGS__}, \
+            sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+static void add_path(struct hd_argv *line, const char *option, const char *directory,
+                     const char *name) {
+    char *word = hd_format("%s%s/%s", option, directory, name);
+    hd_argv_add(line, word);
+    free(word);
+}
+
+static void add_gcc_specs(struct hd_argv *line, const char *directory) {
+    add_path(line, "-specs=", directory, HD_GCC_SPECS);
+    if (!branches_wanted()) return;
+    /* gcc finds our assembler there, which makes counting a branch cheap. */
+    ADD(line, "-fsanitize-coverage=trace-pc");
+    add_path(line, "-B", directory, HD_GCC_TOOLS "/");
+}
+
+static void add_clang_instrumentation(struct hd_argv *line) {
+    /* Without the second, clang drops the read of a read-modify-write. */
+    ADD(line, "-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1");
+    /* What -fsanitize-coverage=trace-pc-guard means to the compiler proper; the driver would also
+     * link the UBSan runtime for it. Type 3 is "edges". */
+    if (branches_wanted())
+        ADD(line, "-Xclang", "-fsanitize-coverage-type=3", "-Xclang",
+            "-fsanitize-coverage-trace-pc-guard");
+}
+
+/* The runtime is the first library of the link, and kept even where --as-needed is the default and
+ * nothing needs it yet, so that its pthread functions are found before those of any other. */
+static void add_runtime(struct hd_argv *line, const char *directory) {
+    hd_argv_add(line, "-Wl,--push-state,--no-as-needed");
+    add_path(line, "", directory, HD_RUNTIME_LIBRARY);
+    ADD(line, "-Wl,--pop-state", "-Xlinker", "-rpath", "-Xlinker", directory);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------
+ */
+
+static bool check_job(const struct hd_compiler_job *job, struct hd_error *error) {
+    if (!job->compiles && !job->links) return true;
+    bool instruments = (job->compiles && !job->spares_thread) || job->links;
+    if (*job->conflict && instruments)
+        return hd_fail(error, HD_ERR_USAGE,
+                       "-fsanitize=%s cannot be combined with heddle: both instrument every memory "
+                       "access and take the place of the same library functions; leave it out of "
+                       "this build and make another one for it",
+                       job->conflict);
+    if (job->links && job->makes_static)
+        return hd_fail(error, HD_ERR_USAGE,
+                       "a static executable cannot be recorded: link without -static "
+                       "(-static-libgcc and -static-libstdc++ are fine)");
+    if (job->links && job->other_width)
+        return hd_fail(error, HD_ERR_USAGE,
+                       "heddle's runtime is for 64-bit programs: link without -m32 and -mx32");
+    return true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+static bool build_line(int argc, char **argv, const struct hd_compiler_job *job,
+                       enum hd_compiler_family family, struct hd_argv *line,
+                       struct hd_error *error) {
+    bool instruments = job->compiles && !job->spares_thread;
+    /* At a link, too: gcc instruments objects of link-time optimisation there. */
+    bool needs_specs =
+        family == HD_COMPILER_GCC && !job->spares_thread && (job->compiles || job->links);
+    char *directory = NULL;
+    if ((job->links || needs_specs) && !(directory = hd_runtime_directory(error))) return false;
+    if (needs_specs)
+        add_gcc_specs(line, directory);
+    else if (instruments)
+        add_clang_instrumentation(line);
+    if (job->links) add_runtime(line, directory);
+    for (size_t i = 1; i < job->end; i++) hd_argv_add(line, argv[i]);
+    /* The driver must not see thread sanitizing as on, or it links libtsan. */
+    if (job->asks_thread && (job->compiles || job->links))
+        hd_argv_add(line, "-fno-sanitize=thread");
+    for (size_t i = job->end; i < (size_t)argc; i++) hd_argv_add(line, argv[i]);
+    free(directory);
+    return true;
+}
+
+const struct hd_compiler_tool hd_c_compiler = {"cc", "HEDDLE_CC", "gcc"};
+const struct hd_compiler_tool hd_cxx_compiler = {"c++", "HEDDLE_CXX", "g++"};
+
+static bool choose(const struct hd_compiler_tool *tool, struct hd_argv *line,
+                   enum hd_compiler_family *family, struct hd_error *error) {
+    const char *choice = getenv(tool->variable);
+    bool given = choice && *choice;
+    if (!given) choice = tool->standard;
+    struct hd_error wrong = {0};
+    bool good = hd_compiler_choose(choice, line, family, &wrong);
+    /* one that is not there does not answer either */
+    if ((good || wrong.code == HD_ERR_IO) && !hd_compiler_is_there(line->word[0]))
+        return hd_fail(error, HD_ERR_USAGE,
+                       given ? "there is no compiler '%s': %s names the one to run (gcc, clang, "
+                               "'ccache gcc')"
+                             : "there is no compiler '%s': install it, or name another one in %s",
+                       line->word[0], tool->variable);
+    if (!good) *error = wrong;
+    return good;
+}
+
+bool hd_compiler_command(const struct hd_compiler_tool *tool, int argc, char **argv,
+                         struct hd_argv *line, struct hd_error *error) {
+    struct hd_compiler_job job;
+    enum hd_compiler_family family;
+    return hd_compiler_classify(argc, argv, &job, error) && check_job(&job, error) &&
+           choose(tool, line, &family, error) && build_line(argc, argv, &job, family, line, error);
+}
