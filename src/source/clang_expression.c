@@ -114,8 +114,17 @@ static void read_place(struct hd_clang *clang, CXCursor place, uint8_t mode,
         value->index = clang->source->variable.data[at->of].name;
 }
 
+static bool is_function_type(CXType type) {
+    enum CXTypeKind kind = clang_getCanonicalType(type).kind;
+    return kind == CXType_FunctionProto || kind == CXType_FunctionNoProto;
+}
+
 static void bare_place(struct hd_clang *clang, CXCursor place, struct hd_clang_value *value) {
     CXType type = clang_getCursorType(place);
+    if (is_function_type(type)) { /* *f of a pointer to a function is the pointer again */
+        hd_clang_value(clang, hd_clang_operand(clang, place, 0), value);
+        return;
+    }
     bool address = hd_clang_is_array(type) || (clang->cxx && hd_clang_is_record(type));
     read_place(clang, place, address ? HD_ACCESS_ADDRESS : HD_ACCESS_READ, value);
 }
@@ -334,11 +343,14 @@ void hd_clang_initialise(struct hd_clang *clang, CXCursor declaration, CXCursor 
     struct hd_clang_value ignored;
     if (clang_getCursorKind(value) == CXCursor_InitListExpr)
         list_values(clang, value, path);
-    else
+    else {
         hd_clang_value(clang, value, &ignored);
-    set_target(clang, from, path);
+        set_target(clang, from, path);
+    }
     uint32_t step = hd_clang_access(clang, declaration, HD_ACCESS_WRITE, path, HD_STEP_INITIAL,
                                     from, clang->values.size);
+    struct hd_source_step *write = &clang->source->step.data[step];
+    write->begin = write->end = write->column; /* the declaration is longer than the name */
     reach_to(clang, step, value);
 }
 

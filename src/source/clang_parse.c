@@ -181,12 +181,23 @@ static void add_inclusion(CXFile file, CXSourceLocation *stack, unsigned depth, 
     inclusions->reply->depends.size += length;
 }
 
-/* The language shows in the driver's choice: the name of the compiler, -x, or the file's. */
-static bool is_cxx(CXTranslationUnit unit) {
-    CXCursor cursor = clang_getTranslationUnitCursor(unit);
-    CXTargetInfo target = clang_getTranslationUnitTargetInfo(unit);
-    clang_TargetInfo_dispose(target);
-    return clang_getCursorLanguage(cursor) == CXLanguage_CPlusPlus;
+/* The language shows in the name of the compiler, in -x or -std, or in the name of the file. */
+static bool is_cxx(const struct hd_clang_request *request) {
+    static const char *const endings[] = {".cc", ".cpp", ".cxx", ".c++", ".C", ".CPP", ".ii"};
+    const char *ending = strrchr(request->file, '.'), *compiler = request->argument[0];
+    size_t length = strlen(compiler);
+    if (length >= 2 && strcmp(compiler + length - 2, "++") == 0) return true;
+    for (unsigned i = 1; i < request->arguments; i++) {
+        const char *argument = request->argument[i];
+        if (strcmp(argument, "-x") == 0 && i + 1 < request->arguments)
+            return strncmp(request->argument[i + 1], "c++", 3) == 0;
+        if (strncmp(argument, "-xc++", 5) == 0 || strncmp(argument, "-std=c++", 8) == 0 ||
+            strncmp(argument, "-std=gnu++", 10) == 0)
+            return true;
+    }
+    for (unsigned i = 0; ending != NULL && i < sizeof endings / sizeof endings[0]; i++)
+        if (strcmp(ending, endings[i]) == 0) return true;
+    return false;
 }
 
 static void walk(struct hd_clang *clang, struct hd_clang_reply *reply) {
@@ -240,7 +251,7 @@ void hd_clang_read_unit(const struct hd_clang_request *request, struct hd_clang_
     CXIndex index = clang_createIndex(0, 0);
     clang.unit = parse(index, &command, &code);
     if (clang.unit != NULL) {
-        clang.cxx = is_cxx(clang.unit);
+        clang.cxx = is_cxx(request);
         walk(&clang, reply);
         clang_disposeTranslationUnit(clang.unit);
     } else

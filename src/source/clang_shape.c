@@ -143,10 +143,16 @@ static enum hd_clang_operator binary_by_shape(struct hd_clang *clang, CXCursor c
     return hd_clang_is_place(clang, left) ? HD_OPERATOR_ASSIGN : HD_OPERATOR_PLAIN;
 }
 
+static CXType plain_type(CXType type) {
+    type = clang_getCanonicalType(type);
+    return type.kind == CXType_Atomic ? clang_getCanonicalType(clang_Type_getValueType(type))
+                                      : type;
+}
+
 /* Types without their qualifiers, which the reading of a place drops. */
 static bool same_type(CXType a, CXType b) {
-    a = clang_getCanonicalType(a);
-    b = clang_getCanonicalType(b);
+    a = plain_type(a);
+    b = plain_type(b);
     if (a.kind != b.kind) return false;
     if (clang_equalTypes(a, b)) return true;
     CXString left = clang_getTypeSpelling(a), right = clang_getTypeSpelling(b);

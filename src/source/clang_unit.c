@@ -68,10 +68,14 @@ bool hd_clang_is_record(CXType type) { return clang_getCanonicalType(type).kind 
 uint32_t hd_clang_type(struct hd_clang *clang, CXType type) {
     static const char *const before[] = {"const ", "volatile "};
     static const char *const behind[] = {"const", "volatile", "restrict", "__restrict"};
-    CXString string = clang_getTypeSpelling(clang_getCanonicalType(type));
+    type = clang_getCanonicalType(type);
+    CXString string = clang_getTypeSpelling(type);
     const char *text = clang_getCString(string);
     size_t length = strlen(text);
-    for (bool again = true; again;) {
+    bool function = type.kind == CXType_FunctionProto || type.kind == CXType_FunctionNoProto;
+    const char *attribute = function ? strstr(text, " __attribute__((noreturn))") : NULL;
+    if (attribute != NULL) length = (size_t)(attribute - text);
+    for (bool again = !function; again;) {
         again = false;
         for (unsigned i = 0; i < 2; i++)
             if (strncmp(text, before[i], strlen(before[i])) == 0 && text[length - 1] != '*') {
@@ -105,8 +109,11 @@ static uint16_t type_flags(CXType type) {
     if (hd_clang_is_array(canonical)) flags |= HD_VARIABLE_ARRAY;
     if (canonical.kind == CXType_Record) flags |= HD_VARIABLE_RECORD;
     if (element.kind == CXType_Atomic) flags |= HD_VARIABLE_ATOMIC;
-    if (clang_isVolatileQualifiedType(element)) flags |= HD_VARIABLE_VOLATILE;
-    if (clang_isConstQualifiedType(element)) flags |= HD_VARIABLE_CONST;
+    /* Qualifiers of an array's elements are those of its canonical type. */
+    if (clang_isVolatileQualifiedType(element) || clang_isVolatileQualifiedType(canonical))
+        flags |= HD_VARIABLE_VOLATILE;
+    if (clang_isConstQualifiedType(element) || clang_isConstQualifiedType(canonical))
+        flags |= HD_VARIABLE_CONST;
     return (uint16_t)flags;
 }
 
@@ -346,6 +353,14 @@ bool hd_clang_is_function(enum CXCursorKind kind) {
            kind == CXCursor_ConversionFunction;
 }
 
+/* The attribute is part of the type; _Noreturn is not, and libclang does not show it. */
+static bool does_not_return(CXType type) {
+    CXString string = clang_getTypeSpelling(type);
+    bool found = strstr(clang_getCString(string), "__attribute__((noreturn))") != NULL;
+    clang_disposeString(string);
+    return found;
+}
+
 uint32_t hd_clang_function(struct hd_clang *clang, CXCursor declaration) {
     struct hd_source *source = clang->source;
     if (!hd_clang_is_function(clang_getCursorKind(declaration))) return HD_SOURCE_NONE;
@@ -363,6 +378,7 @@ uint32_t hd_clang_function(struct hd_clang *clang, CXCursor declaration) {
     function->type = spelled;
     if (internal) function->flags |= HD_FUNCTION_INTERNAL;
     if (clang_isFunctionTypeVariadic(type)) function->flags |= HD_FUNCTION_VARIADIC;
+    if (does_not_return(type)) function->flags |= HD_FUNCTION_NORETURN;
     if (clang_getCursorKind(declaration) != CXCursor_FunctionDecl &&
         !clang_CXXMethod_isStatic(declaration))
         function->flags |= HD_FUNCTION_METHOD;
