@@ -23,20 +23,32 @@ struct rt_policy {
     /* Nobody held the baton for so many milliseconds, though threads are ready, because pick said
      * NULL; true: ask again. May be NULL. */
     bool (*stalled)(unsigned milliseconds);
+    /* The holder has computed for so many milliseconds without a hook while others are ready: it
+     * may wait for them out of our sight. True: it is asked to let go. NULL: always. */
+    bool (*computes)(const struct rt_thread *t, unsigned milliseconds);
     /* A thread has become ready by what the holder did; true: the holder's turn ends at its next
      * call. May be NULL. */
     bool (*preempts)(const struct rt_thread *t, const struct rt_thread *holder);
     /* The thread would sleep while others are ready: it gives way at once instead, and pick says
      * who goes on. NULL: it sleeps. */
     void (*sleeps)(const struct rt_thread *t);
-    /* Asked also when the holder is the only one ready; waiters are not handed the baton to be
-     * fair; a holder that computes long is not asked to let go. May change while the program runs.
-     */
+    /* Asked also when the holder is the only one ready; waiters are not given the turn to be fair.
+     * May change while the program runs. */
     bool commands;
 };
 
-extern struct rt_policy rt_policy_replay;             /* sched_replay.c */
-extern struct rt_policy rt_policy_pct, rt_policy_pos; /* sched_pct.c */
+extern struct rt_policy rt_policy_robin, rt_policy_random; /* sched_simple.c */
+extern struct rt_policy rt_policy_replay;                  /* sched_replay.c */
+extern struct rt_policy rt_policy_pct, rt_policy_pos;      /* sched_pct.c */
+
+/* splitmix64: the random numbers of the policies. */
+RT_INLINE uint64_t rt_random_seed(void) { return rt.options.seed * 0x2545f4914f6cdd1dull + 1; }
+RT_INLINE uint64_t rt_random(uint64_t *state) {
+    uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
 
 #pragma GCC visibility pop
 

@@ -109,6 +109,7 @@ struct rt_thread {
     int tid; /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
+    void *region;      /* OpenMP's parallel region that it is in (openmp.c) */
 };
 
 #define RT_GO_RUN 1u
@@ -144,6 +145,7 @@ struct rt_slot {
     const void *mask;         /* sigset_t that it begins with; until it has started */
     uint32_t started, permit; /* futexes: the child has its record; the child may go on */
     bool made, ended, detached, c11;
+    bool outside;   /* was made by code that waits out of our sight: begins without the turn */
     uint64_t calls; /* that it made, once it has ended */
     /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
      * last stamp. Here, not in the thread's own storage, because others look when that may be gone.
@@ -181,6 +183,8 @@ void rt_modules_closed(void);
 void rt_modules_forget(void); /* a forked child numbers its modules anew */
 bool rt_is_runtime_code(uintptr_t pc);
 bool rt_is_c_library(uintptr_t pc); /* or the dynamic loader */
+/* libgomp: what it does to its own memory is ordered out of our sight, and of no interest. */
+bool rt_is_openmp(uintptr_t pc);
 
 RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
     uintptr_t offset = pc - t->text_lo;
@@ -368,6 +372,7 @@ RT_INLINE struct rt_thread *rt_enter(void) {
 RT_INLINE struct rt_thread *rt_enter_from(uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
+    if (unlikely(rt_is_openmp(pc))) return NULL;
     if (t->state != RT_RUNNING || t->suspect || !rt_is_c_library(pc)) return rt_enter();
     rt_count(t);
     t->busy++;
@@ -392,6 +397,7 @@ RT_INLINE void rt_leave(struct rt_thread *t) {
 
 void rt_sched_start(void);
 void rt_sched_forked(void); /* a child has no watchdog yet */
+bool rt_strangers(void);    /* does the process have threads that are not recorded? */
 /* Serial: give the baton to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
 /* Serial: the process is about to end; others that can run go on first, for a while. */
@@ -486,6 +492,11 @@ void rt_locks_reset(void);                 /* in a forked child: nobody holds th
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
 /* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
 #define RT_SIGNAL SIGSTKFLT
+
+/* ---- threads that others make (async.c) ---------------------------------------------------- */
+
+/* A thread that nobody was seen to make comes after the calls that may have made it. */
+void rt_async_begun(struct rt_thread *t);
 
 /* ---- what no schedule controls (sources.c) ------------------------------------------------- */
 

@@ -13,18 +13,11 @@ static uint64_t random_state;
 static int64_t *priority; /* by thread; 0: has none yet */
 static uint32_t last;     /* the thread that ran last */
 
-static uint64_t draw(void) {
-    random_state += 0x9e3779b97f4a7c15ull;
-    uint64_t z = random_state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
-}
-
+static uint64_t draw(void) { return rt_random(&random_state); }
 static int64_t draw_priority(void) { return (int64_t)(draw() >> 2) + MOST_DEPTH + 1; }
 
 static void begin(void) {
-    random_state = rt.options.seed * 0x2545f4914f6cdd1dull + 1;
+    random_state = rt_random_seed();
     priority = rt_map(RT_MAX_THREADS * sizeof *priority);
     last = UINT32_MAX;
 }

@@ -114,6 +114,15 @@ static bool is_due_soon(const struct rt_thread *t) {
            (int64_t)plan->patience_ms;
 }
 
+/* The marked call has left its event. Where the thread can't go on now, the rest of the turn may
+ * come later; but a turn without a call of its own is there to go on: to its last call, or, if it
+ * has none, out of the call that it is in. */
+static bool has_done_enough(const struct rt_thread *t, const struct hd_wire_turn *turn) {
+    uint64_t calls = rt_calls(t);
+    if (turn->finish) return turn->end > turn->mark && calls == turn->end;
+    return calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls);
+}
+
 static enum state look(void) {
     const struct hd_wire_turn *turn = &plan->turn[at];
     if (turn->thread >= rt.threads || !rt.slot[turn->thread].made) {
@@ -131,11 +140,7 @@ static enum state look(void) {
     uint64_t calls = rt_calls(t);
     /* It has stopped in the call after its last one: that one is counted, but not executed. */
     if (calls > turn->end) return DONE;
-    /* The marked call has left its event. Where the thread can't go on now, the rest of the turn
-     * may come later; but a turn without a call of its own is there to go on: to its last call, or,
-     * if it has none, out of the call that it is in. */
-    bool enough = calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls);
-    if (turn->finish) enough = turn->end > turn->mark && calls == turn->end;
+    bool enough = has_done_enough(t, turn);
     switch (t->state) {
     case RT_READY:
     case RT_RUNNING:
@@ -200,5 +205,15 @@ static bool stalled(unsigned milliseconds) {
     return true;
 }
 
+/* A long computation is not interrupted in the middle of a turn, as long as patience lasts. */
+static bool computes(const struct rt_thread *t, unsigned milliseconds) {
+    if (plan == NULL) return true;
+    const struct hd_wire_turn *turn = &plan->turn[at];
+    if (turn->thread == t->number && has_done_enough(t, turn)) return true;
+    if (milliseconds < plan->patience_ms) return false;
+    diverge(HD_REPLAY_AWAY, NULL, rt_calls(t));
+    return true;
+}
+
 struct rt_policy rt_policy_replay = {
-    .start = start, .pick = pick, .slice = slice, .stalled = stalled};
+    .start = start, .pick = pick, .slice = slice, .stalled = stalled, .computes = computes};

@@ -24,7 +24,7 @@ static struct rt_spin lock;
 static uintptr_t own_lo, own_hi; /* the runtime's own code */
 static struct {
     uintptr_t lo, hi;
-} libc_code, loader_code; /* the C library and the dynamic loader */
+} libc_code, loader_code, openmp_code; /* the C library, the dynamic loader, libgomp */
 static unsigned scan_mark[HD_MAX_MODULES], scan_round;
 
 static uint32_t string_add(struct hd_wire_session *s, const char *text) {
@@ -107,6 +107,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     if (in_libc >= lo && in_libc < hi) libc_code.lo = lo, libc_code.hi = hi;
     if (info->dlpi_addr == getauxval(AT_BASE) && info->dlpi_addr != 0)
         loader_code.lo = lo, loader_code.hi = hi;
+    if (strstr(info->dlpi_name, "/libgomp.so") != NULL) openmp_code.lo = lo, openmp_code.hi = hi;
     for (uint32_t i = 0; i < modules; i++) {
         if (module[i].gone || module[i].lo != lo || module[i].hi != hi) continue;
         scan_mark[i] = scan_round;
@@ -199,6 +200,8 @@ RT_NOINLINE uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc) {
     if (site == 0) __atomic_store_n(&unknown, pc >> 12, __ATOMIC_RELAXED);
     return site;
 }
+
+bool rt_is_openmp(uintptr_t pc) { return pc - openmp_code.lo < openmp_code.hi - openmp_code.lo; }
 
 bool rt_is_c_library(uintptr_t pc) {
     return pc - libc_code.lo < libc_code.hi - libc_code.lo ||

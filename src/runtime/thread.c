@@ -33,6 +33,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->sequence = 0;
     t->mark = t->force_call = 0;
     t->held_back = t->ran_r = t->ran_c = false;
+    t->region = NULL;
     t->cursor = t->chunk_end = NULL;
     t->chunk = NULL;
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);
@@ -160,11 +161,13 @@ void rt_thread_attach_foreign(struct rt_thread *t) {
     attach(t, number);
     remember_handle(t->handle, number);
     pthread_setspecific(end_key, (void *)1);
+    rt_sched_start();
     if (rt.mode == HD_SCHED_SERIAL)
         rt_sched_acquire(t);
     else
         rt_sched_begin(t);
     rt_emit_sync(t, HD_EV_BEGIN, 0, 0, 0);
+    rt_async_begun(t);
     t->inside--;
     t->busy--;
 }
@@ -195,7 +198,7 @@ static void *trampoline(void *argument) {
     rt_signals_let(slot->mask); /* what comes from here on is kept until the thread has its turn */
     void *(*function)(void *) = slot->function;
     void *function_argument = slot->argument;
-    bool c11 = slot->c11;
+    bool c11 = slot->c11, outside = slot->outside;
     __atomic_store_n(&slot->started, 1, __ATOMIC_RELEASE);
     rt_futex_wake(&slot->started, 1, false);
     while (!__atomic_load_n(&slot->permit, __ATOMIC_ACQUIRE))
@@ -208,6 +211,7 @@ static void *trampoline(void *argument) {
     t->inside = 0;
     t->busy = 0;
     if (t->signals_pending) rt_leave_signals(t);
+    if (outside) rt_sched_lend(t);
     if (!c11) return function(function_argument);
     return (void *)(intptr_t)((thrd_start_t)(void *)function)(function_argument);
 }
@@ -237,6 +241,7 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
     slot->function = function;
     slot->argument = argument;
     slot->c11 = c11;
+    slot->outside = t->blocking != 0;
     int detached = PTHREAD_CREATE_JOINABLE;
     if (attributes != NULL) pthread_attr_getdetachstate(attributes, &detached);
     slot->detached = detached == PTHREAD_CREATE_DETACHED;
@@ -264,7 +269,9 @@ static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*f
     } else {
         slot->made = false;
     }
+    bool outside = slot->outside;
     rt_leave(t);
+    if (outside) rt_sched_lend(t);
     return result;
 }
 

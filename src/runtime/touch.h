@@ -15,7 +15,7 @@
  * that the program calls, and inline parts of them: who called is seen by the return address. */
 RT_INLINE struct rt_thread *rt_touch_begin(void) {
     if (likely(rt.mode == HD_SCHED_OFF) || rt_self.busy) return NULL;
-    if (rt_is_runtime_code(RT_CALLER)) return NULL;
+    if (rt_is_runtime_code(RT_CALLER) || rt_is_openmp(RT_CALLER)) return NULL;
     struct rt_thread *t = rt_enter();
     if (t != NULL) rt_leave(t);
     return t;
