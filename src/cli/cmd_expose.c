@@ -204,10 +204,8 @@ static void print_text(const struct hd_exploration *r, enum hd_strategy strategy
         print_nothing(r, name);
         break;
     }
-    if (r->output_differs > 0)
-        printf("Output depends on the schedule: in %u of %u runs, %s. This is no failure; with "
-               "--same-output it is.\n",
-               r->output_differs, r->output_runs, r->output_words);
+    hd_print_output(r);
+    hd_print_cut(r);
     if (stats) print_stats(r, strategy);
 }
 

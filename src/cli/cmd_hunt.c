@@ -67,15 +67,8 @@ static void print_runs(const struct hd_exploration *hunt) {
     if (hunt->left > 0)
         printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs).\n",
                hunt->left, hunt->left == 1 ? " was" : "s were");
+    hd_print_cut(hunt);
     if (hunt->interrupted) printf("Stopped by a signal: not everything was tried.\n");
-}
-
-/* No failure, unless the user says so: below everything else. */
-static void print_output(const struct hd_exploration *hunt) {
-    if (hunt->output_differs == 0) return;
-    printf("Output depends on the schedule: in %u of %u runs, %s. This is no failure; with "
-           "--same-output it is.\n",
-           hunt->output_differs, hunt->output_runs, hunt->output_words);
 }
 
 /* Which of them gets what. */
@@ -134,7 +127,7 @@ static void print_text(const struct hd_exploration *hunt, bool all) {
     if (exercised > 0 && !all)
         printf("%u order%s forced without any harm (--all lists them)\n", exercised,
                exercised == 1 ? " was" : "s were");
-    print_output(hunt);
+    hd_print_output(hunt);
     print_runs(hunt);
 }
 

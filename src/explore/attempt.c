@@ -22,7 +22,9 @@ static uint64_t limit_for(const struct explorer *x, const struct hd_steering *st
 /* Does it say anything? */
 static bool judge(struct explorer *x, struct hd_result *run, bool cut) {
     if (run->interrupted) x->result->interrupted = run->interrupted;
-    if (run->interrupted || (cut && run->outcome.kind == HD_OUTCOME_HANG)) return false;
+    bool unknown = cut && run->outcome.kind == HD_OUTCOME_HANG;
+    x->result->cut += unknown;
+    if (run->interrupted || unknown) return false;
     explore_judge(x, run);
     if (run->replay.verdict == HD_REPLAYED_CONFIRMED && !hd_outcome_failed(&run->outcome))
         run->replay.verdict = HD_REPLAYED_DID_NOT_FAIL;

@@ -63,6 +63,8 @@ static void force(struct explorer *x, struct target *target) {
         if (explore_run(x, &steering, false, &run)) {
             judge_forced(x, target, &schedule, &run);
             hd_result_free(&run);
+        } else {
+            target->tried = variant;
         }
     }
     hd_schedule_free(&schedule);

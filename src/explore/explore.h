@@ -113,6 +113,7 @@ struct hd_exploration {
     uint32_t first_failure; /* forced runs up to the first failure; 0: none failed */
     uint32_t targets;       /* predictions that could be forced */
     uint32_t left;          /* that time or runs did not reach */
+    uint32_t cut;           /* runs that had not ended when the time was up: they may hang */
     bool saturated;         /* the last recorded runs brought nothing new */
     /* output that depends on the schedule, without being a failure */
     uint32_t output_runs, output_differs;
