@@ -8,16 +8,17 @@
 #include <ctype.h>
 #include <string.h>
 
+struct found {
+    uint32_t function;
+    struct hd_update_pair pair;
+};
+
 struct finder {
     const struct hd_access_sets *sets;
     const struct hd_correlations *correlations;
     struct hd_updates *out;
     struct hd_map written; /* pair x, y: 1 + index of write(x) => write(y) */
-    HD_VECTOR(struct found {
-        uint32_t function;
-        struct hd_update_pair pair;
-    })
-    found;
+    HD_VECTOR(struct found) found;
     HD_VECTOR(uint32_t) writers; /* of variable v: writers[writer_start[v] ..) */
     uint32_t *writer_start;
 };
