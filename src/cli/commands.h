@@ -13,6 +13,7 @@
     X(replay, "replay", "Run", "make a program take a given schedule")                         \
     X(hunt, "hunt", "Find", "find, force, reproduce and explain failures of a program")        \
     X(predict, "predict", "Find", "races in other interleavings of a recorded run")            \
+    X(mine, "mine", "Find", "variables that belong together; updates that forget one")         \
     X(names, "names", "Look", "what the sources call the memory that a program accesses")      \
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \
     X(dump, "dump", "Look", "print a trace, one line an event")                                \

@@ -1,6 +1,6 @@
 /* Inconsistent updates as findings, in words. */
+#include "finding/intent.h"
 #include "mine/mine.h"
-#include "mine/numbers.h"
 #include "source/source.h"
 
 #include <string.h>
@@ -61,27 +61,35 @@ static uint32_t one_side(const struct hd_mine *mine, const struct hd_update *upd
     return count;
 }
 
+/* What is done here: "here only x is", or all of it where there are more variables. */
+static const char *here(struct writer *writer, const struct hd_update *update,
+                        const struct hd_correlation *rule) {
+    const struct hd_mine *mine = writer->mine;
+    const char *x = short_name(mine, rule->x, rule->y);
+    if (update->count == 1)
+        return update->both_written ? hd_finding_text(writer->out, "here only %s is", x)
+                                    : "here it is not";
+    uint32_t *list = hd_arena_zalloc(&writer->out->arena, update->count, sizeof *list);
+    uint32_t count = one_side(mine, update, true, list);
+    const char *written = listed(writer, list, count, rule->y);
+    const char *are = count == 1 ? "is" : "are";
+    count = one_side(mine, update, false, list);
+    return hd_finding_text(writer->out, "here %s %s updated without %s", written, are,
+                           listed(writer, list, count, rule->x));
+}
+
 static const char *conclusion(struct writer *writer, const struct hd_update *update,
                               const struct hd_correlation *rule) {
     const struct hd_mine *mine = writer->mine;
     const char *x = short_name(mine, rule->x, rule->y), *y = short_name(mine, rule->y, rule->x);
-    const char *text =
-        update->both_written
-            ? hd_finding_text(writer->out,
-                              "%s and %s are updated together in %u of %u functions; here only %s "
-                              "is.",
-                              x, y, rule->support, rule->functions, x)
-            : hd_finding_text(writer->out,
-                              "where %s is updated, %s is read or written nearby in %u of %u "
-                              "functions; here it is not.",
-                              x, y, rule->support, rule->functions);
-    if (update->count == 1) return text;
-    uint32_t *list = hd_arena_zalloc(&writer->out->arena, update->count, sizeof *list);
-    uint32_t count = one_side(mine, update, true, list);
-    const char *written = listed(writer, list, count, rule->x);
-    count = one_side(mine, update, false, list);
-    return hd_finding_text(writer->out, "%s In all, %s without %s.", text, written,
-                           listed(writer, list, count, rule->x));
+    return update->both_written
+               ? hd_finding_text(writer->out,
+                                 "%s and %s are updated together in %u of %u functions; %s.", x, y,
+                                 rule->support, rule->functions, here(writer, update, rule))
+               : hd_finding_text(writer->out,
+                                 "where %s is updated, %s is read or written nearby in %u of %u "
+                                 "functions; %s.",
+                                 x, y, rule->support, rule->functions, here(writer, update, rule));
 }
 
 static const char *support(struct writer *writer, const struct hd_correlation *rule) {
@@ -96,17 +104,21 @@ static const char *support(struct writer *writer, const struct hd_correlation *r
     return text;
 }
 
-static const char *ranking(struct writer *writer, const struct hd_update *update,
-                           const struct hd_update_pair *pair) {
-    const char *only =
-        pair->violations == 1
-            ? "the only function that does so"
-            : hd_finding_text(writer->out, "one of %u functions that do so", pair->violations);
-    return update->special ? hd_finding_text(writer->out,
-                                             "%s; its name is that of a function that makes, ends "
-                                             "or copies an object",
-                                             only)
-                           : only;
+/* From the middle of the scale of what is reported; the fewer functions do so, the more likely. */
+static void set_intent(struct writer *writer, const struct hd_update *update,
+                       struct hd_finding *finding) {
+    const struct hd_update_pair *pair = &writer->mine->updates.pair.data[update->first];
+    struct hd_weighing weighing = {.score = HD_SCORE_REPORTED};
+    if (pair->violations == 1)
+        hd_weigh(&weighing, 20, "the only function that does so");
+    else
+        hd_weigh(&weighing, pair->violations < 5 ? 10 : 0,
+                 hd_finding_text(writer->out, "one of %u functions that do so", pair->violations));
+    if (update->both_written) weighing.score += 10;
+    if (update->special)
+        hd_weigh(&weighing, -50,
+                 "its name is that of a function that makes, ends or copies an object");
+    hd_finding_set_intent(writer->out, finding, &weighing);
 }
 
 static void set_variables(struct writer *writer, const struct hd_update *update,
@@ -152,12 +164,10 @@ static void add(struct writer *writer, const struct hd_update *update) {
         .events = 1,
         .conclusion = conclusion(writer, update, rule),
         .support = support(writer, rule),
-        .harm = update->special ? HD_HARM_UNLIKELY : HD_HARM_LIKELY,
-        .score = (uint32_t)(100 * hd_correlation_confidence(rule)),
-        .ranking = ranking(writer, update, pair),
         .accesses_involved = 1,
     };
     set_variables(writer, update, &draft);
+    set_intent(writer, update, &draft);
     hd_finding_add(writer->out, &draft);
 }
 

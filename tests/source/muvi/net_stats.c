@@ -27,10 +27,7 @@ void e100_send(struct net_stats *stats, unsigned length) {
 }
 
 int forcedeth_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_packets += 1;
     stats->rx_bytes += packet->length + 2;
     return 0;
@@ -42,10 +39,7 @@ void forcedeth_send(struct net_stats *stats, unsigned length) {
 }
 
 int hdlc_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_bytes += packet->length;
     stats->rx_packets++;
     return 0;
@@ -72,10 +66,7 @@ void ibmveth_send(struct net_stats *stats, unsigned length) {
 }
 
 int loopback_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_packets += 1;
     stats->rx_bytes += packet->length + 5;
     return 0;
@@ -87,10 +78,7 @@ void loopback_send(struct net_stats *stats, unsigned length) {
 }
 
 int ne2k_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_bytes += packet->length;
     stats->rx_packets++;
     return 0;
@@ -117,10 +105,7 @@ void natsemi_send(struct net_stats *stats, unsigned length) {
 }
 
 int orinoco_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_packets += 1;
     stats->rx_bytes += packet->length + 8;
     return 0;
@@ -132,10 +117,7 @@ void orinoco_send(struct net_stats *stats, unsigned length) {
 }
 
 int pcnet_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_bytes += packet->length;
     stats->rx_packets++;
     return 0;
@@ -162,10 +144,7 @@ void plip_send(struct net_stats *stats, unsigned length) {
 }
 
 int rhine_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_packets += 1;
     stats->rx_bytes += packet->length + 11;
     return 0;
@@ -177,10 +156,7 @@ void rhine_send(struct net_stats *stats, unsigned length) {
 }
 
 int rtl8139_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_bytes += packet->length;
     stats->rx_packets++;
     return 0;
@@ -207,10 +183,7 @@ void sky2_send(struct net_stats *stats, unsigned length) {
 }
 
 int tulip_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_packets += 1;
     stats->rx_bytes += packet->length + 14;
     return 0;
@@ -222,10 +195,7 @@ void tulip_send(struct net_stats *stats, unsigned length) {
 }
 
 int velocity_receive(struct net_stats *stats, const struct packet *packet) {
-    if (packet->broken) {
-        stats->rx_errors++;
-        return -1;
-    }
+    if (packet->broken) return -1;
     stats->rx_bytes += packet->length;
     return 0;
 }

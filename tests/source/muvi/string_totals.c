@@ -10,90 +10,82 @@ struct runtime {
     unsigned long interned;
 };
 
-struct string {
-    char *text;
-    size_t length;
-};
-
-static struct string *keep(const char *text, size_t length) {
-    struct string *string = malloc(sizeof *string + length + 1);
-    string->text = (char *)(string + 1);
-    string->length = length;
-    memcpy(string->text, text, length);
-    string->text[length] = '\0';
+static char *keep(const char *text, size_t length) {
+    char *string = malloc(length + 1);
+    memcpy(string, text, length);
+    string[length] = '\0';
     return string;
 }
 
-struct string *string_from(struct runtime *rt, const char *text) {
+char *string_from(struct runtime *rt, const char *text) {
     size_t length = strlen(text);
     rt->totalStrings++;
     rt->lengthSum += length;
     return keep(text, length);
 }
 
-struct string *string_part(struct runtime *rt, const struct string *whole, size_t at, size_t n) {
+char *string_part(struct runtime *rt, const char *whole, size_t at, size_t length) {
     rt->totalStrings++;
-    rt->lengthSum += n;
-    return keep(whole->text + at, n);
+    rt->lengthSum += length;
+    return keep(whole + at, length);
 }
 
-struct string *string_join(struct runtime *rt, const struct string *a, const struct string *b) {
-    struct string *joined = malloc(sizeof *joined + a->length + b->length + 1);
-    joined->text = (char *)(joined + 1);
-    joined->length = a->length + b->length;
-    memcpy(joined->text, a->text, a->length);
-    memcpy(joined->text + a->length, b->text, b->length);
+char *string_join(struct runtime *rt, const char *a, const char *b) {
+    size_t length = strlen(a) + strlen(b);
+    char *joined = malloc(length + 1);
+    strcpy(joined, a);
+    strcat(joined, b);
     rt->totalStrings++;
-    rt->lengthSum += joined->length;
+    rt->lengthSum += length;
     return joined;
 }
 
-void string_done(struct runtime *rt, struct string *string) {
+void string_done(struct runtime *rt, char *string) {
     rt->totalStrings--;
-    rt->lengthSum -= string->length;
+    rt->lengthSum -= strlen(string);
     free(string);
 }
 
-void string_drop_two(struct runtime *rt, struct string *a, struct string *b) {
-    rt->lengthSum -= a->length + b->length;
+void string_drop_two(struct runtime *rt, char *a, char *b) {
+    rt->lengthSum -= strlen(a) + strlen(b);
     rt->totalStrings -= 2;
     free(a);
     free(b);
 }
 
-struct string *string_upper(struct runtime *rt, const struct string *from) {
-    struct string *upper = keep(from->text, from->length);
-    for (size_t i = 0; i < upper->length; i++)
-        if (upper->text[i] >= 'a' && upper->text[i] <= 'z') upper->text[i] -= 32;
-    rt->lengthSum += upper->length;
+char *string_upper(struct runtime *rt, const char *from) {
+    char *upper = keep(from, strlen(from));
+    for (char *at = upper; *at != '\0'; at++)
+        if (*at >= 'a' && *at <= 'z') *at -= 32;
+    rt->lengthSum += strlen(upper);
     rt->totalStrings += 1;
     return upper;
 }
 
-struct string *string_of_character(struct runtime *rt, char character) {
+char *string_of_character(struct runtime *rt, char character) {
     rt->totalStrings++;
     rt->lengthSum++;
     return keep(&character, 1);
 }
 
-struct string *string_repeat(struct runtime *rt, char character, size_t times) {
-    char *text = malloc(times + 1);
-    memset(text, character, times);
-    struct string *string = keep(text, times);
-    free(text);
+char *string_repeat(struct runtime *rt, char character, size_t times) {
+    char *string = malloc(times + 1);
+    memset(string, character, times);
+    string[times] = '\0';
     rt->totalStrings++;
     rt->lengthSum += times;
     return string;
 }
 
-void string_cut(struct runtime *rt, struct string *string, size_t length) {
-    if (rt->totalStrings == 0 || length > string->length) return;
-    rt->lengthSum -= string->length - length;
-    string->length = length;
+/* Checks the one and changes the other: that is together as well. */
+void string_cut(struct runtime *rt, char *string, size_t length) {
+    if (rt->totalStrings == 0 || length > strlen(string)) return;
+    rt->lengthSum -= strlen(string) - length;
+    string[length] = '\0';
 }
 
-void string_append(struct runtime *rt, struct string **string, const char *more) {
-    struct string *old = *string;
+void string_append(struct runtime *rt, char **string, const char *more) {
+    char *old = *string;
     size_t added = strlen(more);
     rt->totalStrings += old == NULL;
     rt->lengthSum += added;
@@ -106,10 +98,10 @@ void strings_merge(struct runtime *rt, unsigned long count, unsigned long length
     rt->lengthSum += length;
 }
 
-void strings_collect(struct runtime *rt, struct string **list, size_t count) {
+void strings_collect(struct runtime *rt, char **list, size_t count) {
     for (size_t i = 0; i < count; i++) {
         rt->totalStrings--;
-        rt->lengthSum -= list[i]->length;
+        rt->lengthSum -= strlen(list[i]);
         free(list[i]);
     }
 }
@@ -119,7 +111,7 @@ unsigned long string_mean_length(const struct runtime *rt) {
 }
 
 /* The violation: one more string, of no length. */
-struct string *string_intern(struct runtime *rt, const char *text) {
+char *string_intern(struct runtime *rt, const char *text) {
     rt->totalStrings++;
     rt->interned++;
     return keep(text, strlen(text));

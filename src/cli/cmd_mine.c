@@ -1,0 +1,304 @@
+/* heddle mine: which variables of a program belong together, and who updates one without the other.
+ */
+#define _GNU_SOURCE /* get_current_dir_name */
+#include "base/clock.h"
+#include "base/whole_file.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/source_input.h"
+#include "mine/mine.h"
+#include "report/report.h"
+#include "source/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define COMMAND "mine"
+
+enum format { FORMAT_TEXT, FORMAT_JSON };
+
+struct request {
+    struct hd_source_input source;
+    int argc, first; /* operands: argv[first .. argc) */
+    char **argv;
+    struct hd_mine_options options;
+    unsigned format;
+    const char *output; /* correlation file, NULL */
+    const char *show;   /* correlation file to look into, NULL */
+    uint64_t most;
+    bool correlations, stats;
+};
+
+/* ---- a correlation file, looked into ----------------------------------------------------------
+ */
+
+static void print_rule(const struct hd_corr_rule *rule) {
+    printf("%s %s => %s %s", hd_mine_mode_name(rule->a1), rule->x, hd_mine_mode_name(rule->a2),
+           rule->y);
+    if (rule->functions > 0)
+        printf("  (%u of %u functions, %.0f %%)", rule->support, rule->functions,
+               100.0 * rule->support / rule->functions);
+    putchar('\n');
+}
+
+static bool print_set(const struct hd_corr_file *file, const struct hd_corr_set *set,
+                      const char *variable) {
+    bool in = false;
+    for (uint32_t i = 0; i < set->count; i++)
+        in = in || hd_corr_name_fits(file->member.data[set->first + i], variable);
+    if (!in) return false;
+    printf("set %s", hd_mine_mode_name(set->mode));
+    for (uint32_t i = 0; i < set->count; i++) printf(" %s", file->member.data[set->first + i]);
+    if (set->functions > 0) printf("  (%u of %u functions)", set->support, set->functions);
+    putchar('\n');
+    return true;
+}
+
+/* [ACCESS] VARIABLE: the rules that begin with it, and the sets that it is in. */
+static int show(const struct request *request, int count, char **word) {
+    unsigned mode = count == 2 ? hd_mine_mode_of(word[0], strlen(word[0])) : HD_MINE_ANY;
+    if (count < 1 || count > 2)
+        return hd_complain(COMMAND, "--show takes a file and then [read|write|any] VARIABLE");
+    if (mode == 0)
+        return hd_complain(COMMAND, "'%s' is no access: say read, write or any", word[0]);
+    struct hd_corr_file file;
+    struct hd_error error;
+    if (!hd_corr_load(request->show, &file, &error)) return hd_complain_error(COMMAND, &error);
+    const char *variable = word[count - 1];
+    unsigned found = 0;
+    for (size_t i = 0; i < file.rule.size; i++) {
+        const struct hd_corr_rule *rule = &file.rule.data[i];
+        if (!hd_corr_name_fits(rule->x, variable) || (count == 2 && rule->a1 != mode)) continue;
+        print_rule(rule);
+        found++;
+    }
+    for (size_t i = 0; i < file.set.size; i++)
+        if (count == 1 || file.set.data[i].mode == mode)
+            found += print_set(&file, &file.set.data[i], variable);
+    if (found == 0) printf("nothing goes with %s in %s\n", variable, request->show);
+    hd_corr_free(&file);
+    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+}
+
+/* ---- text -------------------------------------------------------------------------------------
+ */
+
+static void print_update(size_t number, const struct hd_finding *finding) {
+    const struct hd_finding_event *event = finding->event;
+    printf("%4zu. %s%s%s updates %s (%s)\n", number, hd_style_on(stdout, HD_STYLE_BOLD),
+           event->function, hd_style_off(stdout), event->variable, event->site);
+    printf("      %s\n", finding->conclusion);
+    if (*finding->support != '\0') printf("      %s\n", finding->support);
+    printf("      %s\n", finding->ranking);
+}
+
+/* "struct" of `struct::field`; "" of a global. */
+static size_t group_length(const char *variable) {
+    size_t length = 0;
+    for (const char *at = variable, *next; (next = strstr(at, "::")) != NULL; at = next + 2)
+        length = (size_t)(next - variable);
+    return length;
+}
+
+static bool same_group(const char *one, const char *other) {
+    size_t length = group_length(one);
+    return length == group_length(other) && memcmp(one, other, length) == 0;
+}
+
+/* By struct, in the order of the best update of each. */
+static void print_updates(const struct hd_findings *findings) {
+    size_t count = findings->list.size;
+    bool *done = calloc(count + 1, sizeof *done);
+    for (size_t i = 0; i < count; i++) {
+        const char *variable = findings->list.data[i].variable;
+        if (done[i]) continue;
+        size_t length = group_length(variable);
+        printf("%.*s\n", length > 0 ? (int)length : 16, length > 0 ? variable : "global variables");
+        for (size_t k = i; k < count; k++) {
+            if (done[k] || !same_group(variable, findings->list.data[k].variable)) continue;
+            print_update(k + 1, &findings->list.data[k]);
+            done[k] = true;
+        }
+        putchar('\n');
+    }
+    free(done);
+}
+
+static void print_correlations(const struct hd_mine *mine) {
+    struct hd_corr_file file;
+    hd_mine_corr(mine, &file);
+    for (size_t i = 0; i < file.rule.size; i++) print_rule(&file.rule.data[i]);
+    for (size_t i = 0; i < file.set.size; i++) {
+        const struct hd_corr_set *set = &file.set.data[i];
+        print_set(&file, set, file.member.data[set->first]);
+    }
+    if (file.rule.size > 0) putchar('\n');
+    hd_corr_free(&file);
+}
+
+static void print_summary(const struct request *request, const struct hd_source *source,
+                          const struct hd_mine *mine, size_t shown) {
+    const struct hd_correlations *correlations = &mine->correlations;
+    size_t updates = mine->updates.list.size;
+    printf("%zu inconsistent update%s", updates, updates == 1 ? "" : "s");
+    if (shown < updates) printf(", the first %zu shown (--most 0 shows all)", shown);
+    printf("; %zu correlation%s, %zu set%s of three variables and more\n", correlations->list.size,
+           correlations->list.size == 1 ? "" : "s", correlations->set.size,
+           correlations->set.size == 1 ? "" : "s");
+    if (correlations->cut_short)
+        printf("there are more than %u patterns: sets of variables may be missing, pairs are not\n",
+               correlations->patterns);
+    if (request->output != NULL && strcmp(request->output, "-") != 0)
+        printf("correlations are in %s\n", request->output);
+    char line[512];
+    printf("%s\n", hd_source_closing_line(source, line, sizeof line));
+}
+
+static void print_stats(const struct hd_mine *mine, double parse, double work) {
+    struct rusage self, children;
+    getrusage(RUSAGE_SELF, &self);
+    getrusage(RUSAGE_CHILDREN, &children);
+    printf("\nfunctions        %u\nvariables        %u, %u left out as popular\n"
+           "accesses         %zu\npatterns         %u\ncandidate pairs  %u\n"
+           "violations       %u, %u pruned by callers and callees\n"
+           "parsing          %.3f s\nmining           %.3f s\n"
+           "memory           %ld kB, of a parser %ld kB\n",
+           mine->sets.functions, mine->sets.variables, mine->correlations.popular,
+           mine->sets.access.size, mine->correlations.patterns, mine->correlations.candidates,
+           mine->updates.candidates, mine->updates.pruned, parse, work, self.ru_maxrss,
+           children.ru_maxrss);
+}
+
+/* ---- the job ----------------------------------------------------------------------------------
+ */
+
+static bool write_correlations(const struct request *request, const struct hd_mine *mine,
+                               struct hd_error *error) {
+    if (request->output == NULL) return true;
+    struct hd_corr_file file;
+    hd_mine_corr(mine, &file);
+    char *text = hd_corr_write(&file);
+    bool written = true;
+    if (strcmp(request->output, "-") == 0)
+        fputs(text, stdout);
+    else
+        written = hd_whole_file_write(request->output, text, error);
+    free(text);
+    hd_corr_free(&file);
+    return written;
+}
+
+static bool print_json(const struct request *request, const struct hd_source *source,
+                       const struct hd_findings *findings) {
+    char line[512];
+    const char *warning = hd_source_closing_line(source, line, sizeof line);
+    const char *path =
+        request->source.database != NULL ? request->source.database : request->argv[request->first];
+    struct hd_report_input input = {
+        .path = path, .format = "source", .warning = &warning, .warnings = 1};
+    return hd_report_json(stdout, findings, &input, HEDDLE_VERSION);
+}
+
+static int report(const struct request *request, const struct hd_source *source,
+                  const struct hd_mine *mine) {
+    struct hd_error error;
+    if (!write_correlations(request, mine, &error)) return hd_complain_error(COMMAND, &error);
+    struct hd_findings findings = {.looked_for = {false}};
+    char *base = get_current_dir_name();
+    hd_mine_findings(mine, (uint32_t)request->most, base, &findings);
+    free(base);
+    int status = HD_EXIT_CLEAN;
+    for (size_t i = 0; i < findings.list.size; i++)
+        if (hd_finding_matters(&findings.list.data[i])) status = HD_EXIT_FINDINGS;
+    if (request->format == FORMAT_JSON) {
+        if (!print_json(request, source, &findings)) status = HD_EXIT_FAILED;
+    } else if (request->output == NULL || strcmp(request->output, "-") != 0) {
+        if (request->correlations) print_correlations(mine);
+        print_updates(&findings);
+        print_summary(request, source, mine, findings.list.size);
+    }
+    hd_findings_free(&findings);
+    return status;
+}
+
+static int mine_source(const struct request *request) {
+    struct hd_source source = {0};
+    int status;
+    uint64_t start = hd_now_ns();
+    if (!hd_source_input_load(&request->source, COMMAND, request->argc, request->argv,
+                              request->first, &source, &status))
+        return status;
+    uint64_t parsed = hd_now_ns();
+    struct hd_mine mine;
+    hd_mine_run(&source, &request->options, &mine);
+    uint64_t mined = hd_now_ns();
+    hd_source_input_warn(COMMAND, &source);
+    status = report(request, &source, &mine);
+    if (request->stats && request->format == FORMAT_TEXT)
+        print_stats(&mine, (double)(parsed - start) / 1e9, (double)(mined - parsed) / 1e9);
+    hd_mine_free(&mine);
+    hd_source_free(&source);
+    return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
+}
+
+static bool take_confidence(const char *text, struct hd_mine_options *options) {
+    char *end;
+    if (text == NULL) return true;
+    options->min_confidence = strtod(text, &end);
+    return end != text && *end == '\0' && options->min_confidence >= 0 &&
+           options->min_confidence <= 1;
+}
+
+int hd_cmd_mine(int argc, char **argv) {
+    struct request request = {.options = hd_mine_defaults(), .most = 20};
+    const char *confidence = NULL;
+#define X(name, option, value, least, most, about) uint64_t name = value;
+    HD_MINE_NUMBERS(X)
+#undef X
+    struct hd_option options[] = {
+        HD_TEXT("output", 'o', "FILE", &request.output, "write the correlations to FILE"),
+        HD_TEXT("show", 0, "FILE", &request.show,
+                "what goes with a variable, by a correlation file"),
+#define X(name, option, value, least, most, about) \
+    HD_NUMBER(option, 0, "N", &name, least, most, about " (default " #value ")"),
+        HD_MINE_NUMBERS(X)
+#undef X
+            HD_TEXT("min-confidence", 0, "C", &confidence,
+                    "support by functions with the first access, at least (default 0.8)"),
+        HD_NUMBER("most", 'n', "N", &request.most, 0, UINT32_MAX,
+                  "show the N best updates, 0 for all (default 20)"),
+        HD_FLAG("correlations", 0, &request.correlations, "print the correlations too"),
+        HD_CHOICE("format", 0, "F", &request.format, "text|json", "how to print the updates"),
+        HD_FLAG("stats", 0, &request.stats, "what was counted, time and memory, at the end"),
+        HD_SOURCE_OPTIONS(&request.source),
+        HD_OPTIONS_END};
+    struct hd_usage usage = {
+        .command = COMMAND,
+        .operands = "[FILE]... [-- FLAG...]",
+        .about = "Reads a C or C++ program, finds the variables that it accesses together (MUVI),\n"
+                 "and reports the functions that update one of them and forget the other.\n"
+                 "With --show FILE the operands are [read|write|any] VARIABLE.\n",
+        .example = "  heddle mine -p build/compile_commands.json -o app.corr\n"
+                   "  heddle mine src/*.c -- -Iinclude\n"
+                   "  heddle mine --show app.corr write table\n",
+        .options = options,
+        .least = 0,
+        .most = -1};
+    int first, status;
+    argc = hd_source_input_flags(&request.source, argc, argv);
+    if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+#define X(name, option, value, least, most, about) request.options.name = (uint32_t)name;
+    HD_MINE_NUMBERS(X)
+#undef X
+    if (!take_confidence(confidence, &request.options))
+        return hd_complain(COMMAND, "--min-confidence %s: a number from 0 to 1 is needed",
+                           confidence);
+    if (request.show != NULL) return show(&request, argc - first, argv + first);
+    request.argc = argc;
+    request.argv = argv;
+    request.first = first;
+    return mine_source(&request);
+}
