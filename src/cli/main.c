@@ -1,6 +1,7 @@
 /* Entry: picks the command. `heddle-cc` and `heddle-c++` (links to heddle) are `heddle cc` and
  * `heddle c++` for build systems that want their compiler to be one path. */
 #include "cli/commands.h"
+#include "cli/ending.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "toolchain/compiler.h"
@@ -85,6 +86,7 @@ static int help(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
+    hd_prepare_for_out_of_memory();
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *self = slash ? slash + 1 : argc > 0 ? argv[0] : "heddle";
     if (strcmp(self, "as") == 0) {

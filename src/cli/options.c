@@ -1,5 +1,6 @@
 /* Option tables over getopt_long. */
 #include "cli/options.h"
+#include "base/alloc.h"
 #include "cli/output.h"
 
 #include <assert.h>
@@ -165,12 +166,7 @@ static bool store(const struct hd_usage *usage, const struct hd_option *option, 
         return store_choice(usage, option, text);
     case HD_OPTION_LIST: {
         struct hd_option_list *list = option->target;
-        const char **grown = realloc(list->item, (list->count + 1) * sizeof *grown);
-        if (!grown) {
-            hd_complain(usage->command, "out of memory");
-            return false;
-        }
-        list->item = grown;
+        list->item = hd_realloc(list->item, list->count + 1, sizeof *list->item);
         list->item[list->count++] = text;
         return true;
     }
@@ -209,10 +205,9 @@ struct getopt_tables {
     char *letters;
 };
 
-static bool make_tables(const struct hd_usage *usage, unsigned rows, struct getopt_tables *tables) {
-    tables->long_option = calloc(rows + 2, sizeof *tables->long_option);
-    tables->letters = malloc(2 * (size_t)rows + 5);
-    if (!tables->long_option || !tables->letters) return false;
+static void make_tables(const struct hd_usage *usage, unsigned rows, struct getopt_tables *tables) {
+    tables->long_option = hd_zalloc(rows + 2, sizeof *tables->long_option);
+    tables->letters = hd_alloc(2 * (size_t)rows + 5, 1);
     char *letter = tables->letters;
     if (usage->operands_last) *letter++ = '+';
     *letter++ = ':'; /* a missing argument is told apart from an unknown option */
@@ -229,7 +224,6 @@ static bool make_tables(const struct hd_usage *usage, unsigned rows, struct geto
     }
     tables->long_option[rows] = (struct option){"help", no_argument, NULL, HELP};
     *letter = 0;
-    return true;
 }
 
 /* The row of a value that getopt_long returned or left in optopt, NULL if it is none's. */
@@ -262,10 +256,7 @@ static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, i
     unsigned rows = row_count(usage->options);
     struct getopt_tables tables;
     enum outcome outcome = PARSED;
-    if (!make_tables(usage, rows, &tables)) {
-        hd_complain(usage->command, "out of memory");
-        outcome = WRONG;
-    }
+    make_tables(usage, rows, &tables);
     optind = 0; /* 0, not 1: makes glibc forget what it knew of the last argv */
     opterr = 0;
     while (outcome == PARSED) {
@@ -312,14 +303,9 @@ bool hd_options_parse(const struct hd_usage *usage, int argc, char **argv, int *
 bool hd_options_parse_text(const struct hd_usage *usage, const char *source, const char *text,
                            char **storage, int *status) {
     *status = 2;
-    *storage = strdup(text);
+    *storage = hd_strdup(text);
     size_t limit = strlen(text) / 2 + 3;
-    char **word = calloc(limit, sizeof *word);
-    if (!*storage || !word) {
-        hd_complain(usage->command, "out of memory");
-        free(word);
-        return false;
-    }
+    char **word = hd_zalloc(limit, sizeof *word);
     int words = 0, first;
     char *rest = *storage;
     word[words++] = (char *)(uintptr_t)source;

@@ -1,6 +1,8 @@
 /* Output files that are whole or not there. */
-#define _GNU_SOURCE /* asprintf */
+#define _GNU_SOURCE /* mkostemp */
 #include "cli/output_file.h"
+
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +18,12 @@ static const int fatal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
 
 static char *volatile to_remove;
 
-static void remove_and_die(int number) {
+void hd_output_file_remove(void) {
     if (to_remove) unlink(to_remove);
+}
+
+static void remove_and_die(int number) {
+    hd_output_file_remove();
     /* the handler is reset, so this ends the process as if it had not been caught */
     raise(number);
 }
@@ -43,11 +49,7 @@ static bool open_in_place(struct hd_output_file *file, struct hd_error *error) {
 }
 
 static bool open_temporary(struct hd_output_file *file, struct hd_error *error) {
-    if (asprintf(&file->temporary, "%s.XXXXXX", file->target) < 0) {
-        file->temporary = NULL;
-        errno = ENOMEM;
-        return fail_with(file, error, "can't be written");
-    }
+    file->temporary = hd_format("%s.XXXXXX", file->target);
     /* No signal may come between the file's creation and the moment when it is known. */
     sigset_t all, before;
     sigfillset(&all);
@@ -78,7 +80,7 @@ bool hd_output_file_open(struct hd_output_file *file, const char *path, struct h
     }
     struct stat status;
     bool there = stat(path, &status) == 0;
-    file->target = there ? realpath(path, NULL) : strdup(path);
+    file->target = there ? realpath(path, NULL) : hd_strdup(path);
     if (!file->target) return fail_with(file, error, "can't be written");
     bool good;
     if (there && S_ISDIR(status.st_mode)) {

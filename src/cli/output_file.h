@@ -19,5 +19,7 @@ const char *hd_output_file_name(const struct hd_output_file *file);
 /* Gives it its name. On failure nothing is left. */
 bool hd_output_file_finish(struct hd_output_file *file, struct hd_error *error);
 void hd_output_file_abandon(struct hd_output_file *file);
+/* Removes the temporary file, if there is one now; for when the process is about to end. */
+void hd_output_file_remove(void);
 
 #endif
