@@ -540,6 +540,7 @@ void rt_spin_unlock(struct rt_spin *lock);
 
 /* Real functions behind the interceptors, by dlsym(RTLD_NEXT), on first use. */
 void *rt_real(const char *name, void **cache);
+void *rt_stand_in(const char *name); /* our own, if there is no real one (cxx_own.c) */
 #define REAL(name)                                                                      \
     ({                                                                                  \
         static void *cache_;                                                            \

@@ -85,6 +85,7 @@ void *rt_real(const char *name, void **cache) {
     void *found = NULL;
     if (strncmp(name, "pthread_cond_", 13) == 0) found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
     if (found == NULL) found = dlsym(RTLD_NEXT, name);
+    if (found == NULL) found = rt_stand_in(name);
     if (found == NULL) {
         char text[160] = "the C library has no ";
         strncat(text, name, 100);

@@ -4,7 +4,9 @@
 #define BOTH(a, b) ((a) && (b))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define INCREMENT(counter) \
-    do { (counter)++; } while (0)
+    do {                   \
+        (counter)++;       \
+    } while (0)
 typedef struct {
     int held;
 } pthread_mutex_t;

@@ -1,5 +1,5 @@
-/* Anonymous members belong to the struct around them; typedefs name anonymous structs; a declaration
- * that is visited twice is there once. */
+/* Anonymous members belong to the struct around them; typedefs name anonymous structs; a
+ * declaration that is visited twice is there once. */
 typedef struct {
     int left, right;
 } span_t;
@@ -18,7 +18,7 @@ struct outer {
         int hidden;
     } named;
     span_t span;
-} *current;
+} * current;
 
 int touch(struct outer *o) {
     o->number = o->low;

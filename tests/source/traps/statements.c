@@ -19,8 +19,7 @@ int loops(int n) {
     do {
         limit = n;
     } while (0);
-    do
-        n++;
+    do n++;
     while (n < limit);
 out:
     return found;
@@ -31,9 +30,11 @@ int choices(int n) {
     case 1:
         found = 1;
         break;
-    case 2 ... 4: found = 2;
+    case 2 ... 4:
+        found = 2;
     case 5:
-    default: limit++;
+    default:
+        limit++;
     }
     switch (limit)
     case 7:

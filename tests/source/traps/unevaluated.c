@@ -4,8 +4,7 @@ struct item {
     int key, value;
     struct item *next;
 };
-#define container_of(pointer, type, member) \
-    ((type *)((char *)(pointer) - offsetof(type, member)))
+#define container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
 struct item *sizes(struct item *i, int *v) {
     size_t a = sizeof(i->key) + sizeof *v + _Alignof(int);
