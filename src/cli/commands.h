@@ -15,6 +15,7 @@
     X(predict, "predict", "Find", "races in other interleavings of a recorded run")            \
     X(mine, "mine", "Find", "variables that belong together; updates that forget one")         \
     X(names, "names", "Look", "what the sources call the memory that a program accesses")      \
+    X(cover, "cover", "Look", "interleaving coverage of recorded runs under seven criteria")   \
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \
     X(dump, "dump", "Look", "print a trace, one line an event")                                \
     X(convert, "convert", "Look", "turn a trace into another format")
