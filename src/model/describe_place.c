@@ -79,10 +79,10 @@ uint32_t hd_describe_stack(struct hd_describe *describe, uint32_t event,
 
 /* ---- the frame a programmer looks for ----------------------------------------------------- */
 
-static const struct hd_place *make_place(struct hd_describe *describe,
-                                         const struct hd_frame *frame) {
-    struct hd_place *place = hd_pool_alloc(describe->pool, sizeof *place);
-    *place = (struct hd_place){.frame = *frame, .site = "", .function = ""};
+static const struct hd_named_frame *make_place(struct hd_describe *describe,
+                                               const struct hd_frame *frame) {
+    struct hd_named_frame *place = hd_pool_alloc(describe->pool, sizeof *place);
+    *place = (struct hd_named_frame){.frame = *frame, .site = "", .function = ""};
     if (frame->file && frame->line)
         place->site = hd_pool_format(describe->pool, "%s:%u", frame->file, frame->line);
     else if (frame->file)
@@ -95,7 +95,7 @@ static const struct hd_place *make_place(struct hd_describe *describe,
 }
 
 static uint32_t add_place(struct hd_describe *describe, uint64_t key,
-                          const struct hd_place *place) {
+                          const struct hd_named_frame *place) {
     uint32_t *slot = hd_map_slot(&describe->places, key, 0);
     *slot = (uint32_t)describe->place.size;
     /* the vector holds pointers, so that places stay where they are when it grows */
@@ -123,7 +123,7 @@ static uint32_t find_place(struct hd_describe *describe, uint32_t site, uint32_t
     return add_place(describe, node_key(site, node), make_place(describe, first));
 }
 
-static const struct hd_place *place_of(struct hd_describe *describe, uint32_t event) {
+static const struct hd_named_frame *place_of(struct hd_describe *describe, uint32_t event) {
     uint32_t site = describe->model->site[event];
     uint32_t node = hd_model_stack(describe->model, event);
     uint32_t at = hd_map_get(&describe->places, site_key(site), HD_NONE);

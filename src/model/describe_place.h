@@ -17,7 +17,7 @@ struct hd_recent_memory {
 
 /* The frame of an event and its words, one for each pair of site and call stack that needs its own.
  */
-struct hd_place {
+struct hd_named_frame {
     struct hd_frame frame;
     const char *site, *function;
 };
@@ -37,7 +37,7 @@ struct hd_describe {
     struct hd_map stacks; /* site and call tree node -> stack */
     HD_VECTOR(struct hd_frames) stack;
     struct hd_map places; /* site, alone or with a call tree node -> place */
-    HD_VECTOR(const struct hd_place *) place;
+    HD_VECTOR(const struct hd_named_frame *) place;
 };
 
 struct hd_symbols *hd_describe_symbols(struct hd_describe *describe);
