@@ -66,6 +66,8 @@ bool hd_clang_is_function(enum CXCursorKind kind);
 uint32_t hd_clang_type(struct hd_clang *clang, CXType type); /* text, canonical, unqualified */
 uint32_t hd_clang_record_key(struct hd_clang *clang, CXType type); /* text */
 bool hd_clang_is_array(CXType type);
+bool hd_clang_is_pointer(CXType type); /* of a value */
+bool hd_clang_is_array_place(CXCursor place);
 bool hd_clang_is_record(CXType type);
 
 /* Children go on the stack `cursors`; the count of them is returned, the first is at *first. The

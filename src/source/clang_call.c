@@ -114,7 +114,7 @@ static unsigned object_argument(struct hd_clang *clang, CXCursor callee,
         if (clang->self != HD_SOURCE_NONE)
             argument->value.path =
                 hd_source_path_add(clang->source, HD_PATH_VARIABLE, HD_SOURCE_NONE, clang->self);
-    } else if (clang_getCanonicalType(clang_getCursorType(base)).kind == CXType_Pointer)
+    } else if (hd_clang_is_pointer(clang_getCursorType(base)))
         hd_clang_value(clang, base, &argument->value);
     else {
         argument->value.path = hd_clang_place(clang, base);

@@ -125,7 +125,7 @@ static void bare_place(struct hd_clang *clang, CXCursor place, struct hd_clang_v
         hd_clang_value(clang, hd_clang_operand(clang, place, 0), value);
         return;
     }
-    bool address = hd_clang_is_array(type) || (clang->cxx && hd_clang_is_record(type));
+    bool address = hd_clang_is_array_place(place) || (clang->cxx && hd_clang_is_record(type));
     read_place(clang, place, address ? HD_ACCESS_ADDRESS : HD_ACCESS_READ, value);
 }
 
@@ -255,9 +255,9 @@ static void binary(struct hd_clang *clang, CXCursor cursor, struct hd_clang_valu
     }
     hd_clang_value(clang, left, &one);
     hd_clang_value(clang, right, &other);
-    if (clang_getCanonicalType(clang_getCursorType(cursor)).kind != CXType_Pointer) return;
+    if (!hd_clang_is_pointer(clang_getCursorType(cursor))) return;
     /* p + i is &p[i] */
-    bool swapped = clang_getCanonicalType(clang_getCursorType(left)).kind != CXType_Pointer;
+    bool swapped = !hd_clang_is_pointer(clang_getCursorType(left));
     const struct hd_clang_value *pointer = swapped ? &other : &one;
     const struct hd_clang_value *index = swapped ? &one : &other;
     if (pointer->path == HD_SOURCE_NONE) return;
@@ -389,7 +389,7 @@ static void unexposed(struct hd_clang *clang, CXCursor cursor, struct hd_clang_v
             last = next;
         }
         choose(clang, cursor, child, clang_getNullCursor(), last);
-    } else if (clang_getCanonicalType(clang_getCursorType(child)).kind == CXType_Pointer)
+    } else if (hd_clang_is_pointer(clang_getCursorType(child)))
         hd_clang_atomic(clang, cursor, value);
     else
         all_children(clang, cursor);
@@ -428,10 +428,10 @@ void hd_clang_value(struct hd_clang *clang, CXCursor cursor, struct hd_clang_val
     case CXCursor_MemberRefExpr:
         if (refers_to_function(cursor))
             function_value(clang, cursor, value);
-        else if (hd_clang_is_place(clang, cursor))
-            bare_place(clang, cursor, value);
-        else if (clang_getCursorKind(clang_getCursorReferenced(cursor)) ==
+        else if (clang_getCursorKind(clang_getCursorReferenced(cursor)) !=
                  CXCursor_EnumConstantDecl)
+            bare_place(clang, cursor, value); /* also a member of a value, f().x */
+        else
             value->index = hd_clang_text(clang, clang_getCursorSpelling(cursor));
         break;
     case CXCursor_ArraySubscriptExpr:

@@ -54,8 +54,7 @@ static uint32_t base_place(struct hd_clang *clang, CXCursor member) {
                 hd_source_path_add(clang->source, HD_PATH_VARIABLE, HD_SOURCE_NONE, clang->self);
         return hd_clang_pointed_to(clang, &self);
     }
-    if (clang_getCanonicalType(clang_getCursorType(base)).kind != CXType_Pointer)
-        return hd_clang_place(clang, base);
+    if (!hd_clang_is_pointer(clang_getCursorType(base))) return hd_clang_place(clang, base);
     struct hd_clang_value value;
     hd_clang_value(clang, base, &value);
     return hd_clang_pointed_to(clang, &value);
@@ -84,8 +83,7 @@ static CXCursor array_under(struct hd_clang *clang, CXCursor cursor) {
         if (clang_Cursor_isNull(child)) break;
         cursor = hd_clang_strip(clang, child);
     }
-    if (hd_clang_is_place(clang, cursor) && hd_clang_is_array(clang_getCursorType(cursor)))
-        return cursor;
+    if (hd_clang_is_place(clang, cursor) && hd_clang_is_array_place(cursor)) return cursor;
     return clang_getNullCursor();
 }
 
@@ -117,8 +115,8 @@ uint32_t hd_clang_index(struct hd_clang *clang, CXCursor cursor,
 static uint32_t element_place(struct hd_clang *clang, CXCursor cursor) {
     CXCursor base = hd_clang_operand(clang, cursor, 0), index = hd_clang_operand(clang, cursor, 1);
     if (clang_Cursor_isNull(index)) return hd_clang_unknown(clang);
-    if (clang_getCanonicalType(clang_getCursorType(base)).kind != CXType_Pointer &&
-        clang_getCanonicalType(clang_getCursorType(index)).kind == CXType_Pointer) {
+    if (!hd_clang_is_pointer(clang_getCursorType(base)) &&
+        hd_clang_is_pointer(clang_getCursorType(index))) {
         CXCursor swap = base; /* 3[a] */
         base = index;
         index = swap;

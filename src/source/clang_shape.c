@@ -43,14 +43,31 @@ const char *hd_clang_text_at(struct hd_clang *clang, CXSourceLocation location, 
     return clang->text + offset;
 }
 
+static bool is_variable(CXCursor cursor) {
+    enum CXCursorKind kind = clang_getCursorKind(clang_getCursorReferenced(cursor));
+    return kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl || kind == CXCursor_FieldDecl;
+}
+
+/* Whether a member is one of an object, not of a value: f().x is none (but f may return a
+ * reference). */
+static bool has_place(struct hd_clang *clang, CXCursor member) {
+    CXCursor base = hd_clang_strip(clang, hd_clang_operand(clang, member, 0));
+    if (clang_Cursor_isNull(base) || hd_clang_is_pointer(clang_getCursorType(base))) return true;
+    if (clang->cxx) {
+        CXCursor called = clang_getCursorReferenced(base);
+        enum CXTypeKind result = clang_getCanonicalType(clang_getCursorResultType(called)).kind;
+        return clang_getCursorKind(base) != CXCursor_CallExpr || result == CXType_LValueReference;
+    }
+    return hd_clang_is_place(clang, base);
+}
+
 bool hd_clang_is_place(struct hd_clang *clang, CXCursor cursor) {
     cursor = hd_clang_strip(clang, cursor);
     switch (clang_getCursorKind(cursor)) {
     case CXCursor_DeclRefExpr:
-    case CXCursor_MemberRefExpr: {
-        enum CXCursorKind kind = clang_getCursorKind(clang_getCursorReferenced(cursor));
-        return kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl || kind == CXCursor_FieldDecl;
-    }
+        return is_variable(cursor);
+    case CXCursor_MemberRefExpr:
+        return is_variable(cursor) && has_place(clang, cursor);
     case CXCursor_ArraySubscriptExpr:
     case CXCursor_CompoundLiteralExpr:
         return true;
@@ -115,7 +132,8 @@ static const char *skip_to_operator(const char *at, const char *end) {
 }
 
 /* The operator between two expressions, if both stand in one file and nothing else is between
- * them. In the body of a macro that can't be seen: such an operator is taken as arithmetic. */
+ * them. In the body of a macro that can't be seen: such an operator is taken as arithmetic. Between
+ * two arguments of a macro a comma is no operator. */
 static enum hd_clang_operator binary_by_text(struct hd_clang *clang, CXCursor left,
                                              CXCursor right) {
     CXSourceLocation from = clang_getRangeEnd(clang_getCursorExtent(left));
@@ -127,7 +145,8 @@ static enum hd_clang_operator binary_by_text(struct hd_clang *clang, CXCursor le
     at = skip_to_operator(at, stop);
     if (stop - at >= 2 && at[0] == '&' && at[1] == '&') return HD_OPERATOR_AND;
     if (stop - at >= 2 && at[0] == '|' && at[1] == '|') return HD_OPERATOR_OR;
-    if (stop - at >= 1 && at[0] == ',') return HD_OPERATOR_COMMA;
+    if (stop - at >= 1 && at[0] == ',' && !hd_clang_in_macro(from) && !hd_clang_in_macro(to))
+        return HD_OPERATOR_COMMA;
     return HD_OPERATOR_PLAIN;
 }
 
@@ -176,8 +195,10 @@ static bool same_type(CXType a, CXType b) {
 static enum hd_clang_operator unary_of_value(struct hd_clang *clang, CXCursor cursor,
                                              CXCursor operand) {
     CXType type = clang_getCanonicalType(clang_getCursorType(operand));
-    if (type.kind != CXType_Pointer) return HD_OPERATOR_PLAIN;
-    CXType pointee = clang_getPointeeType(type), result = clang_getCursorType(cursor);
+    if (!hd_clang_is_pointer(type)) return HD_OPERATOR_PLAIN;
+    CXType pointee =
+        type.kind == CXType_Pointer ? clang_getPointeeType(type) : clang_getArrayElementType(type);
+    CXType result = clang_getCursorType(cursor);
     if (clang_getCanonicalType(pointee).kind == CXType_FunctionProto ||
         clang_getCanonicalType(pointee).kind == CXType_FunctionNoProto)
         return clang_getCanonicalType(result).kind == CXType_Int ? HD_OPERATOR_PLAIN

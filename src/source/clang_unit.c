@@ -62,6 +62,19 @@ bool hd_clang_is_array(CXType type) {
            kind == CXType_VariableArray || kind == CXType_DependentSizedArray;
 }
 
+/* libclang shows the type of a parameter `int a[]` and of its value as it is written: an array. No
+ * value is an array, so where a value is wanted both are pointers. */
+bool hd_clang_is_pointer(CXType type) {
+    return clang_getCanonicalType(type).kind == CXType_Pointer || hd_clang_is_array(type);
+}
+
+bool hd_clang_is_array_place(CXCursor place) {
+    if (clang_getCursorKind(place) == CXCursor_DeclRefExpr &&
+        clang_getCursorKind(clang_getCursorReferenced(place)) == CXCursor_ParmDecl)
+        return false;
+    return hd_clang_is_array(clang_getCursorType(place));
+}
+
 bool hd_clang_is_record(CXType type) { return clang_getCanonicalType(type).kind == CXType_Record; }
 
 /* Qualifiers of the type itself: before it, or behind the last * of a pointer. */
@@ -307,6 +320,9 @@ static void fill_variable(struct hd_clang *clang, CXCursor cursor, uint32_t inde
     place_of(clang, cursor, &file, &line);
     struct hd_source_variable *variable = &clang->source->variable.data[index];
     variable->flags |= type_flags(clang_getCursorType(cursor));
+    if (clang_getCursorKind(cursor) == CXCursor_ParmDecl &&
+        (variable->flags & HD_VARIABLE_ARRAY) != 0)
+        variable->flags ^= HD_VARIABLE_ARRAY | HD_VARIABLE_POINTER;
     if (clang_getCursorTLSKind(cursor) != CXTLS_None) variable->flags |= HD_VARIABLE_THREAD_LOCAL;
     variable->type = type;
     variable->file = file;

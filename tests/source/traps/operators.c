@@ -42,3 +42,23 @@ const volatile int *qualified(const struct point *p, volatile int *v) {
     *v = p->x;
     return &p->y;
 }
+
+/* A parameter that is written as an array is a pointer. */
+int parameters(const char *names[], int row[4], struct point *p) {
+    while (*names) names++;
+    row[1] = *row + p[2].x;
+    return row[0];
+}
+
+/* A member of a value is read, and nothing is assigned. */
+struct point make(void);
+#define SWAP(type, a, b) \
+    {                    \
+        type t = a;      \
+        a = b;           \
+        b = t;           \
+    }
+int values(int a, int b) {
+    SWAP(int, a, b)
+    return make().x == a;
+}
