@@ -123,7 +123,7 @@ struct hd_finding_forced {
     bool failed;
     const char *same_as;       /* fingerprint of the finding that fails in the same way; "" */
     uint32_t runs, reproduced; /* repetitions; 0: it was not repeated */
-    uint32_t switches, switches_before; /* changes of thread, and before it was minimised */
+    uint32_t switches, switches_before; /* context switches, and before it was minimised */
     const char *reproducer;             /* file that has the schedule; "" */
     const char *command;                /* that does it again; "" */
     /* the accesses that matter, in the order of a run that passed and of this one */

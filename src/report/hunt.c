@@ -40,12 +40,12 @@ static void print_story(const struct hd_page *page, const struct hd_finding *fin
     if (used < sizeof story && forced != NULL && forced->failed && forced->runs > 0 &&
         forced->reproduced == 0)
         snprintf(story + used, sizeof story - used,
-                 " A run in this order failed: %s. No other did, so something that no schedule "
-                 "decides has its part in it (heddle replay --check tells more).",
+                 " One run in this order failed: %s. No other did, so the failure also depends on "
+                 "something that no schedule controls (heddle replay --check shows more).",
                  forced->words);
     else if (used < sizeof story && forced != NULL && forced->failed && finding->events > 0)
         snprintf(story + used, sizeof story - used,
-                 " When it comes in this order, the program fails: %s.", forced->words);
+                 " In this order the program fails: %s.", forced->words);
     fputc('\n', page->out);
     hd_page_paragraph(page, 2, story);
 }
@@ -157,10 +157,10 @@ static void print_rate(const struct hd_page *page, const struct hd_finding_force
         if (forced->switches_before > 0) {
             fprintf(page->out, ", with ");
             if (forced->switches == 0)
-                fprintf(page->out, "no change of thread");
+                fprintf(page->out, "no context switch");
             else
-                fprintf(page->out, "%u change%s of thread", forced->switches,
-                        forced->switches == 1 ? "" : "s");
+                fprintf(page->out, "%u context switch%s", forced->switches,
+                        forced->switches == 1 ? "" : "es");
             if (forced->switches < forced->switches_before)
                 fprintf(page->out, " (%u before minimising)", forced->switches_before);
         }
