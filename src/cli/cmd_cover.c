@@ -1,4 +1,5 @@
 /* heddle cover: how much of what threads can do to each other have these runs exercised? */
+#include "base/alloc.h"
 #include "base/whole_file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -12,7 +13,8 @@
 #define COMMAND "cover"
 
 struct choices {
-    const char *output, *show, *plot;
+    const char *output, *plot;
+    struct hd_option_list show;
     bool feasible, costs, open;
     uint64_t most;
     unsigned criterion; /* 0: PInv, Def-Use, LR-Inv, LR-Def */
@@ -43,12 +45,18 @@ static bool add_trace(const struct choices *choices, const char *path, struct hd
     return true;
 }
 
-static bool write_plot(const char *path, const struct hd_cover *cover, struct hd_error *error) {
+/* One file: all criteria. Several: a line for each, under the chosen criterion. */
+static bool write_plot(const struct choices *choices, const struct hd_cover *all,
+                       const struct hd_cover *file, struct hd_error *error) {
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    hd_report_growth_svg(out, cover, "Interleaving coverage");
-    bool good = fclose(out) == 0 && hd_whole_file_write(path, text, error);
+    if (choices->show.count > 1)
+        hd_report_growths_svg(out, file, choices->show.item, choices->show.count,
+                              HD_COVER_KEPT + choices->criterion);
+    else
+        hd_report_growth_svg(out, all, "Interleaving coverage");
+    bool good = fclose(out) == 0 && hd_whole_file_write(choices->plot, text, error);
     free(text);
     return good;
 }
@@ -62,9 +70,8 @@ static bool write_file(const char *path, const struct hd_cover *cover, struct hd
 
 static void print_text(const struct choices *choices, const struct hd_cover *cover) {
     hd_report_cover(stdout, cover);
-    for (unsigned c = HD_COVER_KEPT; choices->open && c < HD_CRITERION_COUNT; c++)
-        if (choices->criterion == c - HD_COVER_KEPT)
-            hd_report_open(stdout, cover, c, (uint32_t)choices->most);
+    if (choices->open)
+        hd_report_open(stdout, cover, HD_COVER_KEPT + choices->criterion, (uint32_t)choices->most);
 }
 
 static void print_json(const struct hd_cover *cover, json_t *measures) {
@@ -76,34 +83,38 @@ static void print_json(const struct hd_cover *cover, json_t *measures) {
     json_decref(all);
 }
 
-static int run(const struct choices *choices, int traces, char **trace) {
-    struct hd_error error;
-    struct hd_cover cover = {0};
-    const char *from = choices->show != NULL ? choices->show : choices->output;
-    bool there = from != NULL && (choices->show != NULL || access(from, F_OK) == 0);
-    if (there && !hd_cover_load(from, &cover, &error)) return hd_complain_error(COMMAND, &error);
-    json_t *measures = json_array();
-    bool good = true;
-    for (int i = 0; good && i < traces; i++)
-        good = add_trace(choices, trace[i], &cover, measures, &error);
-    if (good && choices->output != NULL) good = write_file(choices->output, &cover, &error);
-    if (good && choices->plot != NULL) good = write_plot(choices->plot, &cover, &error);
-    if (good && choices->json)
-        print_json(&cover, measures);
-    else if (good)
-        print_text(choices, &cover);
-    json_decref(measures);
-    hd_cover_free(&cover);
-    if (!good) return hd_complain_error(COMMAND, &error);
-    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+/* What files hold already: all of it in *cover, each by itself in file[]. */
+static bool load_files(const struct choices *choices, struct hd_cover *cover, struct hd_cover *file,
+                       struct hd_error *error) {
+    for (unsigned i = 0; i < choices->show.count; i++) {
+        if (!hd_cover_load(choices->show.item[i], &file[i], error)) return false;
+        hd_cover_merge(cover, &file[i]);
+    }
+    return choices->output == NULL || access(choices->output, F_OK) != 0 ||
+           hd_cover_load(choices->output, cover, error);
+}
+
+static bool run(const struct choices *choices, int traces, char **trace, struct hd_cover *cover,
+                struct hd_cover *file, json_t *measures, struct hd_error *error) {
+    if (!load_files(choices, cover, file, error)) return false;
+    for (int i = 0; i < traces; i++)
+        if (!add_trace(choices, trace[i], cover, measures, error)) return false;
+    if (choices->output != NULL && !write_file(choices->output, cover, error)) return false;
+    if (choices->plot != NULL && !write_plot(choices, cover, file, error)) return false;
+    if (choices->json)
+        print_json(cover, measures);
+    else
+        print_text(choices, cover);
+    return true;
 }
 
 int hd_cmd_cover(int argc, char **argv) {
-    struct choices choices = {.most = 20, .criterion = 2};
+    struct choices choices = {.most = 20, .criterion = HD_COVER_LR_INV - HD_COVER_KEPT};
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &choices.output,
                 "add these runs to FILE, which keeps coverage over runs"),
-        HD_TEXT("show", 0, "FILE", &choices.show, "start from what FILE holds; leave it alone"),
+        HD_LIST("show", 0, "FILE", &choices.show,
+                "start from what FILE holds and leave it alone; may be repeated"),
         HD_TEXT("plot", 0, "FILE", &choices.plot, "draw the growth over runs as SVG"),
         HD_FLAG("open", 0, &choices.open, "list what is open, likely bugs first"),
         HD_CHOICE("criterion", 'c', "NAME", &choices.criterion, "pinv|def-use|lr-inv|lr-def",
@@ -128,10 +139,21 @@ int hd_cmd_cover(int argc, char **argv) {
         .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    if (first == argc && choices.show == NULL)
+    if (first == argc && choices.show.count == 0)
         return hd_complain(COMMAND, "say which traces, or --show FILE; see 'heddle cover --help'");
-    if (choices.show != NULL && choices.output != NULL)
-        return hd_complain(
-            COMMAND, "--show leaves its file alone and --output adds to one: give one of them");
-    return run(&choices, argc - first, argv + first);
+    if (choices.show.count > 0 && choices.output != NULL)
+        return hd_complain(COMMAND, "--show leaves its file alone and --output adds to one: give "
+                                    "one of them");
+    struct hd_error error;
+    struct hd_cover cover = {0};
+    struct hd_cover *file = hd_zalloc(choices.show.count, sizeof *file);
+    json_t *measures = json_array();
+    bool good = run(&choices, argc - first, argv + first, &cover, file, measures, &error);
+    json_decref(measures);
+    for (unsigned i = 0; i < choices.show.count; i++) hd_cover_free(&file[i]);
+    free(file);
+    free(choices.show.item);
+    hd_cover_free(&cover);
+    if (!good) return hd_complain_error(COMMAND, &error);
+    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
 }

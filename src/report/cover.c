@@ -163,6 +163,29 @@ void hd_report_growth_svg(FILE *out, const struct hd_cover *cover, const char *t
     growth_free(&growth);
 }
 
+void hd_report_growths_svg(FILE *out, const struct hd_cover *cover, const char *const *name,
+                           uint32_t files, enum hd_criterion criterion) {
+    struct hd_plot_line *line = hd_alloc(files, sizeof *line);
+    double **y = hd_alloc(files, sizeof *y);
+    for (uint32_t f = 0; f < files; f++) {
+        uint32_t *covered = hd_cover_growth(&cover[f], criterion),
+                 runs = (uint32_t)cover[f].run.size;
+        y[f] = hd_alloc(runs, sizeof **y);
+        for (uint32_t i = 0; i < runs; i++) y[f][i] = covered[i];
+        line[f] = (struct hd_plot_line){.name = name[f], .y = y[f], .count = runs};
+        free(covered);
+    }
+    struct hd_plot plot = {.title = hd_criterion_about(criterion),
+                           .x_label = "runs",
+                           .y_label = "properties covered",
+                           .line = line,
+                           .lines = files};
+    hd_plot_svg(out, &plot);
+    for (uint32_t f = 0; f < files; f++) free(y[f]);
+    free(y);
+    free(line);
+}
+
 /* ---- what is open -----------------------------------------------------------------------------
  */
 

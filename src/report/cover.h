@@ -19,6 +19,9 @@ void hd_report_open(FILE *out, const struct hd_cover *cover, enum hd_criterion c
                     uint32_t most);
 /* Growth over runs, all kept criteria in one plot. */
 void hd_report_growth_svg(FILE *out, const struct hd_cover *cover, const char *title);
+/* Growth of several files under one criterion, a line for each: stress beside CTrigger, say. */
+void hd_report_growths_svg(FILE *out, const struct hd_cover *cover, const char *const *name,
+                           uint32_t files, enum hd_criterion criterion);
 
 json_t *hd_measure_json(const char *name, const struct hd_cover_measure *measure);
 json_t *hd_cover_json(const struct hd_cover *cover);
