@@ -122,7 +122,9 @@ static void print_text(const struct hd_exploration *hunt, bool all) {
         bool any = false;
         for (size_t i = 0; i < hunt->findings.list.size; i++)
             any |= hd_explored_matters(&hunt->findings.list.data[i]);
-        if (!any) printf("Nothing found: no schedule that was tried makes the program fail.\n");
+        if (!any)
+            printf("Nothing found%s: no schedule that was tried makes the program fail.\n",
+                   hunt->interrupted ? " so far" : "");
     }
     if (exercised > 0 && !all)
         printf("%u order%s forced without any harm (--all lists them)\n", exercised,
