@@ -38,7 +38,8 @@ static bool read_root(struct hd_text_reader *reader, const char **at, const char
     *at += length;
     uint32_t of;
     if (local) {
-        of = reader->local_of.data[hd_text_word(reader, name, length)];
+        uint32_t word = hd_text_word(reader, name, length); /* may move the array */
+        of = reader->local_of.data[word];
         if (of == HD_SOURCE_NONE)
             return hd_text_lines_fail(&reader->lines, "no local '%.*s'",
                                       (int)(length < 80 ? length : 80), name);
