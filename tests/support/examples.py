@@ -68,6 +68,41 @@ def parts(block):
     return result
 
 
+def run_example(where, directive, block, directory):
+    """The block as the page should have it."""
+    global ran, left, wrong
+    if not directive:
+        print(f"{where}: the line before the example does not say how it is run")
+        wrong += 1
+        return block
+    if directive.group(1):
+        print(f"{where}: {directive.group(1)}")
+        left += 1
+        return block
+    fetch(directive.group(2).split(), directory)
+    if directive.group(3):
+        done = subprocess.run(["bash", "-ec", directive.group(3)], cwd=directory, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True)
+        if done.returncode != 0:
+            print(f"{where}: what comes first fails: {done.stdout}")
+            wrong += 1
+            return block
+    out = []
+    for command, wanted in parts(block):
+        got = run(command, directory)
+        ran += 1
+        while wanted and not wanted[-1].strip():
+            wanted.pop()
+        if not matches(wanted, got):
+            if update and not any(line.strip() == "..." for line in wanted):
+                wanted = [line.rstrip() for line in got]
+            else:
+                wrong += 1
+                print(f"{where}: $ {command}", "--- the page says", *wanted, "--- it prints", *got, "---", sep="\n")
+        out += ["$ " + command, *wanted]
+    return out
+
+
 ran = left = wrong = 0
 for page in pages:
     lines = page.read_text().split("\n")
@@ -77,54 +112,15 @@ for page in pages:
     while i < len(lines):
         out.append(lines[i])
         i += 1
-        if not (lines[i - 1].startswith("```") and i < len(lines) and lines[i].startswith("$ ")):
-            if lines[i - 1].startswith("```"):  # another block: to its end
-                while i < len(lines) and not lines[i].startswith("```"):
-                    out.append(lines[i])
-                    i += 1
-                if i < len(lines):
-                    out.append(lines[i])
-                    i += 1
+        if not out[-1].startswith("```"):
             continue
-        where = f"{page.name}:{i + 1}"
-        block = []
-        while not lines[i].startswith("```"):
-            block.append(lines[i])
-            i += 1
-        directive = re.fullmatch(r"<!-- example(?: (not run: .+)|((?: [^ -][^ ]*)*)(?: -- (.+))?) -->", out[-2])
-        if not directive:
-            print(f"{where}: the line before the example does not say how it is run")
-            wrong += 1
-            out += block
-            continue
-        if directive.group(1):
-            print(f"{where}: {directive.group(1)}")
-            left += 1
-            out += block
-            continue
-        fetch(directive.group(2).split(), directory)
-        if directive.group(3):
-            said = subprocess.run(["bash", "-ec", directive.group(3)], cwd=directory, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, text=True)
-            if said.returncode != 0:
-                print(f"{where}: what comes first fails: {said.stdout}")
-                wrong += 1
-                out += block
-                continue
-        for command, wanted in parts(block):
-            got = run(command, directory)
-            ran += 1
-            while wanted and not wanted[-1].strip():
-                wanted.pop()
-            if matches(wanted, got):
-                out += ["$ " + command, *wanted]
-                continue
-            if update and not any(line.strip() == "..." for line in wanted):
-                out += ["$ " + command, *(line.rstrip() for line in got)]
-                continue
-            out += ["$ " + command, *wanted]
-            wrong += 1
-            print(f"{where}: $ {command}", "--- the page says", *wanted, "--- it prints", *got, "---", sep="\n")
+        end = next((k for k in range(i, len(lines)) if lines[k].startswith("```")), len(lines))
+        block = lines[i:end]
+        if block and block[0].startswith("$ "):
+            directive = re.fullmatch(r"<!-- example(?: (not run: .+)|((?: [^ -][^ ]*)*)(?: -- (.+))?) -->", out[-2])
+            block = run_example(f"{page.name}:{i + 1}", directive, block, directory)
+        out += block + lines[end:end + 1]
+        i = end + 1
     if update:
         page.write_text("\n".join(out))
 print(f"{ran} commands of examples run, {left} examples not run, {wrong} wrong")
