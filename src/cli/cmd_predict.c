@@ -28,7 +28,7 @@ struct request {
     bool kind[HD_PREDICT_KIND_COUNT], chosen; /* chosen by name */
     struct hd_predict_options options;
     unsigned format;
-    bool compare, stats, lenient;
+    bool compare, stats, strict;
     const char *witness; /* directory for schedules, NULL */
     unsigned model;      /* enum model */
     bool nondet;         /* among the kinds */
@@ -346,8 +346,15 @@ static bool load(const struct request *request, const char *path, struct hd_prog
                  struct hd_model *model) {
     struct hd_error error;
     struct hd_trace_options trace_options = {.progress = &bar->progress};
-    struct hd_model_options model_options = {.lenient = request->lenient};
-    if (hd_model_load(path, &trace_options, &model_options, model, &error)) return true;
+    struct hd_model_options model_options = {.lenient = !request->strict};
+    if (hd_model_load(path, &trace_options, &model_options, model, &error)) {
+        if (model->events > 0 && (model->trace->end.whole || !request->strict)) return true;
+        if (model->events == 0)
+            hd_fail(&error, HD_ERR_FORMAT, "%s has no events: nothing was recorded", path);
+        else
+            hd_fail(&error, HD_ERR_DAMAGED, "%s is not whole: %s", path, model->trace->end.missing);
+        hd_model_free(model);
+    }
     hd_progress_bar_end(bar);
     hd_complain_error(COMMAND, &error);
     return false;
@@ -460,8 +467,9 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
                 "give up on a candidate after N choices, or after a time (2s, 0.5s; default 10s)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "work with N threads (default: the cores)"),
-        HD_FLAG("lenient", 0, &request.lenient,
-                "repair a trace that is not well-formed, and warn, instead of refusing it"),
+        HD_FLAG(
+            "strict", 0, &request.strict,
+            "refuse a trace that is cut or breaks a rule, instead of using the rest and warning"),
         HD_FLAG("stats", 0, &request.stats, "say which step of the method decided how much"),
         HD_OPTIONS_END};
     struct hd_usage usage = {

@@ -44,8 +44,8 @@ static void print_story(const struct hd_page *page, const struct hd_finding *fin
                  "something that no schedule controls (heddle replay --check shows more).",
                  forced->words);
     else if (used < sizeof story && forced != NULL && forced->failed && finding->events > 0)
-        snprintf(story + used, sizeof story - used,
-                 " In this order the program fails: %s.", forced->words);
+        snprintf(story + used, sizeof story - used, " In this order the program fails: %s.",
+                 forced->words);
     fputc('\n', page->out);
     hd_page_paragraph(page, 2, story);
 }
