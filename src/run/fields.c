@@ -212,8 +212,8 @@ bool hd_fields_read(struct hd_fields_in *in, const json_t *value, const char *wh
     if (!json_is_object(value)) return hd_fields_refuse(in, where, "must be an object");
     for (const struct hd_field *field = fields; field->name != NULL; field++) {
         if (!field->needed || json_object_get(value, field->name) != NULL) continue;
-        return hd_fail(in->error, HD_ERR_FORMAT, "%s: %s has no \"%s\"", in->name, where,
-                       field->name);
+        return hd_fail(in->error, HD_ERR_FORMAT, "%s: %s has no \"%s\"", in->name,
+                       *where != '\0' ? where : "this", field->name);
     }
     const char *key;
     json_t *part;

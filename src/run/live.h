@@ -36,6 +36,7 @@ struct hd_live {
     int64_t child_done_at, start, kill_at; /* milliseconds; kill_at 0: not asked to end */
     int asked;   /* stop->times when we looked last, plus one; 0: not asked */
     bool killed; /* the program's group was (apart) */
+    bool forked; /* the program made processes, as far as is known */
     HD_VECTOR(struct hd_session) session; /* as result->recorded */
 };
 

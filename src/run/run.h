@@ -110,7 +110,7 @@ struct hd_result {
     uint64_t answer[HD_ANSWER_WORDS]; /* what the policy reported (wire.h) */
     uint64_t output_bytes, error_bytes;
     uint64_t output_hash; /* runs with the same output have the same */
-    char trace_path[40];  /* opens the trace until hd_result_free; "" if there is none */
+    char trace_path[256]; /* opens the trace until hd_result_free; "" if there is none */
     /* Standard output and error, whole, and the trace, as descriptors to pread from; -1: none. */
     int output, error, trace;
 };

@@ -144,6 +144,7 @@ void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wa
     struct hd_recorded *recorded = &live->result->recorded.data[s - live->session.data];
     recorded->end = how_it_ended(s->memory, wait_status);
     recorded->threads = s->memory->threads_started;
+    live->forked |= s->memory->forked != 0;
     if (s->writer != NULL && !hd_session_modules(live, s)) hd_session_fail(live, s);
     if (s->writer != NULL &&
         !hd_writer_finish(s->writer, &recorded->end, s->has_branches, live->error))

@@ -307,7 +307,9 @@ static void forked(void) {
 
 static void after_fork(void) {
     struct hd_wire_session *session = rt.session;
-    if (session != NULL && session->pid != getpid()) in_child(&rt_self, session->pid);
+    if (session == NULL || session->pid == getpid()) return;
+    session->forked = 1; /* for the parent: processes may be left when that one has ended */
+    in_child(&rt_self, session->pid);
 }
 
 static void forked_child(void) {

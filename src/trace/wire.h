@@ -369,7 +369,8 @@ struct hd_wire_session {
     int32_t parent;        /* pid of the recording parent */
     uint32_t chunks_used;  /* chunks at and beyond this were never touched */
     /* the runtime itself crashed: signal, offset in libheddle_rt.so, address; 0: it did not */
-    uint32_t fault_signal, reserved;
+    uint32_t fault_signal;
+    uint32_t forked; /* set by a child process that it made */
     uint64_t fault_pc, fault_address;
     uint64_t answer[HD_ANSWER_WORDS];
     struct hd_wire_module module[HD_MAX_MODULES];
