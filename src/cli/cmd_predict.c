@@ -362,31 +362,35 @@ static bool load(const struct request *request, const char *path, struct hd_prog
 
 /* The runs that passed, beside the one that is predicted from. */
 struct passing {
-    struct hd_model *model, **list;
-    struct hd_describe **describe;
+    struct hd_model *model;
+    struct hd_analysis *analysis, **list;
     uint32_t count;
 };
 
 static void forget_passing(struct passing *passing) {
     for (uint32_t i = 0; i < passing->count; i++) {
-        hd_describe_close(passing->describe[i]);
+        hd_analysis_free(&passing->analysis[i]);
+        hd_describe_close(passing->analysis[i].describe);
         hd_model_free(&passing->model[i]);
     }
     free(passing->model);
+    free(passing->analysis);
     free(passing->list);
-    free(passing->describe);
 }
 
 static bool load_passing(const struct request *request, struct hd_progress_bar *bar,
                          struct passing *passing) {
     size_t room = request->passings;
     *passing = (struct passing){.model = hd_zalloc(room, sizeof *passing->model),
-                                .list = hd_zalloc(room, sizeof *passing->list),
-                                .describe = hd_zalloc(room, sizeof *passing->describe)};
+                                .analysis = hd_zalloc(room, sizeof *passing->analysis),
+                                .list = hd_zalloc(room, sizeof *passing->list)};
     for (uint32_t i = 0; i < request->passings; i++) {
         if (!load(request, request->passing[i], bar, &passing->model[i])) return false;
-        passing->list[i] = &passing->model[i];
-        passing->describe[i] = hd_describe_open(&passing->model[i]);
+        passing->analysis[i] =
+            (struct hd_analysis){.model = &passing->model[i],
+                                 .describe = hd_describe_open(&passing->model[i]),
+                                 .lean = true};
+        passing->list[i] = &passing->analysis[i];
         passing->count++;
     }
     return true;
@@ -409,13 +413,17 @@ static int run(struct request *request) {
     if (load_passing(request, &bar, &passing)) {
         request->options.progress = &bar.progress;
         request->options.passing = passing.list;
-        request->options.passing_describe = passing.describe;
         request->options.passings = passing.count;
-        struct hd_predict predict = {
-            .model = &model, .describe = hd_describe_open(&model), .options = request->options};
+        struct hd_analysis analysis = {
+            .model = &model, .describe = hd_describe_open(&model), .progress = &bar.progress};
+        struct hd_predict predict = {.analysis = &analysis,
+                                     .model = &model,
+                                     .describe = analysis.describe,
+                                     .options = request->options};
         status = request->compare ? compare(request, &predict, &bar)
                                   : predict_all(request, &predict, &bar);
-        hd_describe_close(predict.describe);
+        hd_analysis_free(&analysis);
+        hd_describe_close(analysis.describe);
     }
     forget_passing(&passing);
     hd_model_free(&model);

@@ -4,8 +4,8 @@
 #ifndef HEDDLE_ENGINE_ENGINE_H
 #define HEDDLE_ENGINE_ENGINE_H
 
+#include "facts/analysis.h"
 #include "facts/reading.h"
-#include "model/model.h"
 
 enum hd_verdict { HD_INFEASIBLE = 0, HD_FEASIBLE, HD_UNDECIDED, HD_POSSIBLE };
 
@@ -85,6 +85,8 @@ bool hd_budget_is_over(const struct hd_budget *budget);
 /* What is computed once for a model and shared, read-only, by the engines of all threads. */
 struct hd_engine_base;
 struct hd_engine_base *hd_engine_base_build(const struct hd_model *model);
+/* That of an analysis: built once, freed with it. */
+const struct hd_engine_base *hd_engine_base(struct hd_analysis *analysis);
 void hd_engine_base_free(struct hd_engine_base *base);
 
 /* One engine for each worker thread. */

@@ -80,3 +80,15 @@ void hd_engine_base_free(struct hd_engine_base *base) {
     free(base->use_writer);
     free(base);
 }
+
+static void *build_fact(struct hd_analysis *analysis, unsigned variant) {
+    (void)variant;
+    return hd_engine_base_build(analysis->model);
+}
+
+static void free_fact(void *base) { hd_engine_base_free(base); }
+
+const struct hd_engine_base *hd_engine_base(struct hd_analysis *analysis) {
+    static const struct hd_fact_kind kind = {build_fact, free_fact, false};
+    return hd_analysis_fact(analysis, &kind, 0);
+}

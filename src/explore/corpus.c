@@ -37,6 +37,7 @@ struct hd_steering explore_recording(uint32_t n, uint64_t seed, uint64_t calls) 
 
 void explore_recorded_free(struct recorded *run) {
     for (size_t i = 0; i < DEPTHS; i++) hd_findings_free(&run->findings[i]);
+    hd_analysis_free(&run->analysis);
     hd_describe_close(run->describe);
     hd_model_free(&run->model);
     free(run);
@@ -78,7 +79,6 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
     struct hd_exploration *result = x->result;
     struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
     struct hd_model *model = &recorded->model;
-    uint32_t news = 0;
     if (!hd_model_load(run->trace_path, NULL, &(struct hd_model_options){.lenient = true}, model,
                        x->error)) {
         x->broken = true;
@@ -86,10 +86,11 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
         return NULL;
     }
     recorded->describe = hd_describe_open(model);
+    recorded->analysis = (struct hd_analysis){.model = model, .describe = recorded->describe};
     if (model->threads > result->threads) result->threads = model->threads;
     if (model->events > result->events) result->events = model->events;
     if (model->trace->hook_calls > x->calls) x->calls = model->trace->hook_calls;
-    hd_seen_add(&x->seen, model, &news);
+    uint32_t news = hd_history_add(&x->history, model);
     if (x->collect != NULL) news += x->collect(x, recorded);
     if (news == 0) {
         explore_recorded_free(recorded);

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_EXPLORE_CRITICAL_H
 #define HEDDLE_EXPLORE_CRITICAL_H
 
-#include "explore/seeds.h"
+#include "facts/history.h"
 
 struct hd_critical {
     uint32_t event[3]; /* of the failing run, in its order */
@@ -13,8 +13,7 @@ struct hd_critical {
     const char *pattern; /* "R-W-R"; NULL for a pair */
 };
 
-/* False when memory is out. */
-bool hd_critical_find(const struct hd_seen *passing, const struct hd_model *failing,
-                      struct hd_critical *critical);
+struct hd_critical hd_critical_find(const struct hd_history *passing,
+                                    const struct hd_model *failing);
 
 #endif

@@ -1,6 +1,8 @@
 /* The failing run itself, and the accesses that matter in its order and in that of a run that
  * passed. */
 #include "explore/explorer.h"
+#include "facts/site.h"
+#include "facts/waits.h"
 
 #include <string.h>
 
@@ -47,17 +49,16 @@ static struct hd_finding_line line_of(struct explorer *x, struct hd_describe *de
 /* ---- an access in other runs ---------------------------------------------------------------- */
 
 static bool is_like(const struct hd_model *model, struct hd_describe *describe, uint32_t event,
-                    uint8_t kind, const char *site) {
-    return model->kind[event] == kind && strcmp(hd_describe_site(describe, event), site) == 0;
+                    uint8_t kind, uint64_t site) {
+    return model->kind[event] == kind && hd_site_source(describe, model, event) == site;
 }
 
-static struct access access_of(struct explorer *x, const struct hd_model *model,
-                               struct hd_describe *describe, const uint64_t *count,
-                               uint32_t event) {
+static struct access access_of(const struct hd_model *model, struct hd_describe *describe,
+                               const uint64_t *count, uint32_t event) {
     struct access access = {.thread = model->thread[event],
                             .kind = model->kind[event],
                             .count = count[event],
-                            .site = explore_text(x, hd_describe_site(describe, event))};
+                            .site = hd_site_source(describe, model, event)};
     const uint32_t *own = model->thread_event + model->thread_start[access.thread];
     for (uint32_t i = 0; own[i] != event; i++)
         access.nth += is_like(model, describe, own[i], access.kind, access.site);
@@ -125,30 +126,15 @@ static int by_other(const void *left, const void *right) {
     return a->other < b->other ? -1 : a->other > b->other;
 }
 
-/* A wait is an event when it is over; what matters is when it began, with the release of its
- * lock. */
-static uint32_t begin_of_wait(const struct hd_model *model, uint32_t event, uint32_t *wait) {
-    uint32_t thread = model->thread[event], next = hd_model_position(model, event) + 1;
-    *wait = HD_NONE;
-    if (model->kind[event] == HD_EV_WAIT) {
-        uint32_t begins = hd_model_wait_begins(model, event);
-        if (begins == HD_NONE) return event;
-        *wait = event;
-        return begins;
-    }
-    if (next < model->thread_start[thread + 1u] - model->thread_start[thread]) {
-        uint32_t after = model->thread_event[model->thread_start[thread] + next];
-        if (model->kind[after] == HD_EV_WAIT && hd_model_wait_begins(model, after) == event)
-            *wait = after;
-    }
-    return event;
-}
-
 static void add_place(struct place *place, uint32_t *places, const struct hd_model *model,
                       uint32_t event) {
     if (event == HD_NONE || *places == MOST_LINES) return;
-    struct place added = {.other = HD_NONE};
-    added.event = begin_of_wait(model, event, &added.wait);
+    struct place added = {.event = event, .other = HD_NONE, .wait = HD_NONE};
+    if (model->kind[event] == HD_EV_WAIT && hd_wait_begins(model, event) != HD_NONE) {
+        added.event = hd_wait_begins(model, event); /* that is what matters */
+        added.wait = event;
+    } else
+        added.wait = hd_wait_begun_by(model, event);
     for (uint32_t i = 0; i < *places; i++)
         if (place[i].event == added.event) return;
     place[(*places)++] = added;
@@ -230,7 +216,7 @@ void explore_set_orders(struct explorer *x, const struct target *target,
     uint64_t *count = hd_schedule_call_counts(&run->model);
     make_room(x, places, forced, order);
     for (uint32_t i = 0; i < places; i++) {
-        place[i].access = access_of(x, &run->model, run->describe, count, place[i].event);
+        place[i].access = access_of(&run->model, run->describe, count, place[i].event);
         if (failing->there)
             place[i].other =
                 find_access(&place[i].access, &failing->model, failing->describe, failing->count);
@@ -283,7 +269,7 @@ void explore_set_found_orders(struct explorer *x, const uint32_t *event, uint32_
     for (uint32_t i = 0; i < events; i++) {
         forced->bad[forced->bads++] = line_of(x, failing->describe, &failing->model, event[i], "");
         order->access[order->accesses++] =
-            access_of(x, &failing->model, failing->describe, failing->count, event[i]);
+            access_of(&failing->model, failing->describe, failing->count, event[i]);
     }
     for (size_t i = 0; i < x->run.size; i++)
         if (set_passing_order(x, x->run.data[i], order, forced)) return;

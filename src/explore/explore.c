@@ -277,7 +277,7 @@ static void free_work(struct explorer *x) {
     hd_findings_free(&x->own);
     hd_map_free(&x->key);
     hd_map_free(&x->print);
-    hd_seen_free(&x->seen);
+    hd_history_free(&x->history);
     hd_profile_free(&x->profile);
     free(x->order);
     hd_dead_ends_free(&x->dead_ends);

@@ -7,7 +7,7 @@
 #include "base/map.h"
 #include "explore/dead_ends.h"
 #include "explore/explore.h"
-#include "explore/seeds.h"
+#include "facts/history.h"
 #include "finding/from_model.h"
 #include "run/schedule.h"
 
@@ -26,6 +26,7 @@ enum depth {
 struct recorded {
     struct hd_model model;
     struct hd_describe *describe;
+    struct hd_analysis analysis; /* of both */
     struct hd_findings findings[DEPTHS];
     bool asked, repeats; /* does its own schedule, followed again, give the same run? */
 };
@@ -65,7 +66,7 @@ struct wanted {
 struct access {
     uint32_t thread, nth;
     uint64_t count;
-    const char *site;
+    uint64_t site; /* hd_site_source */
     uint8_t kind;
 };
 
@@ -118,11 +119,11 @@ struct explorer {
     char reference_path[40];
     /* corpus.c */
     HD_VECTOR(struct recorded *) run;
-    uint32_t recordings; /* begun */
-    uint32_t quiet;      /* the latest of them that brought nothing new */
-    uint64_t bytes;      /* of all models */
-    uint64_t calls;      /* hook calls of the longest recorded run */
-    struct hd_seen seen;
+    uint32_t recordings;       /* begun */
+    uint32_t quiet;            /* the latest of them that brought nothing new */
+    uint64_t bytes;            /* of all models */
+    uint64_t calls;            /* hook calls of the longest recorded run */
+    struct hd_history history; /* of the recorded runs that passed */
     /* queue.c */
     HD_VECTOR(struct target *) target;
     struct hd_map key;   /* targets by key, plus one */
@@ -133,7 +134,7 @@ struct explorer {
     uint64_t number; /* of its runs, from 0 */
     struct hd_profile profile;
     /* Takes what it needs from every run that is recorded; how much was new. May be NULL. */
-    uint32_t (*collect)(struct explorer *x, const struct recorded *run);
+    uint32_t (*collect)(struct explorer *x, struct recorded *run);
     uint32_t *order, count; /* suspensions: candidates, ranked */
     uint32_t all;           /* runs that it will want, as far as is known */
     uint32_t at, pass;

@@ -110,8 +110,7 @@ static struct hd_finding *new_finding(struct explorer *x) {
 static struct hd_finding *compared_finding(struct explorer *x, const struct failing *failing,
                                            struct hd_finding_forced *forced, struct order *order) {
     struct hd_finding *finding = new_finding(x);
-    struct hd_critical critical;
-    hd_critical_find(&x->seen, &failing->model, &critical);
+    struct hd_critical critical = hd_critical_find(&x->history, &failing->model);
     if (critical.events > 0) {
         hd_finding_set_events(&x->own, finding, failing->describe, &failing->model, critical.event,
                               critical.events);

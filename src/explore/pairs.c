@@ -4,6 +4,8 @@
  * variables, or a lock and a variable, get mixed up: one thread is late by just this operation. */
 #include "explore/potential.h"
 
+#include "facts/reversible.h"
+
 #include <stdio.h>
 
 #define MOST_AHEAD 64u  /* accesses after one that are looked at */
@@ -19,26 +21,17 @@ struct nest {
 
 struct collector {
     struct hd_profile *profile;
+    struct hd_analysis *analysis;
     const struct hd_model *model;
-    struct hd_describe *describe;
-    struct hd_clocks *clocks;
+    const struct hd_clocks *clocks;
     struct hd_map place;         /* site -> place */
     HD_VECTOR(struct nest) nest; /* by their locks in chains */
     struct hd_map nest_of;
-    HD_VECTOR(uint32_t) signal; /* all signals and broadcasts */
-    struct hd_map stops;        /* two places at which threads are suspended for a pair */
-    bool failed;
+    struct hd_map stops; /* two places at which threads are suspended for a pair */
 };
 
 static uint32_t place_of(struct collector *c, uint32_t event) {
-    uint32_t *slot = hd_map_slot(&c->place, c->model->site[event], UINT32_MAX);
-    if (slot == NULL) {
-        c->failed = true;
-        return 0;
-    }
-    if (*slot == UINT32_MAX)
-        *slot = hd_place_of_event(&c->profile->places, c->model, c->describe, event);
-    return *slot;
+    return hd_profile_place(c->profile, c->analysis, &c->place, event);
 }
 
 /* Where a thread is suspended before an event, so that the other's comes first: outside of critical
@@ -80,10 +73,6 @@ static void add_pair(struct collector *c, uint32_t first, uint32_t second, uint3
         is_known(c, first, second))
         return;
     uint32_t *slot = hd_map_slot(&profile->number, key_of(place, other), UINT32_MAX);
-    if (slot == NULL) {
-        c->failed = true;
-        return;
-    }
     struct hd_interleaving pair = {.c = place,
                                    .r = other,
                                    .c_stop = first_stop,
@@ -96,38 +85,28 @@ static void add_pair(struct collector *c, uint32_t first, uint32_t second, uint3
                                    .distance = second - first};
     snprintf(pair.variable, sizeof pair.variable, "%s", variable);
     *slot = (uint32_t)profile->list.size;
-    if (!hd_vector_push(&profile->list, pair)) c->failed = true;
-    if (hd_map_slot(&c->stops, (uint64_t)first_stop << 32 | second_stop, 1) == NULL)
-        c->failed = true;
+    hd_vector_push(&profile->list, pair);
+    hd_map_slot(&c->stops, (uint64_t)first_stop << 32 | second_stop, 1);
 }
 
 /* Two places that have been seen in either order were harmless in both; one place in two threads
  * says nothing. */
 static void see_order(struct collector *c, uint32_t first, uint32_t second) {
     uint32_t place = place_of(c, first), other = place_of(c, second);
-    if (place == other) return;
-    if (hd_map_slot(&c->profile->order, (uint64_t)place << 32 | other, 1) == NULL) c->failed = true;
+    if (place != other) hd_map_slot(&c->profile->order, (uint64_t)place << 32 | other, 1);
 }
 
 /* ---- accesses ------------------------------------------------------------------------------- */
 
-static void look_at_location(struct collector *c, uint32_t location) {
-    const struct hd_model *model = c->model;
-    uint32_t end = model->location_start[location + 1];
-    for (uint32_t i = model->location_start[location]; i < end && !c->failed; i++) {
-        uint32_t first = model->location_event[i];
-        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD && !c->failed; k++) {
-            uint32_t second = model->location_event[k];
-            if (model->thread[first] == model->thread[second]) continue;
-            if (!hd_model_is_write(model, first) && !hd_model_is_write(model, second)) continue;
-            see_order(c, first, second);
-            if (model->kind[first] == HD_EV_FREE || hd_clocks_before(c->clocks, first, second))
-                continue;
-            if (!is_known(c, first, second))
-                add_pair(c, first, second, stop_of(c, first, second), stop_of(c, second, first), 0,
-                         hd_describe_location(c->describe, location, HD_SHORT));
-        }
-    }
+static bool look_at_accesses(void *context, const struct hd_reversible *pair) {
+    struct collector *c = context;
+    uint32_t first = pair->first, second = pair->second;
+    see_order(c, first, second);
+    if (c->model->kind[first] != HD_EV_FREE && !hd_clocks_before(c->clocks, first, second) &&
+        !is_known(c, first, second))
+        add_pair(c, first, second, stop_of(c, first, second), stop_of(c, second, first), 0,
+                 hd_describe_location(c->analysis->describe, pair->about, HD_SHORT));
+    return true;
 }
 
 /* ---- waits ---------------------------------------------------------------------------------- */
@@ -141,40 +120,16 @@ static bool holds(const struct hd_model *model, uint32_t event, uint32_t lock) {
 
 /* A signal that comes before the wait is lost. If it is sent without the wait's lock, that may be
  * at the last moment, when everything has been tested. */
-static void look_at_wait(struct collector *c, uint32_t wait, uint32_t begins, uint32_t signal) {
+static bool look_at_wait(void *context, const struct hd_reversible *pair) {
+    struct collector *c = context;
     const struct hd_model *model = c->model;
-    uint32_t lock = model->section[model->event_section[begins]].lock;
-    uint32_t stop = holds(model, signal, lock) ? stop_of(c, begins, signal) : place_of(c, wait);
-    add_pair(c, wait, signal, stop, stop_of(c, signal, begins), 0,
-             hd_describe_object(c->describe, model->object[wait], HD_SHORT));
-}
-
-static void look_at_waits(struct collector *c) {
-    const struct hd_model *model = c->model;
-    for (uint32_t e = 0; e < model->events && !c->failed; e++)
-        if (model->kind[e] == HD_EV_SIGNAL || model->kind[e] == HD_EV_BROADCAST)
-            c->failed = !hd_vector_push(&c->signal, e);
-    for (uint32_t wait = 0; wait < model->events && !c->failed; wait++) {
-        if (model->kind[wait] != HD_EV_WAIT) continue;
-        uint32_t begins = hd_model_wait_begins(model, wait), signals = 0;
-        if (begins == HD_NONE || model->event_section[begins] == HD_NONE) continue;
-        size_t low = 0, high = c->signal.size;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (c->signal.data[middle] < begins)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < c->signal.size && signals < MOST_SIGNALS && !c->failed; low++) {
-            uint32_t signal = c->signal.data[low];
-            if (model->object[signal] != model->object[wait] ||
-                model->thread[signal] == model->thread[wait])
-                continue;
-            signals++;
-            if (!is_known(c, wait, signal)) look_at_wait(c, wait, begins, signal);
-        }
-    }
+    uint32_t begins = pair->first, signal = pair->second, section = model->event_section[begins];
+    if (section == HD_NONE || is_known(c, pair->wait, signal)) return true;
+    uint32_t stop = holds(model, signal, model->section[section].lock) ? stop_of(c, begins, signal)
+                                                                       : place_of(c, pair->wait);
+    add_pair(c, pair->wait, signal, stop, stop_of(c, signal, begins), 0,
+             hd_describe_object(c->analysis->describe, pair->about, HD_SHORT));
+    return true;
 }
 
 /* ---- locks ---------------------------------------------------------------------------------- */
@@ -188,10 +143,6 @@ static uint64_t locks_of(const struct hd_model *model, const struct nest *nest, 
 static void add_nest(struct collector *c, uint32_t outer, uint32_t inner) {
     struct nest nest = {.outer = outer, .inner = inner, .next = UINT32_MAX};
     uint32_t *head = hd_map_slot(&c->nest_of, locks_of(c->model, &nest, false), UINT32_MAX);
-    if (head == NULL) {
-        c->failed = true;
-        return;
-    }
     uint32_t length = 0;
     for (uint32_t i = *head; i != UINT32_MAX; i = c->nest.data[i].next, length++)
         if (c->model->thread[c->nest.data[i].inner] == c->model->thread[inner] &&
@@ -200,55 +151,47 @@ static void add_nest(struct collector *c, uint32_t outer, uint32_t inner) {
     if (length >= MOST_NESTS) return;
     nest.next = *head;
     *head = (uint32_t)c->nest.size;
-    if (!hd_vector_push(&c->nest, nest)) c->failed = true;
+    hd_vector_push(&c->nest, nest);
 }
 
 /* Two locks that two threads take in opposite orders: the second lock of the one is taken as the
  * first of the other just before. */
 static void look_at_locks(struct collector *c) {
     const struct hd_model *model = c->model;
-    for (uint32_t s = 0; s < model->sections && !c->failed; s++) {
+    for (uint32_t s = 0; s < model->sections; s++) {
         const struct hd_section *inner = &model->section[s];
         uint32_t depth = 0;
-        for (uint32_t o = inner->outer; o != HD_NONE && depth < MOST_HELD && !c->failed; depth++) {
+        for (uint32_t o = inner->outer; o != HD_NONE && depth < MOST_HELD; depth++) {
             const struct hd_section *outer = &model->section[o];
             bool open = outer->release == HD_NONE || outer->release > inner->acquire;
             if (open && outer->lock != inner->lock) add_nest(c, outer->acquire, inner->acquire);
             o = outer->outer;
         }
     }
-    for (size_t i = 0; i < c->nest.size && !c->failed; i++) {
+    for (size_t i = 0; i < c->nest.size; i++) {
         const struct nest *one = &c->nest.data[i];
         uint32_t k = hd_map_get(&c->nest_of, locks_of(model, one, true), UINT32_MAX);
-        for (; k != UINT32_MAX && !c->failed; k = c->nest.data[k].next) {
+        for (; k != UINT32_MAX; k = c->nest.data[k].next) {
             const struct nest *two = &c->nest.data[k];
             if (model->thread[one->inner] == model->thread[two->inner]) continue;
             uint32_t lock = model->section[model->event_section[one->inner]].lock;
             add_pair(c, one->inner, two->outer, place_of(c, one->inner), place_of(c, two->outer), 0,
-                     hd_describe_lock(c->describe, lock, HD_SHORT));
+                     hd_describe_lock(c->analysis->describe, lock, HD_SHORT));
         }
     }
 }
 
 /* Sections of one lock in the other order: what is in them may be out of sight (memory that
  * uninstrumented code touches). */
-static void look_at_sections(struct collector *c, uint32_t lock) {
-    const struct hd_model *model = c->model;
-    uint32_t end = model->lock_start[lock + 1];
-    for (uint32_t i = model->lock_start[lock]; i < end && !c->failed; i++) {
-        const struct hd_section *first = &model->section[model->lock_section[i]];
-        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD && !c->failed; k++) {
-            const struct hd_section *second = &model->section[model->lock_section[k]];
-            if (first->thread == second->thread || (first->read_mode && second->read_mode) ||
-                hd_clocks_before(c->clocks, first->acquire, second->acquire))
-                continue;
-            uint32_t stop = stop_of(c, first->acquire, second->acquire),
-                     other = stop_of(c, second->acquire, first->acquire);
-            if (hd_map_get(&c->stops, (uint64_t)stop << 32 | other, 0) == 0)
-                add_pair(c, first->acquire, second->acquire, stop, other, 1,
-                         hd_describe_lock(c->describe, lock, HD_SHORT));
-        }
-    }
+static bool look_at_sections(void *context, const struct hd_reversible *pair) {
+    struct collector *c = context;
+    if (hd_clocks_before(c->clocks, pair->first, pair->second)) return true;
+    uint32_t stop = stop_of(c, pair->first, pair->second),
+             other = stop_of(c, pair->second, pair->first);
+    if (hd_map_get(&c->stops, (uint64_t)stop << 32 | other, 0) == 0)
+        add_pair(c, pair->first, pair->second, stop, other, 1,
+                 hd_describe_lock(c->analysis->describe, pair->about, HD_SHORT));
+    return true;
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
@@ -261,22 +204,18 @@ static void settle(struct hd_profile *profile) {
     }
 }
 
-bool hd_profile_add_pairs(struct hd_profile *profile, const struct hd_model *model,
-                          struct hd_describe *describe, struct hd_error *error) {
-    struct collector c = {.profile = profile, .model = model, .describe = describe};
-    c.clocks = hd_clocks_build(model);
-    c.failed = c.clocks == NULL;
-    for (uint32_t l = 0; l < model->locations && !c.failed; l++)
-        if (model->location[l].shared) look_at_location(&c, l);
-    if (!c.failed) look_at_waits(&c);
-    if (!c.failed) look_at_locks(&c);
-    for (uint32_t l = 0; l < model->locks && !c.failed; l++) look_at_sections(&c, l);
-    if (!c.failed) settle(profile);
-    hd_clocks_free(c.clocks);
+void hd_profile_add_pairs(struct hd_profile *profile, struct hd_analysis *analysis) {
+    struct collector c = {.profile = profile,
+                          .analysis = analysis,
+                          .model = analysis->model,
+                          .clocks = hd_must_clocks(analysis)};
+    hd_reversible_accesses(c.model, MOST_AHEAD, look_at_accesses, &c);
+    hd_reversible_waits(c.model, MOST_SIGNALS, look_at_wait, &c);
+    look_at_locks(&c);
+    hd_reversible_sections(c.model, MOST_AHEAD, look_at_sections, &c);
+    settle(profile);
     hd_map_free(&c.place);
     hd_map_free(&c.nest_of);
     hd_map_free(&c.stops);
     hd_vector_free(&c.nest);
-    hd_vector_free(&c.signal);
-    return !c.failed || hd_fail(error, HD_ERR_MEMORY, "out of memory");
 }

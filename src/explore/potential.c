@@ -7,6 +7,8 @@
  * looked at completely is pruned. */
 #include "explore/potential.h"
 
+#include "base/alloc.h"
+#include "base/search.h"
 #include "engine/asker.h"
 
 #include <stdio.h>
@@ -18,35 +20,35 @@
 #define MOST_ASKED 24u  /* triples of events that the engine is asked about */
 #define MOST_PLACES 64u /* locations of a run at which a possible interleaving is looked at */
 
+/* Pairs of consecutive accesses of one group, and accesses that may come between, at a location. */
 struct local {
-    uint64_t key; /* places of P and C */
     uint32_t p, c;
-    uint8_t does_p, does_c;
+    uint32_t held; /* locks of which one section has both */
 };
-struct remote {
-    uint64_t key; /* place, what it does */
-    uint32_t event;
-    uint8_t does;
-    bool frees;
+struct remotes {
+    const struct hd_remote_list *like;
+    size_t start, count; /* of collector.remote */
 };
 
 struct collector {
     struct hd_profile *profile;
+    struct hd_analysis *analysis;
     const struct hd_model *model;
-    struct hd_describe *describe;
-    struct hd_clocks *clocks;
+    const struct hd_clocks *clocks;
+    struct hd_lister lister;
+    struct hd_triple_lists lists;  /* of the location */
+    HD_VECTOR(struct local) local; /* pairs of the group at hand */
+    HD_VECTOR(uint32_t) remote;    /* of all groups */
+    HD_VECTOR(struct remotes) group;
     uint64_t *time;         /* per event: calls and branches of its thread so far */
     struct hd_map place;    /* site -> place */
-    uint32_t *last;         /* per thread: its latest access to the location */
     struct hd_asker *asker; /* NULL: rules only */
-    HD_VECTOR(struct local) local;
-    HD_VECTOR(struct remote) remote;
     uint32_t location;
-    uint32_t news;
+    uint32_t fresh;
 };
 
 void hd_profile_free(struct hd_profile *profile) {
-    hd_places_free(&profile->places);
+    hd_sites_free(&profile->places);
     hd_vector_free(&profile->list);
     hd_map_free(&profile->number);
     hd_map_free(&profile->access);
@@ -56,31 +58,37 @@ void hd_profile_free(struct hd_profile *profile) {
 
 /* ---- places and times ----------------------------------------------------------------------- */
 
-static uint32_t place_of(struct collector *c, uint32_t event) {
-    uint32_t *slot = hd_map_slot(&c->place, c->model->site[event], UINT32_MAX);
-    if (slot == NULL) return 0;
+uint32_t hd_profile_place(struct hd_profile *profile, const struct hd_analysis *analysis,
+                          struct hd_map *known, uint32_t event) {
+    uint32_t *slot = hd_map_slot(known, analysis->model->site[event], UINT32_MAX);
     if (*slot == UINT32_MAX)
-        *slot = hd_place_of_event(&c->profile->places, c->model, c->describe, event);
+        *slot = hd_site_of_event(&profile->places, analysis->model, analysis->describe, event);
     return *slot;
 }
 
-static uint32_t caller_of(struct collector *c, uint32_t event) {
-    if (c->model->trace->format != HD_FORMAT_BINARY) return 0;
-    uint32_t node = hd_model_stack(c->model, event);
-    if (node == 0) return 0;
-    return hd_place_of_site(&c->profile->places, c->model->trace, c->model->trace->stack_site[node],
-                            "", "");
+static uint32_t place_of(struct collector *c, uint32_t event) {
+    return hd_profile_place(c->profile, c->analysis, &c->place, event);
 }
 
-static bool take_times(struct collector *c) {
+static uint32_t number_place(void *context, uint32_t event, uint32_t location) {
+    struct collector *c = context;
+    uint32_t place = place_of(c, event);
+    (void)location;
+    if (place == 0) return HD_NO_SITE;
+    if (hd_remote_does(c->model, event) != 0) hd_map_slot(&c->profile->access, place, 1);
+    return place;
+}
+
+static uint32_t caller_of(struct collector *c, uint32_t event) {
+    const struct hd_trace *trace = c->model->trace;
+    uint32_t node = trace->format == HD_FORMAT_BINARY ? hd_model_stack(c->model, event) : 0;
+    return node != 0 ? hd_site_of_trace(&c->profile->places, trace, trace->stack_site[node]) : 0;
+}
+
+static void take_times(struct collector *c) {
     const struct hd_model *model = c->model;
-    c->time = malloc(((size_t)model->events + 1) * sizeof *c->time);
-    uint64_t *now = calloc((size_t)model->threads + 1, sizeof *now);
-    uint64_t calls = 0;
-    if (c->time == NULL || now == NULL) {
-        free(now);
-        return false;
-    }
+    c->time = hd_alloc(model->events, sizeof *c->time);
+    uint64_t *now = hd_zalloc(model->threads, sizeof *now), calls = 0;
     bool counted = model->trace->format == HD_FORMAT_BINARY;
     for (uint32_t e = 0; e < model->events; e++) {
         uint32_t made = counted ? hd_model_calls(model, e) : 1;
@@ -90,7 +98,6 @@ static bool take_times(struct collector *c) {
     if (calls > c->profile->calls) c->profile->calls = calls;
     if (model->threads > c->profile->threads) c->profile->threads = model->threads;
     free(now);
-    return true;
 }
 
 /* Time in which R can come between: without P's and C's own sections where both have one. */
@@ -104,55 +111,7 @@ static uint64_t gap_of(const struct collector *c, uint32_t p, uint32_t second) {
     return c->time[second] - c->time[p];
 }
 
-/* ---- one location --------------------------------------------------------------------------- */
-
-static int by_pair(const void *left, const void *right) {
-    const struct local *a = left, *b = right;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    if (a->does_p != b->does_p) return a->does_p < b->does_p ? -1 : 1;
-    if (a->does_c != b->does_c) return a->does_c < b->does_c ? -1 : 1;
-    return a->c < b->c ? -1 : a->c > b->c;
-}
-static int by_place(const void *left, const void *right) {
-    const struct remote *a = left, *b = right;
-    if (a->key != b->key) return a->key < b->key ? -1 : 1;
-    return a->event < b->event ? -1 : a->event > b->event;
-}
-
-static bool list_accesses(struct collector *c) {
-    const struct hd_model *model = c->model;
-    uint32_t from = model->location_start[c->location], to = model->location_start[c->location + 1];
-    c->local.size = c->remote.size = 0;
-    for (uint32_t i = 0; i < model->threads; i++) c->last[i] = HD_NONE;
-    for (uint32_t i = from; i < to; i++) {
-        uint32_t event = model->location_event[i], place = place_of(c, event);
-        bool frees = model->kind[event] == HD_EV_FREE;
-        unsigned does = frees ? HD_DOES_WRITE : hd_access_does(model, event);
-        uint32_t *last = &c->last[model->thread[event]];
-        if (place == 0 || does == 0) {
-            *last = HD_NONE;
-            continue;
-        }
-        if (*last != HD_NONE && !frees) {
-            struct local local = {.key = (uint64_t)place_of(c, *last) << 32 | place,
-                                  .p = *last,
-                                  .c = event,
-                                  .does_p = (uint8_t)hd_access_does(model, *last),
-                                  .does_c = (uint8_t)does};
-            if (!hd_vector_push(&c->local, local)) return false;
-        }
-        *last = frees ? HD_NONE : event;
-        struct remote remote = {.key = (uint64_t)place << 8 | does << 1 | frees,
-                                .event = event,
-                                .does = (uint8_t)does,
-                                .frees = frees};
-        if (!hd_vector_push(&c->remote, remote)) return false;
-        if (hd_map_slot(&c->profile->access, place, 1) == NULL) return false;
-    }
-    if (c->local.size > 1) qsort(c->local.data, c->local.size, sizeof *c->local.data, by_pair);
-    if (c->remote.size > 1) qsort(c->remote.data, c->remote.size, sizeof *c->remote.data, by_place);
-    return true;
-}
+/* ---- one interleaving at one location ------------------------------------------------------- */
 
 /* What a look at one interleaving at one location found. */
 struct finding {
@@ -165,6 +124,12 @@ struct finding {
     uint32_t asked;
 };
 
+/* Are P and C in one critical section and R in another of the same lock? */
+static bool is_excluded(const struct collector *c, const struct local *pair, uint32_t r) {
+    const struct hd_segments *segments = c->lister.segments;
+    return hd_locksets_exclude(&segments->locksets, pair->held, hd_lockset_at(segments, r));
+}
+
 static bool is_feasible(struct collector *c, uint32_t p, uint32_t second, uint32_t r) {
     struct hd_stop stop[2] = {{.event = r, .executed = true}, {.event = second}};
     struct hd_precedes order = {p, r};
@@ -175,13 +140,20 @@ static bool is_feasible(struct collector *c, uint32_t p, uint32_t second, uint32
     return !hd_asker_ask(c->asker, &query, &verdict, &ignored) || verdict != HD_INFEASIBLE;
 }
 
-static void look_at(struct collector *c, uint32_t p, uint32_t second, uint32_t r,
+static enum hd_pruned prune(const struct collector *c, const struct local *pair, uint32_t r) {
+    if (hd_clocks_before(c->clocks, r, pair->p) || hd_clocks_before(c->clocks, pair->c, r))
+        return HD_PRUNED_ORDER;
+    return is_excluded(c, pair, r) ? HD_PRUNED_EXCLUSION : HD_PRUNED_NOT;
+}
+
+static void look_at(struct collector *c, const struct local *pair, uint32_t r,
                     struct finding *finding) {
+    uint32_t p = pair->p, second = pair->c;
     if (c->model->thread[r] == c->model->thread[p]) return;
     uint64_t distance = r < p ? p - r : r > second ? r - second : 0;
     if (r > p && r < second) finding->exercised = true;
     if (finding->possible && distance >= finding->distance) return;
-    enum hd_pruned pruned = hd_prune_triple(c->model, c->clocks, p, second, r);
+    enum hd_pruned pruned = prune(c, pair, r);
     if (pruned == HD_PRUNED_NOT && c->asker != NULL) {
         if (finding->asked == MOST_ASKED) {
             finding->whole = false;
@@ -205,197 +177,247 @@ static void look_at(struct collector *c, uint32_t p, uint32_t second, uint32_t r
 /* Threads that run the same code could change places: what one did after P, another that came to
  * the same P at the same time could have done too, if the first had let it. Only accesses count
  * that were seen after P in a thread, and only where another thread came to that P. */
-static void look_at_twins(struct collector *c, const struct local *pair, const struct remote *group,
-                          size_t count, uint32_t twin, struct finding *finding) {
-    for (size_t i = 0; i < count && i < MOST_NEAR && !finding->possible; i++) {
-        uint32_t r = group[i].event;
+static void look_at_twins(struct collector *c, const struct local *pair,
+                          const struct remotes *group, uint32_t twin, struct finding *finding) {
+    for (size_t i = 0; i < group->count && i < MOST_NEAR && !finding->possible; i++) {
+        uint32_t r = c->remote.data[group->start + i];
         if (c->model->thread[r] != c->model->thread[pair->p] || r < pair->p) continue;
         /* as if the twin did it: ordered like the twin, inside the sections of the original */
-        if (hd_prune_triple(c->model, c->clocks, pair->p, pair->c, twin) == HD_PRUNED_ORDER ||
-            hd_prune_exclusion(c->model, pair->p, pair->c, r))
-            continue;
+        if (prune(c, pair, twin) == HD_PRUNED_ORDER || is_excluded(c, pair, r)) continue;
         finding->possible = true;
         finding->p = pair->p, finding->c = pair->c, finding->r = r;
         finding->distance = UINT32_MAX; /* after all that were seen */
     }
 }
 
-/* Another thread's access at the place of a pair's P; HD_NONE if there is none. */
-static uint32_t twin_of(const struct collector *c, const struct local *pair) {
-    uint32_t place = (uint32_t)(pair->key >> 32);
-    for (size_t i = 0; i < c->remote.size; i++) {
-        const struct remote *other = &c->remote.data[i];
-        if (other->key >> 8 == place && c->model->thread[other->event] != c->model->thread[pair->p])
-            return other->event;
+/* Another thread's first access at the place of a pair's P; HD_NONE if there is none. */
+static uint32_t twin_of(const struct collector *c, uint32_t place, uint32_t thread) {
+    uint32_t twin = HD_NONE;
+    for (size_t i = 0; i < c->lists.remotes.size; i++) {
+        const struct hd_remote_list *list = &c->lists.remotes.data[i];
+        uint32_t first = c->lists.remote.data[list->start];
+        if (list->site == place && list->thread != thread && first < twin) twin = first;
     }
-    return HD_NONE;
+    return twin;
 }
 
 /* The accesses of a group around a pair, nearest first, up to a limit. */
-static void look_around(struct collector *c, const struct local *pair, const struct remote *group,
-                        size_t count, struct finding *finding) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (group[middle].event < pair->p)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+static void look_around(struct collector *c, const struct local *pair, const struct remotes *group,
+                        struct finding *finding) {
+    const uint32_t *remote = c->remote.data + group->start;
+    uint32_t count = (uint32_t)group->count, low = hd_lower_bound(remote, count, pair->p);
     for (uint32_t i = 0; i < MOST_NEAR && low + i < count; i++)
-        look_at(c, pair->p, pair->c, group[low + i].event, finding);
+        look_at(c, pair, remote[low + i], finding);
     for (uint32_t i = 1; i <= MOST_NEAR && i <= low; i++)
-        look_at(c, pair->p, pair->c, group[low - i].event, finding);
+        look_at(c, pair, remote[low - i], finding);
     if (low > MOST_NEAR || count - low > MOST_NEAR) finding->whole = false;
 }
 
-static bool make_interleaving(struct collector *c, const struct finding *finding,
-                              struct hd_interleaving *it) {
-    const struct hd_model *model = c->model;
-    uint32_t release, acquire = hd_outermost_acquire(model, finding->c, finding->p, &release);
-    bool by_wait = acquire != HD_NONE && model->flags[acquire] & HD_LOCK_BY_WAIT;
-    it->c_stop = acquire == HD_NONE || by_wait ? it->c : place_of(c, acquire);
-    acquire = hd_outermost_acquire(model, finding->r, HD_NONE, &release);
-    by_wait = acquire != HD_NONE && model->flags[acquire] & HD_LOCK_BY_WAIT;
-    it->r_stop = acquire == HD_NONE || by_wait ? it->r : place_of(c, acquire);
-    if (it->c_stop == 0) it->c_stop = it->c;
-    if (it->r_stop == 0) it->r_stop = it->r;
+/* Where a thread is suspended before an event. */
+static uint32_t stop_of(struct collector *c, uint32_t event, uint32_t other, uint32_t place) {
+    uint32_t release, acquire = hd_outermost_acquire(c->model, event, other, &release);
+    if (acquire == HD_NONE || c->model->flags[acquire] & HD_LOCK_BY_WAIT) return place;
+    uint32_t stop = place_of(c, acquire);
+    return stop != 0 ? stop : place;
+}
+
+static void describe_interleaving(struct collector *c, const struct finding *finding,
+                                  struct hd_interleaving *it) {
+    it->c_stop = stop_of(c, finding->c, finding->p, it->c);
+    it->r_stop = stop_of(c, finding->r, HD_NONE, it->r);
     it->c_caller = caller_of(c, finding->c);
     it->r_caller = caller_of(c, finding->r);
-    it->c_thread = model->thread[finding->c];
-    it->r_thread = model->thread[finding->r];
+    it->c_thread = c->model->thread[finding->c];
+    it->r_thread = c->model->thread[finding->r];
     snprintf(it->variable, sizeof it->variable, "%s",
-             hd_describe_location(c->describe, c->location, HD_SHORT));
+             hd_describe_location(c->analysis->describe, c->location, HD_SHORT));
+}
+
+/* Looks at the pairs of the group, up to a limit; adds up the gaps. */
+static struct finding look_at_pairs(struct collector *c, uint32_t place,
+                                    const struct remotes *group, uint64_t *gap) {
+    size_t locals = c->local.size, step = locals > MOST_PAIRS ? locals / MOST_PAIRS : 1;
+    struct finding finding = {.whole = locals <= MOST_PAIRS, .distance = UINT64_MAX, .p = HD_NONE};
+    for (size_t i = 0; i < locals; i += step) {
+        const struct local *pair = &c->local.data[i];
+        look_around(c, pair, group, &finding);
+        *gap += gap_of(c, pair->p, pair->c) * step;
+    }
+    if (c->asker != NULL) return finding;
+    for (size_t i = 0; i < locals && i < MOST_NEAR && !finding.possible; i++) {
+        const struct local *pair = &c->local.data[i];
+        uint32_t twin = twin_of(c, place, c->model->thread[pair->p]);
+        if (twin == HD_NONE) break;
+        look_at_twins(c, pair, group, twin, &finding);
+    }
+    return finding;
+}
+
+/* Elements of an array, say: what was looked at at many locations of a run is alike at the others.
+ */
+static bool is_alike(struct collector *c, struct hd_interleaving *it) {
+    uint32_t run = c->profile->runs + 1;
+    if (it->looked_run != run) it->looked = 0;
+    it->looked_run = run;
+    if (it->looked++ < MOST_PLACES || it->pruned != HD_PRUNED_NOT || it->pairs == 0) return false;
+    it->gap += it->gap / it->pairs * c->local.size;
+    it->pairs += c->local.size;
     return true;
 }
 
-static bool add(struct collector *c, const struct local *local, size_t locals,
-                const struct remote *remote, size_t remotes) {
-    enum hd_pattern pattern = hd_pattern_of(local->does_p, remote->does, local->does_c, false);
-    if (pattern == HD_PATTERN_NONE) return true;
-    uint32_t r = (uint32_t)(remote->key >> 8);
-    uint64_t key = hd_mix64(
-        local->key + hd_mix64((uint64_t)r << 8 | (unsigned)pattern << 1 | (remote->frees ? 1 : 0)));
-    uint32_t known = hd_map_get(&c->profile->number, key, UINT32_MAX);
-    if (known != UINT32_MAX) {
-        struct hd_interleaving *it = &c->profile->list.data[known];
-        if (it->looked_run != c->profile->runs + 1) it->looked = 0;
-        it->looked_run = c->profile->runs + 1;
-        if (it->looked++ >= MOST_PLACES && it->pruned == HD_PRUNED_NOT && it->pairs > 0) {
-            it->gap += it->gap / it->pairs * locals; /* elements of an array, say: alike */
-            it->pairs += locals;
-            return true;
-        }
-    }
-    struct finding finding = {.whole = locals <= MOST_PAIRS, .distance = UINT64_MAX, .p = HD_NONE};
+static void add(struct collector *c, const struct hd_pair_list *pairs,
+                const struct remotes *group) {
+    struct hd_profile *profile = c->profile;
+    const uint32_t *site = pairs->site;
+    uint32_t r = group->like->site;
+    bool frees = group->like->frees;
+    enum hd_pattern pattern =
+        hd_pattern_of(pairs->does[0], group->like->does, pairs->does[1], false);
+    if (pattern == HD_PATTERN_NONE) return;
+    uint64_t key = hd_mix64(((uint64_t)site[0] << 32 | site[1]) +
+                            hd_mix64((uint64_t)r << 8 | (unsigned)pattern << 1 | frees));
+    uint32_t known = hd_map_get(&profile->number, key, UINT32_MAX);
+    if (known != UINT32_MAX && is_alike(c, &profile->list.data[known])) return;
     uint64_t gap = 0;
-    size_t step = locals > MOST_PAIRS ? locals / MOST_PAIRS : 1;
-    for (size_t i = 0; i < locals; i += step) {
-        look_around(c, &local[i], remote, remotes, &finding);
-        gap += gap_of(c, local[i].p, local[i].c) * step;
-    }
-    if (!finding.possible && c->asker == NULL) {
-        for (size_t i = 0; i < locals && i < MOST_NEAR && !finding.possible; i++) {
-            uint32_t twin = twin_of(c, &local[i]);
-            if (twin == HD_NONE) break;
-            look_at_twins(c, &local[i], remote, remotes, twin, &finding);
-        }
-    }
+    struct finding finding = look_at_pairs(c, site[0], group, &gap);
     if (finding.p == HD_NONE) {
-        if (finding.whole) return true; /* all accesses are the pairs' own threads' */
-        finding.p = local->p, finding.c = local->c, finding.r = remote->event;
+        if (finding.whole) return; /* all accesses are the pairs' own threads' */
+        finding.p = c->local.data[0].p, finding.c = c->local.data[0].c;
+        finding.r = c->remote.data[group->start];
     }
-    uint32_t *slot = hd_map_slot(&c->profile->number, key, UINT32_MAX);
-    if (slot == NULL) return false;
-    bool possible = finding.possible || !finding.whole;
-    bool is_new = *slot == UINT32_MAX;
+    bool possible = finding.possible || !finding.whole, is_new = known == UINT32_MAX;
     if (is_new) {
-        struct hd_interleaving made = {.p = (uint32_t)(local->key >> 32),
-                                       .c = (uint32_t)local->key,
+        struct hd_interleaving made = {.p = site[0],
+                                       .c = site[1],
                                        .r = r,
                                        .pattern = pattern,
-                                       .frees = remote->frees,
+                                       .frees = frees,
                                        .distance = UINT64_MAX,
                                        .pruned = possible ? HD_PRUNED_NOT : finding.why};
-        *slot = (uint32_t)c->profile->list.size;
-        if (!hd_vector_push(&c->profile->list, made)) return false;
-        c->news++;
+        known = (uint32_t)profile->list.size;
+        *hd_map_slot(&profile->number, key, known) = known;
+        hd_vector_push(&profile->list, made);
     }
-    struct hd_interleaving *it = &c->profile->list.data[*slot];
-    it->pairs += locals;
-    it->gap += gap;
-    if (finding.exercised && !it->exercised) {
-        it->exercised = true;
-        if (!is_new) c->news++;
-    }
+    struct hd_interleaving *it = &profile->list.data[known];
+    bool exercised = finding.exercised && !it->exercised;
     bool freed = it->pruned != HD_PRUNED_NOT && possible;
-    if (freed) {
-        it->pruned = HD_PRUNED_NOT;
-        c->news++;
-    }
+    it->pairs += c->local.size;
+    it->gap += gap;
+    it->exercised |= exercised;
+    if (freed) it->pruned = HD_PRUNED_NOT;
+    c->fresh += is_new || exercised;
+    c->fresh += freed;
     if (is_new || freed || (finding.possible && finding.distance < it->distance)) {
         if (finding.possible) it->distance = finding.distance;
-        return make_interleaving(c, &finding, it);
+        describe_interleaving(c, &finding, it);
     }
-    return true;
 }
 
-static bool collect_location(struct collector *c) {
-    if (!list_accesses(c)) return false;
-    size_t locals = c->local.size, remotes = c->remote.size;
-    for (size_t i = 0, end; i < locals; i = end) {
-        const struct local *first = &c->local.data[i];
-        for (end = i + 1; end < locals; end++) {
-            const struct local *next = &c->local.data[end];
-            if (next->key != first->key || next->does_p != first->does_p ||
-                next->does_c != first->does_c)
-                break;
+/* ---- one location --------------------------------------------------------------------------- */
+
+static int by_sites(const void *left, const void *right) {
+    const struct hd_pair_list *a = left, *b = right;
+    for (int i = 0; i < 2; i++)
+        if (a->site[i] != b->site[i]) return a->site[i] < b->site[i] ? -1 : 1;
+    for (int i = 0; i < 2; i++)
+        if (a->does[i] != b->does[i]) return a->does[i] < b->does[i] ? -1 : 1;
+    return 0;
+}
+static int by_site(const void *left, const void *right) {
+    const struct hd_remote_list *a = left, *b = right;
+    if (a->site != b->site) return a->site < b->site ? -1 : 1;
+    if (a->does != b->does) return a->does < b->does ? -1 : 1;
+    return a->frees - b->frees;
+}
+static int by_second(const void *left, const void *right) {
+    const struct local *a = left, *b = right;
+    return a->c < b->c ? -1 : a->c > b->c;
+}
+static int by_event(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The pairs of alike lists from `from` on, in the order of the run; returns where they end. */
+static size_t gather_pairs(struct collector *c, size_t from) {
+    const struct hd_pair_list *list = c->lists.pairs.data;
+    size_t i = from;
+    c->local.size = 0;
+    for (; i < c->lists.pairs.size && by_sites(&list[i], &list[from]) == 0; i++)
+        for (uint32_t n = list[i].start; n < list[i].start + list[i].count; n++) {
+            const struct hd_local_pair *pair = &c->lists.pair.data[n];
+            hd_vector_push(&c->local, ((struct local){pair->first, pair->second, list[i].held}));
         }
-        for (size_t k = 0, stop; k < remotes; k = stop) {
-            for (stop = k + 1; stop < remotes; stop++)
-                if (c->remote.data[stop].key != c->remote.data[k].key) break;
-            if (!add(c, first, end - i, &c->remote.data[k], stop - k)) return false;
-        }
+    if (i > from + 1) qsort(c->local.data, c->local.size, sizeof *c->local.data, by_second);
+    return i;
+}
+
+/* The accesses of all lists, alike ones together in the order of the run. */
+static void gather_remotes(struct collector *c) {
+    const struct hd_remote_list *list = c->lists.remotes.data;
+    c->remote.size = c->group.size = 0;
+    for (size_t i = 0, from = 0; i < c->lists.remotes.size; from = i) {
+        struct remotes group = {.like = &list[from], .start = c->remote.size};
+        for (; i < c->lists.remotes.size && by_site(&list[i], &list[from]) == 0; i++)
+            for (uint32_t n = list[i].start; n < list[i].start + list[i].count; n++)
+                hd_vector_push(&c->remote, c->lists.remote.data[n]);
+        group.count = c->remote.size - group.start;
+        if (i > from + 1)
+            qsort(c->remote.data + group.start, group.count, sizeof *c->remote.data, by_event);
+        hd_vector_push(&c->group, group);
     }
-    return true;
+}
+
+/* Lists of all threads with the same sites make one interleaving. */
+static void collect_location(struct collector *c, uint32_t location) {
+    struct hd_triple_lists *lists = &c->lists;
+    c->location = location;
+    lists->pair.size = lists->remote.size = lists->pairs.size = lists->remotes.size = 0;
+    if (!hd_lister_add(&c->lister, location)) return;
+    qsort(lists->pairs.data, lists->pairs.size, sizeof *lists->pairs.data, by_sites);
+    if (lists->remotes.size > 1)
+        qsort(lists->remotes.data, lists->remotes.size, sizeof *lists->remotes.data, by_site);
+    gather_remotes(c);
+    for (size_t i = 0, end; i < lists->pairs.size; i = end) {
+        end = gather_pairs(c, i);
+        for (size_t k = 0; k < c->group.size; k++) add(c, &lists->pairs.data[i], &c->group.data[k]);
+    }
 }
 
 /* ---- a run ---------------------------------------------------------------------------------- */
 
-static bool collect(struct collector *c) {
-    for (uint32_t l = 0; l < c->model->locations; l++) {
-        if (!c->model->location[l].shared) continue;
-        c->location = l;
-        if (!collect_location(c)) return false;
-    }
-    return true;
-}
-
-bool hd_profile_add(struct hd_profile *profile, const struct hd_model *model,
-                    struct hd_describe *describe, enum hd_pruning pruning, uint32_t *news,
-                    struct hd_error *error) {
-    struct collector c = {.profile = profile, .model = model, .describe = describe};
-    struct hd_engine_base *base = NULL;
-    c.clocks = hd_clocks_build(model);
-    c.last = malloc(((size_t)model->threads + 1) * sizeof *c.last);
-    bool good = c.clocks != NULL && c.last != NULL && take_times(&c);
-    if (good && pruning == HD_PRUNE_POLY && model->trace->exact) {
-        base = hd_engine_base_build(model);
-        c.asker = hd_asker_new(base, model, HD_CDSR, (struct hd_budget){.nanoseconds = 200000000});
-    }
-    good = good && collect(&c);
-    if (good && pruning == HD_PRUNE_NONE)
-        for (size_t i = 0; i < profile->list.size; i++) profile->list.data[i].pruned = 0;
-    *news = c.news;
+uint32_t hd_profile_add(struct hd_profile *profile, struct hd_analysis *analysis,
+                        enum hd_pruning pruning) {
+    const struct hd_model *model = analysis->model;
+    struct collector c = {.profile = profile,
+                          .analysis = analysis,
+                          .model = model,
+                          .clocks = hd_must_clocks(analysis)};
+    c.lister = (struct hd_lister){.model = model,
+                                  .segments = hd_segments(analysis, HD_CDSR),
+                                  .lists = &c.lists,
+                                  .site = number_place,
+                                  .context = &c,
+                                  .guarded = true,
+                                  .frees = true};
+    take_times(&c);
+    if (pruning == HD_PRUNE_POLY && model->trace->exact)
+        c.asker = hd_asker_new(hd_engine_base(analysis), model, HD_CDSR,
+                               (struct hd_budget){.nanoseconds = 200000000});
+    for (uint32_t l = 0; l < model->locations; l++)
+        if (model->location[l].shared) collect_location(&c, l);
+    if (pruning == HD_PRUNE_NONE)
+        for (size_t i = 0; i < profile->list.size; i++)
+            profile->list.data[i].pruned = HD_PRUNED_NOT;
     profile->runs++;
     profile->accesses = profile->access.count;
     hd_asker_free(c.asker);
-    hd_engine_base_free(base);
-    hd_clocks_free(c.clocks);
+    hd_lister_free(&c.lister);
+    hd_triple_lists_free(&c.lists);
     hd_map_free(&c.place);
     hd_vector_free(&c.local);
     hd_vector_free(&c.remote);
+    hd_vector_free(&c.group);
     free(c.time);
-    free(c.last);
-    return good || hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return c.fresh;
 }

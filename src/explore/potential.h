@@ -6,7 +6,7 @@
 #ifndef HEDDLE_EXPLORE_POTENTIAL_H
 #define HEDDLE_EXPLORE_POTENTIAL_H
 
-#include "facts/place.h"
+#include "facts/site.h"
 #include "facts/triples.h"
 
 enum hd_pruning { HD_PRUNE_NONE, HD_PRUNE_RULES, HD_PRUNE_POLY };
@@ -40,7 +40,7 @@ struct hd_interleaving {
 };
 
 struct hd_profile {
-    struct hd_places places;
+    struct hd_sites places;
     HD_VECTOR(struct hd_interleaving) list;
     struct hd_map number; /* three places and pattern -> index into list */
     uint32_t runs;
@@ -51,17 +51,15 @@ struct hd_profile {
 };
 void hd_profile_free(struct hd_profile *profile);
 
-/* Adds what one recorded run says. *news: interleavings that are new, or no longer pruned, or
+/* Adds what one recorded run says. Returns how many interleavings are new, or no longer pruned, or
  * exercised for the first time. */
-bool hd_profile_add(struct hd_profile *profile, const struct hd_model *model,
-                    struct hd_describe *describe, enum hd_pruning pruning, uint32_t *news,
-                    struct hd_error *error);
+uint32_t hd_profile_add(struct hd_profile *profile, struct hd_analysis *analysis,
+                        enum hd_pruning pruning);
 
 /* Adds pairs to them: C of one thread always came before R of another, and nothing sees to it. An
  * access and one that conflicts with it; a wait and a signal for it; the second lock that a thread
  * takes and the same as the first that another takes, if the two take them in opposite orders. */
-bool hd_profile_add_pairs(struct hd_profile *profile, const struct hd_model *model,
-                          struct hd_describe *describe, struct hd_error *error);
+void hd_profile_add_pairs(struct hd_profile *profile, struct hd_analysis *analysis);
 
 struct hd_profile_counts {
     uint32_t potential, order, exclusion, poly, exercised, left; /* left: neither pruned nor done */
@@ -71,17 +69,14 @@ struct hd_profile_counts hd_profile_counts(const struct hd_profile *profile);
 
 /* The order in which to force them (step 3): small local gap first, then small remote distance;
  * pairs after that; those that the profile has exercised come last; pruned ones are left out.
- * malloc'ed indices, NULL when memory is out. */
+ * malloc'ed indices. */
 uint32_t *hd_profile_rank(const struct hd_profile *profile, uint32_t *count);
 
 /* ---- between the parts ---------------------------------------------------------------------- */
 
-/* Can R come between P and C, as far as must-order and critical sections tell? */
-enum hd_pruned hd_prune_triple(const struct hd_model *model, const struct hd_clocks *clocks,
-                               uint32_t p, uint32_t c, uint32_t r);
-
-/* Are P and C in one critical section and R in another of the same lock? */
-bool hd_prune_exclusion(const struct hd_model *model, uint32_t p, uint32_t c, uint32_t r);
+/* The place of an event; `known` maps the sites of the run to places that were found before. */
+uint32_t hd_profile_place(struct hd_profile *profile, const struct hd_analysis *analysis,
+                          struct hd_map *known, uint32_t event);
 
 /* The acquire of the outermost section of `event` that does not contain `other` (HD_NONE: of the
  * outermost of all), and its release in *release; HD_NONE if there is none. */

@@ -1,7 +1,7 @@
 /* The order in which interleavings are forced (CTrigger, step 3). */
 #include "explore/potential.h"
 
-#include <stdlib.h>
+#include "base/alloc.h"
 
 struct ranked {
     const struct hd_interleaving *it;
@@ -19,14 +19,9 @@ static int compare(const void *left, const void *right) {
 
 uint32_t *hd_profile_rank(const struct hd_profile *profile, uint32_t *count) {
     *count = 0;
-    size_t room = profile->list.size + 1;
-    struct ranked *list = malloc(room * sizeof *list);
-    uint32_t *order = malloc(room * sizeof *order);
-    if (list == NULL || order == NULL) {
-        free(list);
-        free(order);
-        return NULL;
-    }
+    size_t room = profile->list.size;
+    struct ranked *list = hd_alloc(room, sizeof *list);
+    uint32_t *order = hd_alloc(room, sizeof *order);
     for (uint32_t i = 0; i < profile->list.size; i++)
         if (profile->list.data[i].pruned == HD_PRUNED_NOT)
             list[(*count)++] = (struct ranked){&profile->list.data[i], i};

@@ -6,6 +6,7 @@
 #include "predict/predict.h"
 
 #define QUERY_NANOSECONDS 2000000000u
+#define MANY_EVENTS 1000000u /* the facts of such a run are not kept for the next prediction */
 
 static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth) {
     /* Reads that may change matter to triples and orders; races and deadlocks that need it are
@@ -50,18 +51,14 @@ static uint64_t query_nanoseconds(const struct explorer *x, double until) {
 
 /* Predicts from a run and adds the targets that are new. */
 static void predict_from(struct explorer *x, struct recorded *run, enum depth depth) {
-    /* NOLINTBEGIN(bugprone-sizeof-expression): lists of pointers */
-    struct hd_model **passing = hd_zalloc(x->run.size + 1, sizeof *passing);
-    struct hd_describe **describe = hd_zalloc(x->run.size + 1, sizeof *describe);
-    /* NOLINTEND(bugprone-sizeof-expression) */
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
+    struct hd_analysis **passing = hd_alloc(x->run.size, sizeof *passing);
     uint32_t passings = 0;
     for (size_t i = 0; i < x->run.size; i++)
-        if (x->run.data[i] != run) {
-            passing[passings] = &x->run.data[i]->model;
-            describe[passings++] = x->run.data[i]->describe;
-        }
+        if (x->run.data[i] != run) passing[passings++] = &x->run.data[i]->analysis;
     double until = x->result->failures > 0 ? x->deadline : x->phase_end;
     struct hd_predict predict = {
+        .analysis = &run->analysis,
         .model = &run->model,
         .describe = run->describe,
         .options = {.method = &hd_method_poly,
@@ -74,12 +71,11 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                     .all = true,
                     .found_only = true,
                     .passing = passing,
-                    .passing_describe = describe,
                     .passings = passings}};
     struct hd_findings *findings = &run->findings[depth];
     predict_kinds(x, &predict, depth, findings);
     free(passing);
-    free(describe);
+    if (run->model.events > MANY_EVENTS) hd_analysis_shrink(&run->analysis);
     if (x->broken) return;
     hd_findings_sort(findings);
     hd_findings_fingerprint(findings);

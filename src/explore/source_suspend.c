@@ -22,8 +22,8 @@ static void add_race(struct explorer *x, const struct recorded *run, uint32_t fi
                      uint32_t second, uint32_t location) {
     const struct hd_model *model = &run->model;
     struct hd_interleaving pair = {
-        .c = hd_place_of_event(&x->profile.places, model, run->describe, first),
-        .r = hd_place_of_event(&x->profile.places, model, run->describe, second)};
+        .c = hd_site_of_event(&x->profile.places, model, run->describe, first),
+        .r = hd_site_of_event(&x->profile.places, model, run->describe, second)};
     if (pair.c == 0 || pair.r == 0) return;
     uint32_t *slot = hd_map_slot(&x->profile.number, (uint64_t)pair.c << 32 | pair.r, UINT32_MAX);
     if (*slot != UINT32_MAX) return;
@@ -37,36 +37,27 @@ static void add_race(struct explorer *x, const struct recorded *run, uint32_t fi
     hd_vector_push(&x->profile.list, pair);
 }
 
-static uint32_t add_races(struct explorer *x, const struct recorded *run) {
-    struct hd_conflicts conflicts;
+static uint32_t add_races(struct explorer *x, struct recorded *run) {
+    const struct hd_conflicts *conflicts = hd_conflicts(&run->analysis, HD_CSR);
     size_t before = x->profile.list.size;
-    if (!hd_conflicts_build(&run->model, HD_CSR, NULL, &conflicts, x->error)) {
-        x->broken = true;
-        return 0;
-    }
-    for (size_t i = 0; i < conflicts.group.size; i++) {
+    for (size_t i = 0; i < conflicts->group.size; i++) {
         const struct hd_conflict_bundle *bundle =
-            &conflicts.bundle.data[conflicts.group.data[i].start];
+            &conflicts->bundle.data[conflicts->group.data[i].start];
         add_race(x, run, bundle->event[0], bundle->event[1], bundle->location);
         add_race(x, run, bundle->event[1], bundle->event[0], bundle->location);
     }
-    hd_conflicts_free(&conflicts);
     return (uint32_t)(x->profile.list.size - before);
 }
 
-static uint32_t add_interleavings(struct explorer *x, const struct recorded *run) {
-    uint32_t added = 0;
-    x->broken = !hd_profile_add(&x->profile, &run->model, run->describe, x->options->pruning,
-                                &added, x->error);
+static uint32_t add_interleavings(struct explorer *x, struct recorded *run) {
+    uint32_t added = hd_profile_add(&x->profile, &run->analysis, x->options->pruning);
     size_t before = x->profile.list.size;
-    if (!x->broken)
-        x->broken = !hd_profile_add_pairs(&x->profile, &run->model, run->describe, x->error);
+    hd_profile_add_pairs(&x->profile, &run->analysis);
     return added + (uint32_t)(x->profile.list.size - before);
 }
 
 /* Collects candidates from all runs that are recorded, and records as far as that brings more. */
-static void begin(struct explorer *x,
-                  uint32_t (*collect)(struct explorer *, const struct recorded *)) {
+static void begin(struct explorer *x, uint32_t (*collect)(struct explorer *, struct recorded *)) {
     struct recorded *added;
     for (size_t i = 0; i < x->run.size && !explore_phase_is_over(x); i++)
         collect(x, x->run.data[i]);
@@ -220,7 +211,7 @@ const struct source explore_race = {.begin = begin_race, .next = next_race, .lea
 
 /* "log.c:57 (append)" */
 static void place_words(const struct explorer *x, uint32_t number, char *text, size_t room) {
-    const struct hd_place *place = hd_place(&x->profile.places, number);
+    const struct hd_site *place = hd_site(&x->profile.places, number);
     const char *where = hd_finding_short_site(place->where);
     if (where[0] == '\0')
         snprintf(text, room, "%s+0x%llx", place->module, (unsigned long long)place->offset);
@@ -265,7 +256,7 @@ static bool is_at(struct instance *i, uint32_t event, uint32_t place) {
     const struct hd_model *model = &i->run->model;
     uint32_t *slot = hd_map_slot(&i->place, model->site[event], UINT32_MAX);
     if (*slot == UINT32_MAX)
-        *slot = hd_place_of_event(&i->x->profile.places, model, i->run->describe, event);
+        *slot = hd_site_of_event(&i->x->profile.places, model, i->run->describe, event);
     return *slot == place;
 }
 

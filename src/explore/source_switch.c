@@ -3,6 +3,9 @@
  * with, the other runs as far as it can, and the first goes on. Other places are not tried: a
  * switch there would change nothing. */
 #include "explore/explorer.h"
+#include "facts/clocks.h"
+#include "facts/patterns.h"
+#include "facts/reversible.h"
 #include "finding/words.h"
 
 #include <stdio.h>
@@ -18,10 +21,12 @@ struct switches {
     struct explorer *x;
     struct recorded *run;
     const struct hd_model *model;
-    struct hd_clocks *clocks;
+    const struct hd_clocks *clocks;
     /* by thread: its latest access, and the location that this is of */
     uint32_t *latest, *latest_of;
+    struct hd_map known; /* places, by their sites */
     uint32_t places;
+    bool early; /* only what is worth a try at once */
 };
 
 static struct switches begin_switches(struct explorer *x, struct recorded *run) {
@@ -29,7 +34,7 @@ static struct switches begin_switches(struct explorer *x, struct recorded *run) 
     struct switches s = {.x = x,
                          .run = run,
                          .model = model,
-                         .clocks = hd_clocks_build(model),
+                         .clocks = hd_must_clocks(&run->analysis),
                          .latest = hd_zalloc(model->threads, sizeof *s.latest),
                          .latest_of = hd_alloc(model->threads, sizeof *s.latest_of)};
     for (uint32_t t = 0; t < model->threads; t++) s.latest_of[t] = HD_NONE;
@@ -37,7 +42,7 @@ static struct switches begin_switches(struct explorer *x, struct recorded *run) 
 }
 
 static void end_switches(struct switches *s) {
-    hd_clocks_free(s->clocks);
+    hd_map_free(&s->known);
     free(s->latest);
     free(s->latest_of);
 }
@@ -93,14 +98,6 @@ static uint32_t place_to_stop(const struct hd_model *model, uint32_t event, uint
 
 /* ---- targets -------------------------------------------------------------------------------- */
 
-static const char *pattern_of(const struct hd_model *model, uint32_t first, uint32_t remote,
-                              uint32_t second) {
-    enum hd_pattern pattern =
-        hd_pattern_of(hd_access_does(model, first), hd_access_does(model, remote),
-                      hd_access_does(model, second), false);
-    return pattern != HD_PATTERN_NONE ? hd_pattern_name(pattern) : NULL;
-}
-
 static const char *words_for(struct hd_findings *findings, const struct hd_finding *finding) {
     const struct hd_finding_event *e = finding->event;
     if (finding->events == 3)
@@ -149,14 +146,15 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
     bool atomic = hd_model_is_atomic(model, event) && hd_model_is_atomic(model, other);
     if (!atomic && hd_clocks_before(s->clocks, stop, other)) return;
     if (before != HD_NONE && before >= stop) before = HD_NONE; /* one section around both */
-    const char *pattern = before != HD_NONE ? pattern_of(model, before, other, event) : NULL;
+    enum hd_pattern pattern =
+        before != HD_NONE ? hd_pattern_of_events(model, before, other, event) : HD_PATTERN_NONE;
     struct hd_findings *findings = &s->run->findings[DEPTH_SWITCH];
     uint32_t triple[3] = {before, other, event};
-    bool three = pattern != NULL;
+    bool three = pattern != HD_PATTERN_NONE;
     struct hd_finding draft = {.kind = three ? HD_FINDING_ATOMICITY : HD_FINDING_ORDER,
                                .verdict = HD_VERDICT_POSSIBLE,
                                .engine = "switch",
-                               .pattern = pattern,
+                               .pattern = three ? hd_pattern_name(pattern) : NULL,
                                .harm = HD_HARM_UNLIKELY,
                                .threads_involved = 2,
                                .variables_involved = 1,
@@ -182,32 +180,25 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
 /* ---- places --------------------------------------------------------------------------------- */
 
 /* How often these sites came by other threads before; HD_NONE: by these threads too. */
-static uint32_t count_place(struct switches *s, struct hd_map *known, uint64_t sites,
-                            uint32_t event, uint32_t other) {
+static uint32_t count_place(struct switches *s, uint64_t sites, uint32_t event, uint32_t other) {
     uint64_t threads = (uint64_t)s->model->thread[event] << 32 | s->model->thread[other];
-    uint32_t *own = hd_map_slot(known, sites ^ hd_mix64(threads + 1), 0);
+    uint32_t *own = hd_map_slot(&s->known, sites ^ hd_mix64(threads + 1), 0);
     if (++*own > 1) return HD_NONE;
-    return (*hd_map_slot(known, sites, 0))++;
+    return (*hd_map_slot(&s->known, sites, 0))++;
 }
 
-/* Every access to a location, with the next of each other thread that conflicts with it. The same
- * sites are the same place. */
-static void look_at_location(struct switches *s, uint32_t location, struct hd_map *known) {
+/* The same sites are the same place. */
+static bool look_at_pair(void *context, const struct hd_reversible *pair) {
+    struct switches *s = context;
     const struct hd_model *model = s->model;
-    uint32_t first = model->location_start[location], end = model->location_start[location + 1];
-    for (uint32_t i = first; i < end; i++) {
-        uint32_t event = model->location_event[i], thread = model->thread[event];
-        uint32_t before = access_before(s, location, event);
-        for (uint32_t k = i + 1; k < end && k - i < MOST_AHEAD; k++) {
-            uint32_t other = model->location_event[k];
-            if (model->thread[other] == thread) continue;
-            if (!hd_model_is_write(model, event) && !hd_model_is_write(model, other)) continue;
-            uint64_t sites = (uint64_t)model->site[event] << 32 | model->site[other];
-            sites = hd_mix64(sites) ^ hd_mix64(before != HD_NONE ? model->site[before] + 1u : 0u);
-            uint32_t repeat = count_place(s, known, sites, event, other);
-            if (repeat < MOST_REPEATS) add_place(s, before, event, other, HD_NONE, NO_SIGN, repeat);
-        }
-    }
+    uint64_t sites = hd_mix64((uint64_t)model->site[pair->first] << 32 | model->site[pair->second]);
+    if (hd_model_is_access(model, pair->first))
+        sites ^= hd_mix64(pair->before != HD_NONE ? model->site[pair->before] + 1u : 0u);
+    uint32_t repeat = count_place(s, sites, pair->first, pair->second);
+    if (repeat < MOST_REPEATS)
+        add_place(s, pair->before, pair->first, pair->second, pair->wait,
+                  s->early ? IN_NO_LOOP : NO_SIGN, repeat);
+    return s->places < MOST_PLACES;
 }
 
 /* Is what a wait waits for looked at again after it, at the same place? The reads of the section
@@ -232,30 +223,14 @@ static bool is_in_loop(const struct switches *s, uint32_t begins, uint32_t wait)
     return false;
 }
 
-/* Each wait, with each signal of its condition variable: it may come too early. */
-static void look_at_waits(struct switches *s, struct hd_map *known, bool loose) {
-    const struct hd_model *model = s->model;
-    for (uint32_t wait = 0; wait < model->events; wait++) {
-        if (model->kind[wait] != HD_EV_WAIT) continue;
-        uint32_t begins = hd_model_wait_begins(model, wait);
-        if (loose && (begins == HD_NONE || is_in_loop(s, begins, wait))) continue;
-        for (uint32_t other = begins != HD_NONE ? begins + 1 : model->events; other < model->events;
-             other++)
-            if (is_signal(model, other) && model->object[other] == model->object[wait] &&
-                model->thread[other] != model->thread[wait]) {
-                uint64_t sites = (uint64_t)model->site[begins] << 32 | model->site[other];
-                uint32_t repeat = count_place(s, known, hd_mix64(sites), begins, other);
-                if (repeat < MOST_REPEATS)
-                    add_place(s, HD_NONE, begins, other, wait, loose ? IN_NO_LOOP : NO_SIGN,
-                              repeat);
-                break;
-            }
-    }
+/* A wait in no loop, with the signal that may come too early. */
+static bool look_at_loose_wait(void *context, const struct hd_reversible *pair) {
+    return is_in_loop(context, pair->first, pair->wait) || look_at_pair(context, pair);
 }
 
 /* Each atomic update of what its thread has read before, with the second, third and fourth next
  * updates of another thread: it may put back what was there. */
-static void look_at_exchanges(struct switches *s, uint32_t location, struct hd_map *known) {
+static void look_at_exchanges(struct switches *s, uint32_t location) {
     const struct hd_model *model = s->model;
     uint32_t first = model->location_start[location], end = model->location_start[location + 1];
     for (uint32_t i = first; i < end; i++) {
@@ -272,51 +247,29 @@ static void look_at_exchanges(struct switches *s, uint32_t location, struct hd_m
             thread = model->thread[other];
             if (++updates < 2) continue;
             uint64_t sites = (uint64_t)model->site[before] << 32 | model->site[event];
-            if (count_place(s, known, hd_mix64(sites + updates), event, other) == 0)
+            if (count_place(s, hd_mix64(sites + updates), event, other) == 0)
                 add_place(s, before, event, other, HD_NONE, EXCHANGE, updates - 2);
-        }
-    }
-}
-
-/* Sections of one lock in the other order: what is in them may be out of sight (memory that
- * uninstrumented code touches). */
-static void look_at_lock(struct switches *s, uint32_t lock, struct hd_map *known) {
-    const struct hd_model *model = s->model;
-    for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
-        const struct hd_section *first = &model->section[model->lock_section[i]];
-        for (uint32_t k = i + 1; k < model->lock_start[lock + 1] && k - i < MOST_AHEAD; k++) {
-            const struct hd_section *second = &model->section[model->lock_section[k]];
-            if (first->thread == second->thread || (first->read_mode && second->read_mode))
-                continue;
-            uint64_t sites =
-                (uint64_t)model->site[first->acquire] << 32 | model->site[second->acquire];
-            uint32_t repeat =
-                count_place(s, known, hd_mix64(sites), first->acquire, second->acquire);
-            if (repeat < MOST_REPEATS)
-                add_place(s, HD_NONE, first->acquire, second->acquire, HD_NONE, NO_SIGN, repeat);
         }
     }
 }
 
 void explore_early_switches(struct explorer *x, struct recorded *run) {
     struct switches s = begin_switches(x, run);
-    struct hd_map known = {0};
-    look_at_waits(&s, &known, true);
+    s.early = true;
+    hd_reversible_waits(s.model, 1, look_at_loose_wait, &s);
     for (uint32_t l = 0; l < run->model.locations; l++)
-        if (run->model.location[l].shared) look_at_exchanges(&s, l, &known);
-    hd_map_free(&known);
+        if (run->model.location[l].shared) look_at_exchanges(&s, l);
     end_switches(&s);
 }
 
+/* Each wait, with the next signal of its condition variable, which may come too early; every access
+ * with those of other threads that conflict with it; sections of one lock in the other order, since
+ * what is in them may be out of sight (memory that uninstrumented code touches). */
 void explore_switches_of(struct explorer *x, struct recorded *run) {
     struct switches s = begin_switches(x, run);
-    struct hd_map known = {0};
-    look_at_waits(&s, &known, false);
-    for (uint32_t l = 0; l < run->model.locations && s.places < MOST_PLACES; l++)
-        if (run->model.location[l].shared) look_at_location(&s, l, &known);
-    for (uint32_t l = 0; l < run->model.locks && s.places < MOST_PLACES; l++)
-        look_at_lock(&s, l, &known);
-    hd_map_free(&known);
+    hd_reversible_waits(s.model, 1, look_at_pair, &s);
+    if (s.places < MOST_PLACES) hd_reversible_accesses(s.model, MOST_AHEAD, look_at_pair, &s);
+    if (s.places < MOST_PLACES) hd_reversible_sections(s.model, MOST_AHEAD, look_at_pair, &s);
     end_switches(&s);
 }
 

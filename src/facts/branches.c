@@ -1,14 +1,14 @@
 /* Counting branches by thread. */
 #include "facts/branches.h"
 
-#include <stdlib.h>
+#include "base/alloc.h"
 
-bool hd_branches_build(const struct hd_model *model, enum hd_branch_source source,
-                       struct hd_branches *branches, struct hd_error *error) {
+static void *build(struct hd_analysis *analysis, unsigned source) {
+    const struct hd_model *model = analysis->model;
+    struct hd_branches *branches = hd_alloc(1, sizeof *branches);
     bool recorded = source == HD_BRANCHES_RECORDED && model->trace->has_branches;
     branches->known = recorded || source == HD_BRANCHES_NONE;
-    branches->before = malloc((model->events + (size_t)1) * sizeof *branches->before);
-    if (branches->before == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    branches->before = hd_alloc(model->events, sizeof *branches->before);
     for (uint32_t t = 0; t < model->threads; t++) {
         uint64_t taken = 1;
         for (uint32_t i = model->thread_start[t]; i < model->thread_start[t + 1]; i++) {
@@ -20,10 +20,17 @@ bool hd_branches_build(const struct hd_model *model, enum hd_branch_source sourc
             branches->before[event] = taken < UINT32_MAX ? (uint32_t)taken : UINT32_MAX;
         }
     }
-    return true;
+    return branches;
 }
 
-void hd_branches_free(struct hd_branches *branches) {
+static void free_branches(void *fact) {
+    struct hd_branches *branches = fact;
     free(branches->before);
-    branches->before = NULL;
+    free(branches);
+}
+
+static const struct hd_fact_kind kind = {build, free_branches, false};
+
+const struct hd_branches *hd_branches(struct hd_analysis *analysis, enum hd_branch_source source) {
+    return hd_analysis_fact(analysis, &kind, source);
 }

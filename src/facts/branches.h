@@ -3,7 +3,7 @@
 #ifndef HEDDLE_FACTS_BRANCHES_H
 #define HEDDLE_FACTS_BRANCHES_H
 
-#include "model/model.h"
+#include "facts/analysis.h"
 
 enum hd_branch_source {
     HD_BRANCHES_RECORDED, /* as the trace has them; everywhere if it has none */
@@ -17,9 +17,7 @@ struct hd_branches {
     bool known; /* the trace has them, or the user said so */
 };
 
-bool hd_branches_build(const struct hd_model *model, enum hd_branch_source source,
-                       struct hd_branches *branches, struct hd_error *error);
-void hd_branches_free(struct hd_branches *branches);
+const struct hd_branches *hd_branches(struct hd_analysis *analysis, enum hd_branch_source source);
 
 /* Does the thread of both take a branch after one event and before the other, which is later? */
 static inline bool hd_branch_between(const struct hd_branches *branches, uint32_t earlier,

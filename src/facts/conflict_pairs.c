@@ -9,17 +9,17 @@ struct lists {
     uint32_t lefts, rights, location;
 };
 
-static struct lists lists_of(const struct hd_conflicts *candidates, uint32_t bundle) {
-    const struct hd_conflict_bundle *each = &candidates->bundle.data[bundle];
-    const struct hd_access_list *a = &candidates->list.data[each->list[0]];
-    const struct hd_access_list *b = &candidates->list.data[each->list[1]];
-    return (struct lists){candidates->event.data + a->start, candidates->event.data + b->start,
+static struct lists lists_of(const struct hd_conflicts *conflicts, uint32_t bundle) {
+    const struct hd_conflict_bundle *each = &conflicts->bundle.data[bundle];
+    const struct hd_access_list *a = &conflicts->list.data[each->list[0]];
+    const struct hd_access_list *b = &conflicts->list.data[each->list[1]];
+    return (struct lists){conflicts->event.data + a->start, conflicts->event.data + b->start,
                           a->count, b->count, each->location};
 }
 
 /* Is an earlier event of the list in the same segment? */
 static bool repeats(const struct hd_conflict_pairs *pairs, const uint32_t *list, uint32_t at) {
-    const uint32_t *segment = pairs->candidates->segments.of;
+    const uint32_t *segment = pairs->conflicts->segments->of;
     return !pairs->whole && at > 0 && segment[list[at]] == segment[list[at - 1]];
 }
 
@@ -61,7 +61,7 @@ static void add_near(struct hd_conflict_pairs *pairs, const struct lists *lists,
 
 static void find_near(struct hd_conflict_pairs *pairs) {
     for (uint32_t n = pairs->bundle; n < pairs->end && pairs->near_count < HD_NEAR_CONFLICTS; n++) {
-        struct lists lists = lists_of(pairs->candidates, n);
+        struct lists lists = lists_of(pairs->conflicts, n);
         uint32_t from = 0, to = 0, after = 0;
         for (uint32_t i = 0; i < lists.lefts && pairs->near_count < HD_NEAR_CONFLICTS; i++) {
             if (repeats(pairs, lists.left, i)) continue;
@@ -80,10 +80,10 @@ static void find_near(struct hd_conflict_pairs *pairs) {
 /* ---- all pairs --------------------------------------------------------------------------------
  */
 
-void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *candidates,
+void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *conflicts,
                              uint32_t group, hd_before before, const void *context, bool whole) {
-    const struct hd_conflict_group *each = &candidates->group.data[group];
-    pairs->candidates = candidates;
+    const struct hd_conflict_group *each = &conflicts->group.data[group];
+    pairs->conflicts = conflicts;
     pairs->before = before;
     pairs->context = context;
     pairs->bundle = each->start;
@@ -93,7 +93,7 @@ void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_co
     pairs->near_count = pairs->near_at = 0;
     if (!whole) find_near(pairs);
     if (pairs->bundle < pairs->end) {
-        struct lists lists = lists_of(candidates, pairs->bundle);
+        struct lists lists = lists_of(conflicts, pairs->bundle);
         advance(pairs, &lists, 0, &pairs->from, &pairs->to);
         pairs->k = pairs->from;
     }
@@ -110,7 +110,7 @@ static bool next_row(struct hd_conflict_pairs *pairs, struct lists *lists) {
     for (pairs->i++;; pairs->i++) {
         if (pairs->i >= lists->lefts || pairs->from == lists->rights) {
             if (++pairs->bundle >= pairs->end) return false;
-            *lists = lists_of(pairs->candidates, pairs->bundle);
+            *lists = lists_of(pairs->conflicts, pairs->bundle);
             pairs->i = pairs->from = pairs->to = 0;
         } else if (repeats(pairs, lists->left, pairs->i))
             continue;
@@ -126,7 +126,7 @@ bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict 
         return true;
     }
     if (pairs->bundle >= pairs->end) return false;
-    struct lists lists = lists_of(pairs->candidates, pairs->bundle);
+    struct lists lists = lists_of(pairs->conflicts, pairs->bundle);
     for (;;) {
         for (; pairs->k < pairs->to; pairs->k++) {
             /* The first of its segment speaks for it, also if that one is before the run: then the
@@ -142,13 +142,12 @@ bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict 
     }
 }
 
-bool hd_conflict_pairs_find(const struct hd_conflicts *candidates, uint32_t group, hd_before before,
+bool hd_conflict_pairs_find(const struct hd_conflicts *conflicts, uint32_t group, hd_before before,
                             const void *context, struct hd_conflict *pair) {
-    const struct hd_conflict_group *each = &candidates->group.data[group];
-    struct hd_conflict_pairs pairs = {
-        .candidates = candidates, .before = before, .context = context};
+    const struct hd_conflict_group *each = &conflicts->group.data[group];
+    struct hd_conflict_pairs pairs = {.conflicts = conflicts, .before = before, .context = context};
     for (uint32_t n = each->start; n < each->start + each->count; n++) {
-        struct lists lists = lists_of(candidates, n);
+        struct lists lists = lists_of(conflicts, n);
         for (uint32_t i = 0, from = 0, to = 0; i < lists.lefts && from < lists.rights; i++) {
             advance(&pairs, &lists, i, &from, &to);
             if (from == to) continue;

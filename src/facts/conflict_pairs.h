@@ -1,4 +1,4 @@
-/* The event pairs of a candidate group, in the order in which they are worth deciding. */
+/* The event pairs of a group of conflicts, in the order in which they are worth deciding. */
 #ifndef HEDDLE_FACTS_CONFLICT_PAIRS_H
 #define HEDDLE_FACTS_CONFLICT_PAIRS_H
 
@@ -20,7 +20,7 @@ struct hd_conflict {
  * event of each segment is taken from a list (segments.h says why), and only pairs that `before`
  * does not order. */
 struct hd_conflict_pairs {
-    const struct hd_conflicts *candidates;
+    const struct hd_conflicts *conflicts;
     hd_before before;
     const void *context;
     uint32_t bundle, end;
@@ -30,12 +30,12 @@ struct hd_conflict_pairs {
     struct hd_conflict near[HD_NEAR_CONFLICTS];
 };
 
-void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *candidates,
+void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *conflicts,
                              uint32_t group, hd_before before, const void *context, bool whole);
 bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict *pair);
 
 /* The first pair of a group that `before` leaves unordered. */
-bool hd_conflict_pairs_find(const struct hd_conflicts *candidates, uint32_t group, hd_before before,
+bool hd_conflict_pairs_find(const struct hd_conflicts *conflicts, uint32_t group, hd_before before,
                             const void *context, struct hd_conflict *pair);
 
 #endif

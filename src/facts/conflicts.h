@@ -7,14 +7,14 @@
 #ifndef HEDDLE_FACTS_CONFLICTS_H
 #define HEDDLE_FACTS_CONFLICTS_H
 
-#include "base/map.h"
 #include "base/vector.h"
+#include "facts/clocks.h"
 #include "facts/segments.h"
 
 /* Events of one thread at one site under one lock set that touch one location, in trace order. */
 struct hd_access_list {
     uint32_t start, count; /* of hd_conflicts.event */
-    uint32_t site;         /* number of hd_conflicts' own */
+    uint32_t site;         /* number (hd_site_number), within these conflicts */
     uint16_t thread;
     uint8_t mode; /* enum hd_access_mode */
 };
@@ -53,33 +53,18 @@ struct hd_conflict_group {
 
 struct hd_conflicts {
     const struct hd_model *model;
-    struct hd_segments segments;
-    struct hd_clocks *clocks; /* of must-order */
-    /* of forks and joins alone: the model with these edges only, and its clocks */
-    struct hd_model forks;
-    struct hd_edge *fork_edge;
-    struct hd_clocks *fork_clocks;
+    const struct hd_segments *segments;
+    const struct hd_clocks *clocks, *fork_clocks; /* of must-order; of forks and joins */
     HD_VECTOR(uint32_t) event;
     HD_VECTOR(struct hd_access_list) list;
     HD_VECTOR(struct hd_conflict_bundle) bundle; /* by group */
     HD_VECTOR(struct hd_conflict_group) group;
-    struct hd_map site_number; /* what tells sites apart -> number */
-    uint32_t sites;
-    struct hd_map group_number; /* two site numbers -> group */
-    uint32_t shared_locations;
 };
 
-/* The number of an event's site. An event without one is told by its location and whether it writes
- * (a text trace need not name sites). UINT32_MAX when memory is out. */
-uint32_t hd_site_number(const struct hd_model *model, struct hd_map *number, uint32_t event,
-                        uint32_t location);
-
-bool hd_conflicts_build(const struct hd_model *model, enum hd_reading reading,
-                        struct hd_progress *progress, struct hd_conflicts *candidates,
-                        struct hd_error *error);
-void hd_conflicts_free(struct hd_conflicts *candidates);
+/* `reading` is that of the segments. */
+const struct hd_conflicts *hd_conflicts(struct hd_analysis *analysis, enum hd_reading reading);
 
 /* Event pairs of a group that forks and joins do not order. */
-uint64_t hd_conflicts_instances(const struct hd_conflicts *candidates, uint32_t group);
+uint64_t hd_conflicts_instances(const struct hd_conflicts *conflicts, uint32_t group);
 
 #endif

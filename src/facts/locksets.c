@@ -1,17 +1,18 @@
 /* Lock sets: see locksets.h. */
 #include "facts/locksets.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-bool hd_locksets_init(struct hd_locksets *sets) {
+void hd_locksets_init(struct hd_locksets *sets) {
     memset(sets, 0, sizeof *sets);
     sets->mask = 63;
-    sets->slot = calloc(sets->mask + (size_t)1, sizeof *sets->slot);
-    /* room, so that the empty set has a place too */
-    return sets->slot != NULL && hd_vector_reserve(&sets->held, 16) &&
-           hd_locksets_number(sets, NULL, 0) == 0;
+    sets->slot = hd_zalloc(sets->mask + (size_t)1, sizeof *sets->slot);
+    hd_vector_reserve(&sets->held, 16); /* room, so that the empty set has a place too */
+    hd_locksets_number(sets, NULL, 0);
 }
 
 void hd_locksets_free(struct hd_locksets *sets) {
@@ -21,10 +22,9 @@ void hd_locksets_free(struct hd_locksets *sets) {
     sets->slot = NULL;
 }
 
-static bool grow(struct hd_locksets *sets) {
+static void grow(struct hd_locksets *sets) {
     uint32_t mask = sets->mask * 2 + 1;
-    uint32_t *slot = calloc(mask + (size_t)1, sizeof *slot);
-    if (slot == NULL) return false;
+    uint32_t *slot = hd_zalloc(mask + (size_t)1, sizeof *slot);
     for (uint32_t i = 0; i < sets->set.size; i++) {
         uint32_t at = (uint32_t)sets->set.data[i].hash & mask;
         while (slot[at] != 0) at = (at + 1) & mask;
@@ -33,10 +33,15 @@ static bool grow(struct hd_locksets *sets) {
     free(sets->slot);
     sets->slot = slot;
     sets->mask = mask;
-    return true;
 }
 
-uint32_t hd_locksets_number(struct hd_locksets *sets, const uint32_t *held, uint32_t count) {
+static int compare_held(const void *left, const void *right) {
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+uint32_t hd_locksets_number(struct hd_locksets *sets, uint32_t *held, uint32_t count) {
+    if (count > 1) qsort(held, count, sizeof *held, compare_held);
     uint64_t hash = count == 0 ? 0 : XXH3_64bits(held, count * sizeof *held);
     uint32_t at = (uint32_t)hash & sets->mask;
     for (; sets->slot[at] != 0; at = (at + 1) & sets->mask) {
@@ -46,17 +51,15 @@ uint32_t hd_locksets_number(struct hd_locksets *sets, const uint32_t *held, uint
             return sets->slot[at] - 1;
     }
     struct hd_lockset set = {.start = (uint32_t)sets->held.size, .count = count, .hash = hash};
-    if (sets->set.size >= UINT32_MAX - 1 || !hd_vector_reserve(&sets->held, count))
-        return UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
         uint64_t bit = (uint64_t)1 << (held[i] / 2 % 64);
         set.any |= bit;
         if (held[i] % 2 == 0) set.writing |= bit;
-        sets->held.data[sets->held.size++] = held[i];
+        hd_vector_push(&sets->held, held[i]);
     }
-    if (!hd_vector_push(&sets->set, set)) return UINT32_MAX;
+    hd_vector_push(&sets->set, set);
     sets->slot[at] = (uint32_t)sets->set.size;
-    if (sets->set.size * 2 > sets->mask && !grow(sets)) return UINT32_MAX;
+    if (sets->set.size * 2 > sets->mask) grow(sets);
     return (uint32_t)sets->set.size - 1;
 }
 

@@ -21,9 +21,9 @@ struct hd_locksets {
     uint32_t mask;
 };
 
-bool hd_locksets_init(struct hd_locksets *sets);
-/* The number of a set, given ascending as lock * 2 + reading; UINT32_MAX when memory is out. */
-uint32_t hd_locksets_number(struct hd_locksets *sets, const uint32_t *held, uint32_t count);
+void hd_locksets_init(struct hd_locksets *sets);
+/* The number of a set, given as lock * 2 + reading in any order; sorts the list. */
+uint32_t hd_locksets_number(struct hd_locksets *sets, uint32_t *held, uint32_t count);
 void hd_locksets_free(struct hd_locksets *sets);
 
 /* Is there a lock in both, for writing in at least one of them? */

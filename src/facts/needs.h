@@ -5,10 +5,10 @@
 #define HEDDLE_FACTS_NEEDS_H
 
 #include "base/bitset.h"
+#include "facts/analysis.h"
 #include "facts/reading.h"
-#include "model/model.h"
 
-/* Adds them to an empty set; false when memory is out. */
-bool hd_needs_mark(const struct hd_model *model, enum hd_reading reading, struct hd_bitset *needed);
+/* `reading` tells whether a write that another thread reads is something that thread needs. */
+const struct hd_bitset *hd_needed(struct hd_analysis *analysis, enum hd_reading reading);
 
 #endif

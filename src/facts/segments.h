@@ -20,9 +20,9 @@
 #define HEDDLE_FACTS_SEGMENTS_H
 
 #include "base/vector.h"
+#include "facts/analysis.h"
 #include "facts/locksets.h"
 #include "facts/reading.h"
-#include "model/model.h"
 
 struct hd_segment {
     uint32_t first;   /* event */
@@ -32,12 +32,15 @@ struct hd_segment {
 struct hd_segments {
     uint32_t *of; /* per event: its segment */
     HD_VECTOR(struct hd_segment) segment;
-    struct hd_locksets locksets;
+    struct hd_locksets locksets; /* of all segments, and of what lies in several */
 };
 
 /* `reading` tells whether a write that another thread reads is something that thread needs. */
-bool hd_segments_build(const struct hd_model *model, enum hd_reading reading,
-                       struct hd_segments *segments, struct hd_error *error);
-void hd_segments_free(struct hd_segments *segments);
+struct hd_segments *hd_segments(struct hd_analysis *analysis, enum hd_reading reading);
+
+/* The set of locks held at an event. */
+static inline uint32_t hd_lockset_at(const struct hd_segments *segments, uint32_t event) {
+    return segments->segment.data[segments->of[event]].lockset;
+}
 
 #endif

@@ -9,65 +9,16 @@
  * has pairs of such lists ("bundles"). Within a bundle, the accesses j that must-order leaves open
  * for a pair are a run, and the runs of later pairs only move forward.
  *
- * An atomic update is a read and a write, whichever makes a pattern; but three updates make none,
- * since each is whole in itself and that is what it is for. A free makes none either: an access
- * after it is a use after free, which is found as such. */
+ * A free makes no triple: an access after it is a use after free, which is found as such. */
 #ifndef HEDDLE_FACTS_TRIPLES_H
 #define HEDDLE_FACTS_TRIPLES_H
 
-#include "base/map.h"
-#include "base/vector.h"
-#include "facts/segments.h"
-
-/* name, as reports write it, what is wrong with it */
-#define HD_PATTERNS(X)                                                                 \
-    X(RWW, "R-W-W", "the second access overwrites it with what the first read before") \
-    X(WWR, "W-W-R", "the second access does not see what the first wrote")             \
-    X(RWR, "R-W-R", "the two reads, which belong together, see different values")      \
-    X(WRW, "W-R-W", "it sees a value between two writes that nobody was meant to see") \
-    X(WWW, "W-W-W", "it is overwritten before anybody could read it")
-enum hd_pattern {
-    HD_PATTERN_NONE = 0,
-#define X(name, text, wrong) HD_PATTERN_##name,
-    HD_PATTERNS(X)
-#undef X
-        HD_PATTERN_COUNT
-};
-const char *hd_pattern_name(enum hd_pattern pattern);
-const char *hd_pattern_wrong(enum hd_pattern pattern);
-
-/* What an access does, as bits; 0 for a free and for what is no access. */
-enum { HD_DOES_READ = 1, HD_DOES_WRITE = 2, HD_DOES_UPDATE = 3 };
-unsigned hd_access_does(const struct hd_model *model, uint32_t event);
-/* `all`: W-W-W too, which nobody sees. */
-enum hd_pattern hd_pattern_of(unsigned first, unsigned remote, unsigned second, bool all);
+#include "facts/clocks.h"
+#include "facts/triple_lists.h"
 
 struct hd_triple {
     uint32_t first, remote, second; /* i, j, k */
     uint32_t location;
-};
-
-/* Consecutive accesses. */
-struct hd_local_pair {
-    uint32_t first, second;
-};
-
-/* Pairs of one location, thread, two sites and what they do, inside the same sections of the same
- * locks; in trace order. */
-struct hd_pair_list {
-    uint32_t start, count; /* of hd_triples.pair */
-    uint32_t site[2];
-    uint32_t held; /* locks of which one section has both: a set of segments.locksets */
-    uint16_t thread;
-    uint8_t does[2];
-};
-
-/* Accesses of one location, thread and site, all or some of them, in trace order. */
-struct hd_remote_list {
-    uint32_t start, count; /* of hd_triples.remote */
-    uint32_t site;
-    uint16_t thread;
-    uint8_t does;
 };
 
 /* Two lists with at least one triple. */
@@ -87,23 +38,15 @@ struct hd_triple_group {
 
 struct hd_triples {
     const struct hd_model *model;
-    struct hd_segments segments;
-    struct hd_clocks *clocks; /* of must-order */
-    HD_VECTOR(struct hd_local_pair) pair;
-    HD_VECTOR(uint32_t) remote;
-    HD_VECTOR(struct hd_pair_list) pairs;
-    HD_VECTOR(struct hd_remote_list) remotes;
+    const struct hd_segments *segments;
+    const struct hd_clocks *clocks; /* of must-order */
+    struct hd_triple_lists lists;
     HD_VECTOR(struct hd_triple_bundle) bundle; /* by group, within it by location */
     HD_VECTOR(struct hd_triple_group) group;
-    struct hd_map site_number; /* see hd_site_number */
-    struct hd_map two_sites,
-        group_number; /* two sites -> number; it, the third, pattern -> group */
 };
 
-bool hd_triples_build(const struct hd_model *model, enum hd_reading reading, bool all_patterns,
-                      struct hd_progress *progress, struct hd_triples *triples,
-                      struct hd_error *error);
-void hd_triples_free(struct hd_triples *triples);
+/* Segments and locks are those of CDSR. */
+const struct hd_triples *hd_triples(struct hd_analysis *analysis, bool all_patterns);
 
 /* The lists of a bundle, at hand. */
 struct hd_bundle_lists {

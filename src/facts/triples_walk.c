@@ -3,10 +3,10 @@
 
 struct hd_bundle_lists hd_bundle_lists(const struct hd_triples *triples, uint32_t bundle) {
     const struct hd_triple_bundle *each = &triples->bundle.data[bundle];
-    const struct hd_pair_list *pairs = &triples->pairs.data[each->pairs];
-    const struct hd_remote_list *remotes = &triples->remotes.data[each->remotes];
-    return (struct hd_bundle_lists){.pair = triples->pair.data + pairs->start,
-                                    .remote = triples->remote.data + remotes->start,
+    const struct hd_pair_list *pairs = &triples->lists.pairs.data[each->pairs];
+    const struct hd_remote_list *remotes = &triples->lists.remotes.data[each->remotes];
+    return (struct hd_bundle_lists){.pair = triples->lists.pair.data + pairs->start,
+                                    .remote = triples->lists.remote.data + remotes->start,
                                     .pairs = pairs->count,
                                     .remotes = remotes->count,
                                     .location = each->location,

@@ -21,8 +21,8 @@ static bool run_method(struct hd_predict *predict, const struct hd_triples *trip
     struct hd_triple_decisions decisions;
     double start = hd_seconds_now();
     options.instances = false;
-    struct hd_engine_base *base = NULL;
-    if (compared[index]->atomicity->needs_engine) base = hd_engine_base_build(predict->model);
+    const struct hd_engine_base *base =
+        compared[index]->atomicity->needs_engine ? hd_engine_base(predict->analysis) : NULL;
     struct hd_triple_task task = {.triples = triples,
                                   .base = base,
                                   .branches = branches,
@@ -43,7 +43,6 @@ static bool run_method(struct hd_predict *predict, const struct hd_triples *trip
         result->undecided += decision->verdict == HD_UNDECIDED;
     }
     hd_triple_decisions_free(&decisions);
-    hd_engine_base_free(base);
     return done;
 }
 
@@ -63,28 +62,20 @@ static void count_errors(struct hd_atomicity_comparison *comparison) {
 bool hd_compare_atomicity(struct hd_predict *predict, struct hd_atomicity_comparison *comparison,
                           struct hd_error *error) {
     const struct hd_predict_options *options = &predict->options;
-    struct hd_triples triples;
-    struct hd_branches branches = {0};
     memset(comparison, 0, sizeof *comparison);
-    if (!hd_branches_build(predict->model, options->branches, &branches, error)) return false;
+    const struct hd_branches *branches = hd_branches(predict->analysis, options->branches);
     double start = hd_seconds_now();
-    if (!hd_triples_build(predict->model, HD_CDSR, options->all_patterns, options->progress,
-                          &triples, error)) {
-        hd_branches_free(&branches);
-        return false;
-    }
+    const struct hd_triples *triples = hd_triples(predict->analysis, options->all_patterns);
     comparison->method[0].seconds = hd_seconds_now() - start;
-    size_t groups = triples.group.size;
+    size_t groups = triples->group.size;
     hd_vector_reserve(&comparison->group, groups);
     comparison->group.size = groups;
     if (groups > 0) memset(comparison->group.data, 0, groups * sizeof *comparison->group.data);
     bool done = true;
     for (unsigned m = 0; done && m < HD_ATOMICITY_COMPARED; m++)
-        done = run_method(predict, &triples, &branches, m, comparison, error);
+        done = run_method(predict, triples, branches, m, comparison, error);
     if (done) count_errors(comparison);
     predict->stats.groups = groups;
-    hd_triples_free(&triples);
-    hd_branches_free(&branches);
     if (!done) hd_atomicity_comparison_free(comparison);
     return done;
 }

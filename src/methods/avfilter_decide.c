@@ -44,8 +44,8 @@ static void filter_groups(const struct hd_triple_task *task, struct hd_avfilter 
     size_t count = triples->bundle.size;
     struct by_thread *sorted = hd_alloc(count, sizeof *sorted);
     for (size_t b = 0; b < count; b++)
-        sorted[b] = (struct by_thread){triples->pairs.data[triples->bundle.data[b].pairs].thread,
-                                       (uint32_t)b};
+        sorted[b] = (struct by_thread){
+            triples->lists.pairs.data[triples->bundle.data[b].pairs].thread, (uint32_t)b};
     if (count > 1) qsort(sorted, count, sizeof *sorted, compare_by_thread);
     for (size_t b = 0; b < count; b++) {
         struct hd_triple_decision *decision =

@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "facts/conflicts.h"
+#include "facts/site.h"
 
 #include <stdlib.h>
 #include <string.h>

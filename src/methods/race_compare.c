@@ -20,8 +20,8 @@ static bool run_method(struct hd_predict *predict, const struct hd_conflicts *ca
     struct hd_predict_stats stats = {0};
     struct hd_race_decisions decisions;
     double start = hd_seconds_now();
-    struct hd_engine_base *base =
-        method->needs_engine ? hd_engine_base_build(predict->model) : NULL;
+    const struct hd_engine_base *base =
+        method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
     struct hd_race_task task = {candidates, base, compared[index].reading, options->budget};
     struct hd_race_decider decider = hd_race_decider_new(method, &task);
     bool done = hd_races_decide(&decider, options->jobs, false, options->progress, &decisions,
@@ -42,26 +42,22 @@ static bool run_method(struct hd_predict *predict, const struct hd_conflicts *ca
     if (result->checks > 0) result->check_seconds = result->seconds / (double)result->checks;
     hd_race_decisions_free(&decisions);
     hd_race_decider_free(&decider);
-    hd_engine_base_free(base);
     return done;
 }
 
 bool hd_compare_races(struct hd_predict *predict, struct hd_comparison *comparison,
                       struct hd_error *error) {
-    struct hd_conflicts candidates;
     memset(comparison, 0, sizeof *comparison);
     /* The segments of CDSR are the finer ones and serve every method. */
-    if (!hd_conflicts_build(predict->model, HD_CDSR, predict->options.progress, &candidates, error))
-        return false;
-    size_t groups = candidates.group.size;
+    const struct hd_conflicts *candidates = hd_conflicts(predict->analysis, HD_CDSR);
+    size_t groups = candidates->group.size;
     hd_vector_reserve(&comparison->group, groups);
     comparison->group.size = groups;
     for (size_t g = 0; g < groups; g++) comparison->group.data[g] = (struct hd_compared_group){0};
     bool done = true;
     for (unsigned i = 0; done && i < HD_COMPARED; i++)
-        done = run_method(predict, &candidates, i, comparison, error);
+        done = run_method(predict, candidates, i, comparison, error);
     predict->stats.groups = groups;
-    hd_conflicts_free(&candidates);
     if (!done) hd_comparison_free(comparison);
     return done;
 }

@@ -154,8 +154,6 @@ uint32_t hd_model_calls(const struct hd_model *model, uint32_t event);
  * access without a call of its own was recorded later than it ran (see the filter in
  * docs/runtime.md), and has the stack of the earlier access that it repeats. */
 uint32_t hd_model_stack(const struct hd_model *model, uint32_t event);
-/* A wait begins with the release of its lock, and is only an event when it is over; HD_NONE. */
-uint32_t hd_model_wait_begins(const struct hd_model *model, uint32_t wait);
 /* Sections of its thread that are open when an event runs, innermost first; an acquire and a
  * release are inside their own. Writes at most `room` of them; returns how many there are. */
 uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *section,

@@ -183,11 +183,3 @@ uint32_t hd_model_stack(const struct hd_model *model, uint32_t event) {
     uint32_t earlier = late ? repeated(model, event) : HD_NONE;
     return model->stack[earlier != HD_NONE ? earlier : event];
 }
-
-uint32_t hd_model_wait_begins(const struct hd_model *model, uint32_t wait) {
-    uint32_t position = hd_model_position(model, wait);
-    const uint32_t *own = model->thread_event + model->thread_start[model->thread[wait]];
-    while (position-- > 0)
-        if (model->kind[own[position]] == HD_EV_RELEASE) return own[position];
-    return HD_NONE;
-}

@@ -14,7 +14,7 @@ static bool is_found(enum hd_verdict verdict) {
 struct reporter {
     struct hd_predict *predict;
     const struct hd_triples *triples;
-    struct hd_intent *intent;
+    struct hd_intent intent;
     struct hd_findings *findings;
 };
 
@@ -57,60 +57,38 @@ static void report_one(struct reporter *reporter, const struct hd_triple_decisio
     summary->candidates++;
     summary->verdict[decision->verdict]++;
     if (!found && !options->all) return;
-    struct hd_weighing weighing = hd_intent_weigh(reporter->intent, decision);
+    struct hd_weighing weighing = hd_intent_weigh(&reporter->intent, decision);
     if (options->all || hd_weighing_harm(&weighing) == HD_HARM_LIKELY)
         add_finding(reporter, decision, &weighing);
     else
         summary->hidden++;
 }
 
-static bool report(struct hd_predict *predict, const struct hd_triples *triples,
-                   const struct hd_branches *branches, const struct hd_triple_decisions *decisions,
-                   struct hd_findings *findings, struct hd_error *error) {
-    struct reporter reporter = {predict, triples, NULL, findings};
-    reporter.intent = hd_intent_new(predict, triples, branches, error);
-    if (reporter.intent == NULL) return false;
-    for (size_t i = 0; i < decisions->list.size; i++)
-        report_one(&reporter, &decisions->list.data[i]);
-    hd_intent_free(reporter.intent);
-    return true;
-}
-
 bool hd_predict_atomicity(struct hd_predict *predict, struct hd_findings *findings,
                           struct hd_error *error) {
     const struct hd_predict_options *options = &predict->options;
     struct hd_predict_stats *stats = &predict->stats;
-    struct hd_triples triples;
-    struct hd_branches branches = {0};
     struct hd_triple_decisions decisions;
     const struct hd_atomicity_method *method = options->method->atomicity;
     double start = hd_seconds_now();
-    if (!hd_branches_build(predict->model, options->branches, &branches, error)) return false;
-    if (!hd_triples_build(predict->model, HD_CDSR, options->all_patterns, options->progress,
-                          &triples, error)) {
-        hd_branches_free(&branches);
-        return false;
-    }
+    const struct hd_branches *branches = hd_branches(predict->analysis, options->branches);
+    const struct hd_triples *triples = hd_triples(predict->analysis, options->all_patterns);
     double listed = hd_seconds_now();
-    stats->groups += triples.group.size;
-    struct hd_engine_base *base =
-        method->needs_engine ? hd_engine_base_build(predict->model) : NULL;
+    stats->groups += triples->group.size;
+    const struct hd_engine_base *base =
+        method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
     double prepared = hd_seconds_now();
-    struct hd_triple_task task = {.triples = &triples,
-                                  .base = base,
-                                  .branches = &branches,
-                                  .options = options,
-                                  .stats = stats};
+    struct hd_triple_task task = {
+        .triples = triples, .base = base, .branches = branches, .options = options, .stats = stats};
     bool done = hd_triples_decide(&task, method, &decisions, error);
     double decided = hd_seconds_now();
-    done = done && report(predict, &triples, &branches, &decisions, findings, error);
+    struct reporter reporter = {predict, triples, hd_intent(predict, triples, branches), findings};
+    for (size_t i = 0; done && i < decisions.list.size; i++)
+        report_one(&reporter, &decisions.list.data[i]);
     stats->candidate_seconds += listed - start;
     stats->prepare_seconds += prepared - listed;
     stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
     hd_triple_decisions_free(&decisions);
-    hd_engine_base_free(base);
-    hd_triples_free(&triples);
-    hd_branches_free(&branches);
     return done;
 }

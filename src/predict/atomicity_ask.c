@@ -137,7 +137,7 @@ static bool ends_section(const struct hd_model *model, uint32_t event) {
 
 /* Do the locks held at k and after j exclude each other? Then j's thread cannot end there. */
 static bool ends_held(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
-    const struct hd_segments *segments = &asker->triples->segments;
+    const struct hd_segments *segments = asker->triples->segments;
     return hd_locksets_exclude(&segments->locksets,
                                segments->segment.data[segments->of[triple->second]].lockset,
                                segments->segment.data[segments->of[triple->remote]].lockset) &&
@@ -232,7 +232,7 @@ static int compare_near(const void *left, const void *right) {
 /* Does an earlier pair speak for it? In UA, and where branches count, none does. */
 static bool repeats(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                     uint32_t pair) {
-    const uint32_t *segment = asker->triples->segments.of;
+    const uint32_t *segment = asker->triples->segments->of;
     return asker->reading != HD_UA && asker->relaxed == NULL && pair > 0 &&
            segment[lists->pair[pair].second] == segment[lists->pair[pair - 1].second];
 }
@@ -327,7 +327,7 @@ static void keep_guards(const struct hd_locksets *sets, uint32_t set, struct gua
 
 /* Is there a lock that keeps every j's thread from ending at j with any k next? */
 static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bundle_lists *lists) {
-    const struct hd_segments *segments = &asker->triples->segments;
+    const struct hd_segments *segments = asker->triples->segments;
     const struct hd_locksets *sets = &segments->locksets;
     uint32_t previous = segments->segment.data[segments->of[lists->pair[0].second]].lockset;
     const struct hd_lockset *first = &sets->set.data[previous];
@@ -365,7 +365,7 @@ static bool never_ends(const struct hd_triple_asker *asker, const struct hd_bund
 static bool ask_bundle(struct hd_triple_asker *asker, const struct hd_bundle_lists *lists,
                        const struct hd_triple_limits *limits, struct hd_triple_decision *decision,
                        bool *settled, struct hd_error *error) {
-    const uint32_t *segment = asker->triples->segments.of;
+    const uint32_t *segment = asker->triples->segments->of;
     struct hd_triple_limits passing = passing_limits(asker);
     if (never_ends(asker, lists)) limits = &passing;
     for (uint32_t n = 0, from = 0, to = 0; n < lists->pairs; n++) {

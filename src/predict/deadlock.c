@@ -33,7 +33,6 @@ struct search {
     const struct hd_deadlock_limits *limits;
     struct hd_findings *findings;
     struct hd_lock_graph graph;
-    struct hd_engine_base *base;
     struct hd_known_cycles known;
     HD_VECTOR(struct group) group;
     struct hd_intern keys; /* sequences of types -> group */
@@ -433,10 +432,10 @@ static bool decide_groups(struct search *s, struct hd_error *error) {
         .groups = (uint32_t)s->group.size, .context = s, .question = make_question};
     struct hd_ask_options options = hd_predict_ask_options(predict);
     double start = hd_seconds_now();
-    if (s->base == NULL) s->base = hd_engine_base_build(predict->model);
+    const struct hd_engine_base *base = hd_engine_base(predict->analysis);
     double prepared = hd_seconds_now();
     struct hd_answer *answers =
-        hd_ask_all(&source, s->base, predict->model, &options, &stats->asked, error);
+        hd_ask_all(&source, base, predict->model, &options, &stats->asked, error);
     if (answers == NULL) return false;
     double decided = hd_seconds_now();
     report(s, answers);
@@ -514,7 +513,7 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
                                  struct hd_findings *findings, struct hd_error *error) {
     struct search s = {.predict = predict, .limits = limits, .findings = findings};
     double start = hd_seconds_now();
-    hd_lock_graph_build(predict->model, predict->describe, predict->options.instances, &s.graph);
+    hd_lock_graph_build(predict->analysis, predict->options.instances, &s.graph);
     predict->stats.candidate_seconds += hd_seconds_now() - start;
     bool done = search_all(&s, error);
     if (done) hd_deadlock_observed(predict, findings);
@@ -522,7 +521,6 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
     hd_vector_free(&s.group);
     hd_vector_free(&s.key);
     hd_known_cycles_free(&s.known);
-    hd_engine_base_free(s.base);
     hd_lock_graph_free(&s.graph);
     return done;
 }

@@ -1,23 +1,15 @@
 /* Signs of intent: see intent.h. */
 #include "predict/intent.h"
 
-#include "facts/intent_runs.h"
+#include "base/search.h"
+#include "facts/history.h"
+#include "facts/site.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Steps between the two accesses that are few, many; and how many are looked at. */
 enum { FEW_STEPS = 24, MANY_STEPS = 2000, LOOK_AT = 4096, UPDATE_STEPS = 8 };
-
-struct hd_intent {
-    const struct hd_predict *predict;
-    const struct hd_model *model;
-    const struct hd_triples *triples;
-    const struct hd_branches *branches;
-    struct hd_other_runs *others; /* NULL: none were given */
-    bool passed;                  /* the run did */
-};
 
 static const struct {
     int weight;
@@ -28,38 +20,17 @@ static const struct {
 #undef X
 };
 
-/* ---- life -------------------------------------------------------------------------------------
- */
-
 static bool run_passed(const struct hd_trace_end *end) {
     return !end->signaled && !end->deadlocked && !(end->exited && end->status != 0);
 }
 
-struct hd_intent *hd_intent_new(const struct hd_predict *predict, const struct hd_triples *triples,
-                                const struct hd_branches *branches, struct hd_error *error) {
-    const struct hd_predict_options *options = &predict->options;
-    struct hd_intent *intent = calloc(1, sizeof *intent);
-    if (intent == NULL) {
-        hd_fail(error, HD_ERR_MEMORY, "out of memory");
-        return NULL;
-    }
-    intent->predict = predict;
-    intent->model = predict->model;
-    intent->triples = triples;
-    intent->branches = branches;
-    intent->passed = run_passed(&predict->model->trace->end);
-    if (options->passings == 0) return intent;
-    intent->others = hd_other_runs_new(options->passing, options->passing_describe,
-                                       options->passings, options->all_patterns, error);
-    if (intent->others != NULL) return intent;
-    free(intent);
-    return NULL;
-}
-
-void hd_intent_free(struct hd_intent *intent) {
-    if (intent == NULL) return;
-    hd_other_runs_free(intent->others);
-    free(intent);
+struct hd_intent hd_intent(const struct hd_predict *predict, const struct hd_triples *triples,
+                           const struct hd_branches *branches) {
+    return (struct hd_intent){.predict = predict,
+                              .model = predict->model,
+                              .triples = triples,
+                              .branches = branches,
+                              .passed = run_passed(&predict->model->trace->end)};
 }
 
 /* ---- calls ------------------------------------------------------------------------------------
@@ -144,19 +115,12 @@ static struct between look_between(const struct hd_model *model, const struct hd
 
 /* The thread's next access to the location; HD_NONE if there is none near. */
 static uint32_t next_access(const struct hd_model *model, uint32_t event, uint32_t location) {
-    uint32_t low = model->location_start[location], high = model->location_start[location + 1];
-    uint32_t end = high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (model->location_event[middle] <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (end - low > LOOK_AT) end = low + LOOK_AT;
-    for (; low < end; low++)
-        if (model->thread[model->location_event[low]] == model->thread[event])
-            return model->location_event[low];
+    const uint32_t *list = model->location_event + model->location_start[location];
+    uint32_t count = model->location_start[location + 1] - model->location_start[location];
+    uint32_t i = hd_upper_bound(list, count, event);
+    if (count - i > LOOK_AT) count = i + LOOK_AT;
+    for (; i < count; i++)
+        if (model->thread[list[i]] == model->thread[event]) return list[i];
     return HD_NONE;
 }
 
@@ -166,7 +130,7 @@ static bool is_same_access(const struct hd_intent *intent, uint32_t a, uint32_t 
     if (model->kind[a] != model->kind[b]) return false;
     struct hd_describe *describe = intent->predict->describe;
     return model->site[a] == model->site[b] ||
-           hd_site_identity(describe, model, a) == hd_site_identity(describe, model, b);
+           hd_site_source(describe, model, a) == hd_site_source(describe, model, b);
 }
 
 /* Is a write the end of an update, whose read comes shortly before it? What an update leaves
@@ -271,12 +235,13 @@ static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_tr
 
 static struct hd_run_counts count_runs(const struct hd_intent *intent,
                                        const struct hd_triple *triple) {
-    if (intent->others == NULL) return (struct hd_run_counts){0, 0};
+    const struct hd_predict_options *options = &intent->predict->options;
     struct hd_describe *describe = intent->predict->describe;
-    uint64_t site[3] = {hd_site_identity(describe, intent->model, triple->first),
-                        hd_site_identity(describe, intent->model, triple->remote),
-                        hd_site_identity(describe, intent->model, triple->second)};
-    return hd_other_runs_count(intent->others, site);
+    if (options->passings == 0) return (struct hd_run_counts){0, 0};
+    uint64_t site[3] = {hd_site_source(describe, intent->model, triple->first),
+                        hd_site_source(describe, intent->model, triple->remote),
+                        hd_site_source(describe, intent->model, triple->second)};
+    return hd_count_runs(options->passing, options->passings, options->all_patterns, site);
 }
 
 /* ---- the verdict ------------------------------------------------------------------------------
@@ -295,7 +260,7 @@ static bool forced_between(const struct hd_intent *intent, const struct hd_tripl
            hd_clocks_before(intent->triples->clocks, triple->remote, triple->second);
 }
 
-struct hd_weighing hd_intent_weigh(struct hd_intent *intent,
+struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
                                    const struct hd_triple_decision *decision) {
     const struct hd_triple *triple = &decision->triple;
     enum hd_pattern pattern = intent->triples->group.data[decision->group].pattern;

@@ -37,13 +37,18 @@ enum hd_intent_sign {
 
 enum { HD_INTENT_START = 45 };
 
-struct hd_intent;
-/* Reads the passing runs of the options. NULL when memory is out. */
-struct hd_intent *hd_intent_new(const struct hd_predict *predict, const struct hd_triples *triples,
-                                const struct hd_branches *branches, struct hd_error *error);
-void hd_intent_free(struct hd_intent *intent);
+/* What triples of a run are judged by. */
+struct hd_intent {
+    const struct hd_predict *predict;
+    const struct hd_model *model;
+    const struct hd_triples *triples;
+    const struct hd_branches *branches;
+    bool passed; /* the run did */
+};
+struct hd_intent hd_intent(const struct hd_predict *predict, const struct hd_triples *triples,
+                           const struct hd_branches *branches);
 
-struct hd_weighing hd_intent_weigh(struct hd_intent *intent,
+struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
                                    const struct hd_triple_decision *decision);
 
 #endif

@@ -3,8 +3,9 @@
 #include "predict/lock_graph.h"
 
 #include "base/alloc.h"
-#include "facts/conflicts.h"
+#include "facts/clocks.h"
 #include "facts/needs.h"
+#include "facts/site.h"
 #include "predict/lock_parts.h"
 
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct held {
 
 struct builder {
     struct hd_lock_graph *graph;
+    struct hd_analysis *analysis;
     const struct hd_model *model;
     struct hd_describe *describe;
     bool whole;
@@ -206,7 +208,7 @@ static void add_progress_edges(struct builder *b) {
     for (uint32_t i = 0; i < model->edges; i++)
         if (is_progress(model->edge[i].type)) note_progress(b, &model->edge[i]);
     if (b->progress.size == 0) return;
-    b->graph->clocks = hd_clocks_build(model);
+    b->graph->clocks = hd_must_clocks(b->analysis);
     b->clock = hd_alloc(model->threads + (size_t)1, sizeof *b->clock);
     b->clock_behind = hd_alloc(model->threads + (size_t)1, sizeof *b->clock_behind);
     for (size_t i = 0; i < b->progress.size; i++)
@@ -356,17 +358,15 @@ static void add_lock_waiter(struct builder *b, uint32_t event, struct lock_wait 
 
 static void add_lock_waiters(struct builder *b) {
     const struct hd_model *model = b->model;
-    struct hd_bitset needed = {0};
+    const struct hd_bitset *needed = hd_needed(b->analysis, HD_CDSR);
     struct lock_wait wait;
     uint32_t *segment = hd_zalloc(model->threads + (size_t)1, sizeof *segment);
-    hd_needs_mark(model, HD_CDSR, &needed);
     for (uint32_t e = 0; e < model->events; e++) {
         if (waits_for_lock(model, e, &wait) && hd_lock_parts_cyclic(&b->parts, wait.wants))
             add_lock_waiter(b, e, wait, segment[model->thread[e]]);
-        if (hd_bitset_has(&needed, e)) segment[model->thread[e]]++;
+        if (hd_bitset_has(needed, e)) segment[model->thread[e]]++;
     }
     free(segment);
-    hd_bitset_free(&needed);
 }
 
 static void mark_giver(struct builder *b, const struct progress *progress, uint32_t event,
@@ -481,7 +481,7 @@ static void build(struct builder *b) {
     graph->resources = b->model->locks + (uint32_t)graph->place.size;
     hd_lock_parts_build(&b->parts, b->edge.data, b->edge.size, graph->resources);
     if (b->parts.any) {
-        if (graph->clocks == NULL) graph->clocks = hd_clocks_build(b->model);
+        graph->clocks = hd_must_clocks(b->analysis);
         b->resource_class = hd_alloc(graph->resources, sizeof *b->resource_class);
         memset(b->resource_class, 0xff, graph->resources * sizeof *b->resource_class);
         add_waiters(b);
@@ -491,11 +491,14 @@ static void build(struct builder *b) {
     index_dependencies(graph);
 }
 
-void hd_lock_graph_build(const struct hd_model *model, struct hd_describe *describe, bool whole,
-                         struct hd_lock_graph *graph) {
+void hd_lock_graph_build(struct hd_analysis *analysis, bool whole, struct hd_lock_graph *graph) {
     memset(graph, 0, sizeof *graph);
-    graph->model = model;
-    struct builder b = {.graph = graph, .model = model, .describe = describe, .whole = whole};
+    graph->model = analysis->model;
+    struct builder b = {.graph = graph,
+                        .analysis = analysis,
+                        .model = analysis->model,
+                        .describe = analysis->describe,
+                        .whole = whole};
     hd_locksets_init(&graph->locksets);
     build(&b);
     graph->types = (uint32_t)b.type.name.size;
@@ -524,7 +527,6 @@ void hd_lock_graph_build(const struct hd_model *model, struct hd_describe *descr
 }
 
 void hd_lock_graph_free(struct hd_lock_graph *graph) {
-    hd_clocks_free(graph->clocks);
     hd_locksets_free(&graph->locksets);
     hd_vector_free(&graph->standing);
     hd_vector_free(&graph->waiter);

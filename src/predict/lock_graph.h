@@ -12,8 +12,8 @@
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vector.h"
+#include "facts/analysis.h"
 #include "facts/locksets.h"
-#include "model/describe.h"
 
 /* One instance of a waiter. */
 struct hd_standing {
@@ -49,7 +49,7 @@ struct hd_wait_place {
 
 struct hd_lock_graph {
     const struct hd_model *model;
-    struct hd_clocks *clocks;
+    const struct hd_clocks *clocks;
     struct hd_locksets locksets;
     HD_VECTOR(struct hd_standing) standing;
     HD_VECTOR(struct hd_waiter) waiter;
@@ -64,8 +64,7 @@ struct hd_lock_graph {
 
 /* `whole`: every event is kept, also those that another speaks for. A graph without dependencies
  * has no clocks. */
-void hd_lock_graph_build(const struct hd_model *model, struct hd_describe *describe, bool whole,
-                         struct hd_lock_graph *graph);
+void hd_lock_graph_build(struct hd_analysis *analysis, bool whole, struct hd_lock_graph *graph);
 void hd_lock_graph_free(struct hd_lock_graph *graph);
 
 static inline bool hd_resource_is_lock(const struct hd_lock_graph *graph, uint32_t resource) {

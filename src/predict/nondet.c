@@ -105,7 +105,7 @@ bool hd_nondet_decide(struct hd_predict *predict, const struct hd_nondet_model *
     if (predict->options.read_site != NULL)
         filter = (struct hd_read_filter){.keep = is_wanted, .context = &wanted};
     double start = hd_seconds_now();
-    nondet->base = hd_engine_base_build(predict->model);
+    nondet->base = hd_engine_base(predict->analysis);
     hd_couples_build(predict->model, nondet->base, predict->options.final_state, &filter,
                      &nondet->couples);
     double listed = hd_seconds_now();
@@ -133,8 +133,6 @@ bool hd_nondet_decide(struct hd_predict *predict, const struct hd_nondet_model *
 void hd_nondet_free(struct hd_nondet *nondet) {
     hd_vector_free(&nondet->found);
     hd_couples_free(&nondet->couples);
-    hd_engine_base_free(nondet->base);
-    nondet->base = NULL;
 }
 
 bool hd_predict_nondeterminism(struct hd_predict *predict, struct hd_findings *findings,

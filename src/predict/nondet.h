@@ -52,7 +52,7 @@ struct hd_nondet_stats {
 
 struct hd_nondet {
     struct hd_couples couples;
-    struct hd_engine_base *base;
+    const struct hd_engine_base *base;
     HD_VECTOR(struct hd_triplet) found; /* by read, then other write */
     struct hd_nondet_stats stats;
 };

@@ -1,7 +1,7 @@
 /* Findings of nondeterminism: one for each triple of sites (write seen, read, other write), ranked
  * by signs of intent, with a schedule that the checker has passed. */
 #include "base/map.h"
-#include "facts/conflicts.h"
+#include "facts/site.h"
 #include "finding/intent.h"
 #include "finding/words.h"
 #include "predict/nondet.h"

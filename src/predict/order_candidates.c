@@ -1,7 +1,8 @@
 /* Candidates of order violations: lists by group, and the clocks of what an event cannot do
  * without, which discard most of them at once. */
 #include "base/alloc.h"
-#include "facts/conflicts.h"
+#include "facts/clocks.h"
+#include "facts/site.h"
 #include "predict/order_violations.h"
 
 #include <stdlib.h>
@@ -97,41 +98,6 @@ static void index_signals(struct hd_order_candidates *candidates) {
     }
 }
 
-/* ---- what an event cannot do without -----------------------------------------------------------
- */
-
-static void reserve_edges(struct hd_order_candidates *candidates, size_t more, size_t *room) {
-    size_t wanted = candidates->kept_model.edges + more;
-    if (wanted <= *room) return;
-    candidates->kept_edge =
-        hd_realloc(candidates->kept_edge, 2 * wanted, sizeof *candidates->kept_edge);
-    *room = 2 * wanted;
-}
-
-static void build_kept(struct hd_order_candidates *candidates) {
-    const struct hd_model *model = candidates->model;
-    struct hd_model *kept = &candidates->kept_model;
-    size_t room = 0;
-    uint32_t next = 0;
-    *kept = *model;
-    kept->edges = 0;
-    reserve_edges(candidates, model->edges + (size_t)1, &room);
-    for (uint32_t e = 0; e < model->events; e++) {
-        while (next < model->edges && model->edge[next].to == e)
-            candidates->kept_edge[kept->edges++] = model->edge[next++];
-        if (candidates->reading == HD_CSR || !hd_model_is_read(model, e)) continue;
-        const uint32_t *write;
-        uint32_t writes = hd_model_reads_from(model, e, &write);
-        reserve_edges(candidates, writes + (size_t)(model->edges - next), &room);
-        for (uint32_t i = 0; i < writes; i++)
-            if (write[i] != HD_NONE && model->thread[write[i]] != model->thread[e])
-                candidates->kept_edge[kept->edges++] =
-                    (struct hd_edge){write[i], e, HD_EDGE_ATOMIC};
-    }
-    kept->edge = candidates->kept_edge;
-    candidates->kept = hd_clocks_build(kept);
-}
-
 bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t event,
                       uint32_t other) {
     uint32_t before = hd_event_before(candidates->model, event);
@@ -142,13 +108,13 @@ bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t eve
 /* ---- the whole ---------------------------------------------------------------------------------
  */
 
-void hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
+void hd_order_candidates_build(struct hd_analysis *analysis, enum hd_reading reading,
                                struct hd_order_candidates *candidates) {
     memset(candidates, 0, sizeof *candidates);
-    candidates->model = model;
+    candidates->model = analysis->model;
     candidates->reading = reading;
-    candidates->clocks = hd_clocks_build(model);
-    build_kept(candidates);
+    candidates->clocks = hd_must_clocks(analysis);
+    candidates->kept = hd_kept_clocks(analysis, reading);
     index_signals(candidates);
     hd_order_find_initialisations(candidates);
     hd_order_find_lifetimes(candidates);
@@ -157,9 +123,6 @@ void hd_order_candidates_build(const struct hd_model *model, enum hd_reading rea
 }
 
 void hd_order_candidates_free(struct hd_order_candidates *candidates) {
-    hd_clocks_free(candidates->clocks);
-    hd_clocks_free(candidates->kept);
-    free(candidates->kept_edge);
     free(candidates->signal_start);
     hd_vector_free(&candidates->signal);
     hd_vector_free(&candidates->list);

@@ -1,4 +1,6 @@
 /* Signs of intent: how likely an order that is not harmful by itself is a bug, and why. */
+#include "facts/history.h"
+#include "facts/site.h"
 #include "predict/order_violations.h"
 
 /* The event that started a thread, HD_NONE. */
@@ -130,10 +132,24 @@ static void weigh_late_initialisation(struct hd_weighing *w, const struct hd_mod
         hd_weigh(w, -30, "both are atomic");
 }
 
+/* Did a run that passed take the order that is asked for? */
+static bool was_shown(const struct hd_predict *predict, const struct hd_order_candidate *candidate,
+                      const struct hd_order_group *group) {
+    const struct hd_predict_options *options = &predict->options;
+    if (options->passings == 0) return false;
+    uint64_t first = hd_site_source(predict->describe, predict->model, candidate->first);
+    if (group->type == HD_ORDER_EARLY_READ)
+        return hd_read_was_early(options->passing, options->passings, first);
+    return group->type == HD_ORDER_LATE_INITIALISATION &&
+           hd_writes_were_shown(
+               options->passing, options->passings, first,
+               hd_site_source(predict->describe, predict->model, candidate->second));
+}
+
 struct hd_weighing hd_order_weigh(const struct hd_order_candidates *candidates,
                                   const struct hd_order_candidate *candidate,
-                                  const struct hd_order_group *group, struct hd_describe *describe,
-                                  const struct hd_shown_orders *shown) {
+                                  const struct hd_order_group *group,
+                                  const struct hd_predict *predict) {
     const struct hd_model *model = candidates->model;
     struct hd_weighing w = {0};
     switch ((enum hd_order_type)group->type) {
@@ -152,7 +168,7 @@ struct hd_weighing hd_order_weigh(const struct hd_order_candidates *candidates,
     default:
         return (struct hd_weighing){.itself = true};
     }
-    w.exercised = shown != NULL && hd_order_was_shown(shown, describe, candidate, group);
+    w.exercised = was_shown(predict, candidate, group);
     if (w.exercised) hd_weigh(&w, 0, "a run that passed took this order");
     return w;
 }

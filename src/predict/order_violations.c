@@ -13,7 +13,6 @@ struct search {
     struct hd_predict *predict;
     struct hd_findings *findings;
     struct hd_order_candidates candidates;
-    struct hd_shown_orders *shown;
     struct hd_answer *answer;
     uint32_t groups; /* of questions: the candidates' own, or with --instances each candidate */
 };
@@ -168,7 +167,7 @@ static void report(struct search *s) {
         uint32_t candidate = candidate_at(s, g, answer->number);
         struct hd_weighing weighing =
             hd_order_weigh(&s->candidates, &s->candidates.list.data[candidate],
-                           group_of(s, candidate), s->predict->describe, s->shown);
+                           group_of(s, candidate), s->predict);
         if (!is_shown(options, verdict, hd_weighing_harm(&weighing)))
             summary->hidden++;
         else
@@ -183,16 +182,14 @@ static bool decide(struct search *s, struct hd_error *error) {
     struct hd_predict *predict = s->predict;
     struct hd_predict_stats *stats = &predict->stats;
     double start = hd_seconds_now();
-    struct hd_engine_base *base = hd_engine_base_build(predict->model);
+    const struct hd_engine_base *base = hd_engine_base(predict->analysis);
     struct hd_question_source source = {
         .groups = s->groups, .context = s, .question = make_question};
     struct hd_ask_options options = hd_predict_ask_options(predict);
     double prepared = hd_seconds_now();
     s->answer = hd_ask_all(&source, base, predict->model, &options, &stats->asked, error);
     double decided = hd_seconds_now();
-    hd_engine_base_free(base);
     if (s->answer == NULL) return false;
-    if (predict->options.passings > 0) s->shown = hd_shown_orders_build(&predict->options);
     report(s);
     stats->groups += s->groups;
     stats->prepare_seconds += prepared - start;
@@ -205,13 +202,12 @@ bool hd_predict_orders(struct hd_predict *predict, struct hd_findings *findings,
                        struct hd_error *error) {
     struct search s = {.predict = predict, .findings = findings};
     double start = hd_seconds_now();
-    hd_order_candidates_build(predict->model, predict->options.reading, &s.candidates);
+    hd_order_candidates_build(predict->analysis, predict->options.reading, &s.candidates);
     s.groups =
         (uint32_t)(predict->options.instances ? s.candidates.list.size : s.candidates.group.size);
     predict->stats.candidate_seconds += hd_seconds_now() - start;
     bool done = s.groups == 0 || decide(&s, error);
     hd_answers_free(s.answer, s.groups);
-    hd_shown_orders_free(s.shown);
     hd_order_candidates_free(&s.candidates);
     return done;
 }

@@ -43,12 +43,8 @@ struct hd_order_signal {
 struct hd_order_candidates {
     const struct hd_model *model;
     enum hd_reading reading;
-    struct hd_clocks *clocks; /* of must-order */
-    /* of what an event cannot do without: must-order and, if reads keep their writes, those; the
-     * model with such edges, for its clocks */
-    struct hd_model kept_model;
-    struct hd_edge *kept_edge;
-    struct hd_clocks *kept;
+    const struct hd_clocks *clocks;            /* of must-order */
+    const struct hd_clocks *kept;              /* of what an event cannot do without */
     HD_VECTOR(struct hd_order_candidate) list; /* by group */
     HD_VECTOR(struct hd_order_group) group;
     /* signals and broadcasts of each object, by thread, then in trace order */
@@ -59,7 +55,7 @@ struct hd_order_candidates {
     struct hd_map known[HD_ORDER_TYPE_COUNT];            /* two events: listed */
 };
 
-void hd_order_candidates_build(const struct hd_model *model, enum hd_reading reading,
+void hd_order_candidates_build(struct hd_analysis *analysis, enum hd_reading reading,
                                struct hd_order_candidates *candidates);
 void hd_order_candidates_free(struct hd_order_candidates *candidates);
 
@@ -87,18 +83,10 @@ bool hd_block_is_raw(const struct hd_model *model, uint32_t block);
 /* ---- rank -------------------------------------------------------------------------------------
  */
 
-/* Orders that other runs showed, by places in the source. */
-struct hd_shown_orders;
-struct hd_shown_orders *hd_shown_orders_build(const struct hd_predict_options *options);
-void hd_shown_orders_free(struct hd_shown_orders *shown);
-bool hd_order_was_shown(const struct hd_shown_orders *shown, struct hd_describe *describe,
-                        const struct hd_order_candidate *candidate,
-                        const struct hd_order_group *group);
-
-/* `shown` may be NULL. */
+/* What passing runs have shown is taken from the options. */
 struct hd_weighing hd_order_weigh(const struct hd_order_candidates *candidates,
                                   const struct hd_order_candidate *candidate,
-                                  const struct hd_order_group *group, struct hd_describe *describe,
-                                  const struct hd_shown_orders *shown);
+                                  const struct hd_order_group *group,
+                                  const struct hd_predict *predict);
 
 #endif

@@ -23,8 +23,7 @@ struct hd_predict_options {
     bool relax_branches; /* reads that no branch follows need not keep their writes */
     enum hd_branch_source branches;
     /* other runs that passed: what they did already is no bug */
-    struct hd_model *const *passing;
-    struct hd_describe *const *passing_describe;
+    struct hd_analysis *const *passing;
     uint32_t passings;
     /* nondeterminism */
     const struct hd_nondet_model *nondet_model; /* in place of the exact engine; NULL: none */
@@ -43,7 +42,8 @@ struct hd_predict_stats {
 };
 
 struct hd_predict {
-    const struct hd_model *model;
+    struct hd_analysis *analysis;
+    const struct hd_model *model; /* the analysis' own, like `describe` */
     struct hd_describe *describe;
     struct hd_predict_options options;
     struct hd_predict_stats stats;

@@ -76,30 +76,25 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
         stream(predict, findings);
         return true;
     }
-    struct hd_conflicts candidates;
     struct hd_race_decisions decisions;
     double start = hd_seconds_now();
-    if (!hd_conflicts_build(predict->model, options->reading, options->progress, &candidates,
-                            error))
-        return false;
+    const struct hd_conflicts *candidates = hd_conflicts(predict->analysis, options->reading);
     double listed = hd_seconds_now();
-    stats->groups += candidates.group.size;
-    struct hd_engine_base *base =
-        method->needs_engine ? hd_engine_base_build(predict->model) : NULL;
-    struct hd_race_task task = {&candidates, base, options->reading, options->budget};
+    stats->groups += candidates->group.size;
+    const struct hd_engine_base *base =
+        method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
+    struct hd_race_task task = {candidates, base, options->reading, options->budget};
     struct hd_race_decider decider = hd_race_decider_new(method, &task);
     double prepared = hd_seconds_now();
     bool done = hd_races_decide(&decider, options->jobs, options->instances, options->progress,
                                 &decisions, stats, error);
     double decided = hd_seconds_now();
-    if (done) report(predict, &candidates, &decisions, findings);
+    if (done) report(predict, candidates, &decisions, findings);
     stats->candidate_seconds += listed - start;
     stats->prepare_seconds += prepared - listed;
     stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
     hd_race_decisions_free(&decisions);
     hd_race_decider_free(&decider);
-    hd_engine_base_free(base);
-    hd_conflicts_free(&candidates);
     return done;
 }

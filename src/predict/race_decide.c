@@ -3,6 +3,7 @@
 #include "predict/race_decide.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/workers.h"
 
 #include <stdlib.h>
@@ -71,7 +72,7 @@ static bool ask(struct worker *worker, uint32_t a, uint32_t b, enum hd_verdict *
 static bool decide_pair(struct worker *worker, uint32_t a, uint32_t b, enum hd_verdict *verdict,
                         struct hd_error *error) {
     if (is_order(worker->decider)) return ask(worker, a, b, verdict, error);
-    const struct hd_segments *segments = &worker->decider->task.candidates->segments;
+    const struct hd_segments *segments = worker->decider->task.candidates->segments;
     uint32_t x = segments->of[a], y = segments->of[b];
     uint64_t key = x < y ? (uint64_t)x << 32 | y : (uint64_t)y << 32 | x;
     uint32_t *known = hd_map_slot(&worker->known, key, 0);

@@ -1,16 +1,9 @@
 /* A wait that can begin after its signal: the condition variable keeps no memory of it, and if
  * nobody signals any more, the wait has no end. */
+#include "facts/waits.h"
 #include "predict/order_violations.h"
 
 #include <stdlib.h>
-
-/* The release that begins a wait, HD_NONE if the trace does not have it. */
-static uint32_t beginning(const struct hd_model *model, uint32_t wait) {
-    uint32_t event = hd_event_before(model, wait);
-    if (event == HD_NONE) return HD_NONE;
-    uint8_t kind = model->kind[event];
-    return kind == HD_EV_RELEASE || kind == HD_EV_READ_RELEASE ? event : HD_NONE;
-}
 
 /* A place where a wait on the condition ended by time-out does not wait for ever. */
 static bool is_timed(const struct hd_map *timed, const struct hd_model *model, uint32_t wait) {
@@ -26,7 +19,7 @@ void hd_order_find_wakeups(struct hd_order_candidates *candidates) {
     for (uint32_t i = 0; i < model->edges; i++) {
         const struct hd_edge *edge = &model->edge[i];
         if (edge->type != HD_EDGE_SIGNAL || is_timed(&timed, model, edge->to)) continue;
-        uint32_t begins = beginning(model, edge->to);
+        uint32_t begins = hd_wait_begins(model, edge->to);
         if (begins == HD_NONE || hd_clocks_before(candidates->kept, begins, edge->from)) continue;
         hd_order_add(candidates, HD_ORDER_MISSED_SIGNAL, false, edge->from, edge->to,
                      model->object[edge->to]);

@@ -12,7 +12,7 @@ void hd_schedule_free(struct hd_schedule *schedule) {
     hd_vector_free(&schedule->then);
     hd_vector_free(&schedule->made);
     hd_steering_free(&schedule->control);
-    hd_places_free(&schedule->places);
+    hd_sites_free(&schedule->places);
     hd_arena_free(&schedule->arena);
     memset(schedule, 0, sizeof *schedule);
 }

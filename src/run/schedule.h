@@ -56,8 +56,8 @@ struct hd_schedule {
     /* There are no turns, but this. */
     bool has_control;
     struct hd_steering control;
-    struct hd_places places; /* of the control's targets */
-    struct hd_arena arena;   /* owner of the strings */
+    struct hd_sites places; /* of the control's targets */
+    struct hd_arena arena;  /* owner of the strings */
 };
 
 void hd_schedule_free(struct hd_schedule *schedule);

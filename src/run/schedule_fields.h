@@ -6,9 +6,9 @@
 #include "run/schedule.h"
 
 /* The places of targets go to *places, or come from there. */
-json_t *hd_steering_write(const struct hd_steering *steering, const struct hd_places *places);
+json_t *hd_steering_write(const struct hd_steering *steering, const struct hd_sites *places);
 bool hd_steering_read(struct hd_fields_in *in, const json_t *value, const char *where,
-                      struct hd_steering *steering, struct hd_places *places);
+                      struct hd_steering *steering, struct hd_sites *places);
 
 bool hd_schedule_from_json(const json_t *root, const char *name, struct hd_schedule *schedule,
                            struct hd_error *error);

@@ -32,8 +32,8 @@ void hd_steering_copy(struct hd_steering *to, const struct hd_steering *from) {
         hd_vector_push(&to->target, from->target.data[i]);
 }
 
-static struct hd_wire_place wire_place(const struct hd_places *places, uint32_t number) {
-    const struct hd_place *place = hd_place(places, number);
+static struct hd_wire_place wire_place(const struct hd_sites *places, uint32_t number) {
+    const struct hd_site *place = hd_site(places, number);
     if (number == 0) return (struct hd_wire_place){0, 0};
     return (struct hd_wire_place){hd_wire_name_hash(place->module), place->offset};
 }

@@ -4,7 +4,7 @@
 #ifndef HEDDLE_RUN_STEERING_H
 #define HEDDLE_RUN_STEERING_H
 
-#include "facts/place.h"
+#include "facts/site.h"
 #include "trace/wire.h"
 
 struct hd_schedule;
@@ -59,7 +59,7 @@ struct hd_steering {
     uint32_t timeout_us, timeouts, hits;
     uint32_t strict; /* enum hd_force_strict */
     HD_VECTOR(struct hd_force_target) target;
-    const struct hd_places *places; /* of the targets */
+    const struct hd_sites *places; /* of the targets */
 };
 /* Frees the targets; the schedule and the places are somebody else's. */
 void hd_steering_free(struct hd_steering *steering);

@@ -46,7 +46,7 @@ static bool read_place(struct hd_fields_in *in, const json_t *value, const char 
     const struct hd_field *field = target_fields;
     while (strcmp(field->name, strrchr(where, '.') + 1) != 0) field++;
     uint32_t number =
-        hd_place_make(in->context, place.module, place.offset, place.where, place.function);
+        hd_site_make(in->context, place.module, place.offset, place.where, place.function);
     memcpy((char *)object + field->offset, &number, sizeof number);
     return true;
 }
@@ -79,15 +79,15 @@ static const struct hd_field target_fields[] = {
     HD_FIELDS_END};
 #undef PLACE
 
-static json_t *write_place(const struct hd_places *places, uint32_t number) {
-    const struct hd_place *at = hd_place(places, number);
+static json_t *write_place(const struct hd_sites *places, uint32_t number) {
+    const struct hd_site *at = hd_site(places, number);
     struct place place = {at->module, at->where, at->function, at->offset};
     json_t *object = hd_fields_write(place_fields, &place);
     if (place.offset == 0) json_object_set_new(object, "offset", json_integer(0));
     return object;
 }
 
-static json_t *write_target(const struct hd_places *places, const struct hd_force_target *target) {
+static json_t *write_target(const struct hd_sites *places, const struct hd_force_target *target) {
     json_t *object = json_object();
     for (const struct hd_field *field = target_fields; field->type == HD_FIELD_IS_OTHER; field++) {
         uint32_t number;
@@ -165,14 +165,14 @@ static const struct hd_field fields[] = {
     HD_FIELD_OTHER("targets", read_targets, write_targets),
     HD_FIELDS_END};
 
-json_t *hd_steering_write(const struct hd_steering *steering, const struct hd_places *places) {
+json_t *hd_steering_write(const struct hd_steering *steering, const struct hd_sites *places) {
     struct hd_steering with_places = *steering;
     with_places.places = places;
     return hd_fields_write(fields, &with_places);
 }
 
 bool hd_steering_read(struct hd_fields_in *in, const json_t *value, const char *where,
-                      struct hd_steering *steering, struct hd_places *places) {
+                      struct hd_steering *steering, struct hd_sites *places) {
     struct hd_fields_in own = *in;
     own.context = places;
     steering->places = places;

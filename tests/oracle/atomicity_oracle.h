@@ -115,8 +115,7 @@ static inline void check_trace(uint64_t seed, bool dense, struct counts *counts)
     struct hd_error error = {0};
     struct small small;
     struct hd_map map = {0};
-    struct hd_triples triples;
-    struct hd_branches branches;
+    struct hd_analysis analysis = {.model = &model};
     oracle_seed = seed;
     (dense ? triples_make_dense : triples_make)(seed, &oracle_text);
     if (!model_of_text(&oracle_text, &model, &error)) {
@@ -126,22 +125,18 @@ static inline void check_trace(uint64_t seed, bool dense, struct counts *counts)
     small_build(&small, &model);
     bool all = seed % 3 == 0;
     uint32_t count = naive_triples(&small, all, &map, naive);
-    if (!hd_triples_build(&model, HD_CDSR, all, NULL, &triples, &error) ||
-        !hd_branches_build(&model, HD_BRANCHES_RECORDED, &branches, &error))
-        fail_msg("%s", error.message);
-    struct hd_engine_base *base = hd_engine_base_build(&model);
-    assert_non_null(base);
-    check_candidates(&triples, &map, count);
+    const struct hd_triples *triples = hd_triples(&analysis, all);
+    const struct hd_branches *branches = hd_branches(&analysis, HD_BRANCHES_RECORDED);
+    const struct hd_engine_base *base = hd_engine_base(&analysis);
+    check_candidates(triples, &map, count);
     counts->traces++;
     counts->triples += count;
-    counts->groups += triples.group.size;
+    counts->groups += triples->group.size;
     for (enum hd_reading reading = HD_CSR; reading <= HD_UA; reading++)
         for (int instances = 0; instances < 2; instances++)
-            check_verdicts(&small, &triples, base, &branches, reading, instances != 0, &map, count,
+            check_verdicts(&small, triples, base, branches, reading, instances != 0, &map, count,
                            counts);
-    hd_engine_base_free(base);
-    hd_branches_free(&branches);
-    hd_triples_free(&triples);
+    hd_analysis_free(&analysis);
     hd_map_free(&map);
     hd_model_free(&model);
 }

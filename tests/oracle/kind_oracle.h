@@ -25,12 +25,14 @@ typedef bool (*kind_run)(struct hd_predict *predict, struct hd_findings *finding
 static inline void kind_find(const struct hd_model *model, kind_run run,
                              struct hd_predict_options options, struct hd_findings *findings) {
     struct hd_error error = {0};
+    struct hd_analysis analysis = {.model = model, .describe = hd_describe_open(model)};
     struct hd_predict predict = {
-        .model = model, .describe = hd_describe_open(model), .options = options};
+        .analysis = &analysis, .model = model, .describe = analysis.describe, .options = options};
     predict.options.method = &hd_method_poly;
     predict.options.jobs = 1;
     memset(findings, 0, sizeof *findings);
     if (!run(&predict, findings, &error)) fail_msg("%s", error.message);
+    hd_analysis_free(&analysis);
     hd_describe_close(predict.describe);
 }
 

@@ -3,7 +3,7 @@
 #ifndef HEDDLE_TESTS_ORACLE_TRIPLES_NAIVE_H
 #define HEDDLE_TESTS_ORACLE_TRIPLES_NAIVE_H
 
-#include "facts/conflicts.h"
+#include "facts/site.h"
 #include "facts/triples.h"
 #include "oracle/figure_trace.h"
 #include "oracle/reorder_search.h"

@@ -61,18 +61,16 @@ static void check_trace(uint64_t seed, struct counts *counts) {
     struct hd_error error = {0};
     struct small small;
     struct hd_map map = {0};
-    struct hd_triples triples;
-    struct hd_branches branches;
+    struct hd_analysis analysis = {.model = &model};
     enum hd_branch_source source = seed % 5 == 0 ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     oracle_seed = seed;
     (seed % 2 ? triples_make_dense : triples_make)(seed, &oracle_text);
     if (!model_of_text(&oracle_text, &model, &error)) fail_msg("%s", error.message);
     small_build(&small, &model);
     uint32_t count = naive_triples(&small, true, &map, naive);
-    if (!hd_triples_build(&model, HD_CDSR, true, NULL, &triples, &error) ||
-        !hd_branches_build(&model, source, &branches, &error))
-        fail_msg("%s", error.message);
-    struct hd_avfilter *filter = hd_avfilter_new(&model, &branches);
+    const struct hd_triples *triples = hd_triples(&analysis, true);
+    const struct hd_branches *branches = hd_branches(&analysis, source);
+    struct hd_avfilter *filter = hd_avfilter_new(&model, branches);
     for (uint32_t n = 0; n < count; n++) {
         const struct hd_triple *t = &naive[n].triple;
         hd_avfilter_begin(filter, model.thread[t->first]);
@@ -82,10 +80,9 @@ static void check_trace(uint64_t seed, struct counts *counts) {
         counts->triples++;
         counts->by_case[got]++;
     }
-    check_groups(&model, &triples, &branches, source, &map, count, counts);
+    check_groups(&model, triples, branches, source, &map, count, counts);
     hd_avfilter_free(filter);
-    hd_branches_free(&branches);
-    hd_triples_free(&triples);
+    hd_analysis_free(&analysis);
     hd_map_free(&map);
     hd_model_free(&model);
 }
@@ -132,11 +129,11 @@ static void long_trace(void **state) {
     struct hd_model_options strict = {.lenient = false};
     struct hd_model model;
     struct hd_error error;
-    struct hd_branches branches;
+    struct hd_analysis analysis = {.model = &model};
     assert_true(hd_trace_read(text, used, "long", &options, &trace, &error) &&
-                hd_model_build(&trace, &strict, &model, &error) &&
-                hd_branches_build(&model, HD_BRANCHES_RECORDED, &branches, &error));
-    struct hd_avfilter *filter = hd_avfilter_new(&model, &branches);
+                hd_model_build(&trace, &strict, &model, &error));
+    struct hd_avfilter *filter =
+        hd_avfilter_new(&model, hd_branches(&analysis, HD_BRANCHES_RECORDED));
     unsigned long by_case[6] = {0};
     for (unsigned tries = 0; tries < 6000; tries++) {
         uint32_t l = roll(&dice, model.locations);
@@ -157,7 +154,7 @@ static void long_trace(void **state) {
     for (int i = 0; i < 6; i++) printf("# case %d: %lu\n", i, by_case[i]);
     for (int i = 0; i < 6; i++) assert_true(by_case[i] > 0);
     hd_avfilter_free(filter);
-    hd_branches_free(&branches);
+    hd_analysis_free(&analysis);
     hd_model_free(&model);
 }
 

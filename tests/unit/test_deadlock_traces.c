@@ -59,15 +59,18 @@ static void check_bound(const char *name, struct hd_deadlock_limits limits, bool
     struct hd_findings findings = {0};
     struct hd_error error = {0};
     model_of_file("deadlock", name, &model);
+    struct hd_analysis analysis = {.model = &model, .describe = hd_describe_open(&model)};
     struct hd_predict predict = {
+        .analysis = &analysis,
         .model = &model,
-        .describe = hd_describe_open(&model),
+        .describe = analysis.describe,
         .options = {.method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1}};
     assert_true(hd_predict_deadlocks_within(&predict, &limits, &findings, &error));
     assert_int_equal(findings.summary.verdict[HD_VERDICT_FEASIBLE], found);
     assert_int_equal(findings.summary.verdict[HD_VERDICT_UNDECIDED], !found);
     assert_int_equal(findings.summary.candidates, 1);
     hd_findings_free(&findings);
+    hd_analysis_free(&analysis);
     hd_describe_close(predict.describe);
     hd_model_free(&model);
 }

@@ -19,12 +19,11 @@ static void add_run(struct hd_profile *profile, const char *text, enum hd_prunin
     if (!hd_trace_read(text, strlen(text), "test", &options, &trace, &error) ||
         !hd_model_build(&trace, &(struct hd_model_options){0}, &model, &error))
         fail_msg("%s", error.message);
-    struct hd_describe *describe = hd_describe_open(&model);
-    if (!hd_profile_add(profile, &model, describe, pruning, news, &error))
-        fail_msg("%s", error.message);
-    if (pairs && !hd_profile_add_pairs(profile, &model, describe, &error))
-        fail_msg("%s", error.message);
-    hd_describe_close(describe);
+    struct hd_analysis analysis = {.model = &model, .describe = hd_describe_open(&model)};
+    *news = hd_profile_add(profile, &analysis, pruning);
+    if (pairs) hd_profile_add_pairs(profile, &analysis);
+    hd_analysis_free(&analysis);
+    hd_describe_close(analysis.describe);
     hd_model_free(&model);
 }
 
@@ -46,9 +45,9 @@ static const struct hd_interleaving *find(const struct hd_profile *profile, cons
                                           const char *c, const char *r) {
     for (size_t i = 0; i < profile->list.size; i++) {
         const struct hd_interleaving *it = &profile->list.data[i];
-        if (strcmp(hd_place(&profile->places, it->p)->where, p) == 0 &&
-            strcmp(hd_place(&profile->places, it->c)->where, c) == 0 &&
-            strcmp(hd_place(&profile->places, it->r)->where, r) == 0)
+        if (strcmp(hd_site(&profile->places, it->p)->where, p) == 0 &&
+            strcmp(hd_site(&profile->places, it->c)->where, c) == 0 &&
+            strcmp(hd_site(&profile->places, it->r)->where, r) == 0)
             return it;
     }
     return NULL;
@@ -135,15 +134,15 @@ static void exclusion(void **state) {
     /* threads are suspended before the outermost section that does not have both */
     struct hd_profile profile = profile_of(two, HD_PRUNE_RULES);
     const struct hd_interleaving *it = find(&profile, "p", "c", "r");
-    assert_string_equal(hd_place(&profile.places, it->c_stop)->where, "a2");
-    assert_string_equal(hd_place(&profile.places, it->r_stop)->where, "b");
+    assert_string_equal(hd_site(&profile.places, it->c_stop)->where, "a2");
+    assert_string_equal(hd_site(&profile.places, it->r_stop)->where, "b");
     hd_profile_free(&profile);
     profile = profile_of("A|acq(o)|o\nA|r(x)|p\nA|acq(m)|m\nA|acq(n)|n\nA|r(x)|c\nA|rel(n)\n"
                          "A|rel(m)\nA|rel(o)\nB|w(x)|r\n",
                          HD_PRUNE_RULES);
     it = find(&profile, "p", "c", "r");
-    assert_string_equal(hd_place(&profile.places, it->c_stop)->where, "m");
-    assert_string_equal(hd_place(&profile.places, it->r_stop)->where, "r");
+    assert_string_equal(hd_site(&profile.places, it->c_stop)->where, "m");
+    assert_string_equal(hd_site(&profile.places, it->r_stop)->where, "r");
     hd_profile_free(&profile);
 }
 
@@ -231,7 +230,7 @@ static void ranks(void **state) {
     assert_int_equal(ranked, 4);
     static const char *const wanted[] = {"xp", "wp", "yp", "zp"};
     for (uint32_t i = 0; i < ranked; i++)
-        assert_string_equal(hd_place(&profile.places, profile.list.data[rank[i]].p)->where,
+        assert_string_equal(hd_site(&profile.places, profile.list.data[rank[i]].p)->where,
                             wanted[i]);
     free(rank);
     hd_profile_free(&profile);
@@ -253,10 +252,10 @@ static void expect_pairs(const char *const *run, const char *const (*wanted)[6])
     for (size_t i = 0; i < profile.list.size; i++) {
         const struct hd_interleaving *it = &profile.list.data[i];
         if (it->p != 0) continue;
-        const char *got[6] = {hd_place(&profile.places, it->c)->where,
-                              hd_place(&profile.places, it->r)->where,
-                              hd_place(&profile.places, it->c_stop)->where,
-                              hd_place(&profile.places, it->r_stop)->where,
+        const char *got[6] = {hd_site(&profile.places, it->c)->where,
+                              hd_site(&profile.places, it->r)->where,
+                              hd_site(&profile.places, it->c_stop)->where,
+                              hd_site(&profile.places, it->r_stop)->where,
                               it->variable,
                               it->exercised ? "seen" : ""};
         for (int k = 0; k < 6; k++)

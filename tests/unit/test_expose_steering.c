@@ -19,10 +19,10 @@ static struct hd_schedule sample(void) {
                             .kind = "failure",
                             .fingerprint = "",
                             .outcome = "signal"};
-    uint32_t p = hd_place_make(&r.places, "app", 16, "a.c:1", "f");
-    uint32_t c = hd_place_make(&r.places, "app", 32, "a.c:2", "f");
-    uint32_t x = hd_place_make(&r.places, "lib.so", 16, "b.c:3", "g");
-    assert_int_equal(p, hd_place_make(&r.places, "app", 16, "", ""));
+    uint32_t p = hd_site_make(&r.places, "app", 16, "a.c:1", "f");
+    uint32_t c = hd_site_make(&r.places, "app", 32, "a.c:2", "f");
+    uint32_t x = hd_site_make(&r.places, "lib.so", 16, "b.c:3", "g");
+    assert_int_equal(p, hd_site_make(&r.places, "app", 16, "", ""));
     assert_true(p != x && p != c);
     struct hd_force_target target = {.p = p,
                                      .c = c,
@@ -95,8 +95,8 @@ static void files(void **state) {
     const struct hd_force_target *target = &again.control.target.data[0];
     assert_int_equal(target->c_thread, HD_NONE);
     assert_int_equal(target->r_thread, 7);
-    assert_string_equal(hd_place(&again.places, target->r)->module, "lib.so");
-    assert_string_equal(hd_place(&again.places, target->r)->where, "b.c:3");
+    assert_string_equal(hd_site(&again.places, target->r)->module, "lib.so");
+    assert_string_equal(hd_site(&again.places, target->r)->where, "b.c:3");
     char *second = hd_schedule_write(&again);
     assert_string_equal(second, text);
     free(second);

@@ -102,6 +102,7 @@ static void check_seed(uint64_t seed, struct counts *counts) {
     check_trace(&at, &nondet, counts);
     counts->traces++;
     hd_nondet_free(&nondet);
+    hd_analysis_free(&at.analysis);
     hd_model_free(&at.model);
 }
 

@@ -22,6 +22,7 @@ static void random_traces(void **state) {
         nondet_check_reads(&at, &nondet);
         nondet_check_sound(&at, &nondet, &counts);
         hd_nondet_free(&nondet);
+        hd_analysis_free(&at.analysis);
         hd_model_free(&at.model);
     }
     printf("# %lu traces, %lu triplets, %lu feasible (%lu of final reads), %lu reads that may see "

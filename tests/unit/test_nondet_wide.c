@@ -20,7 +20,9 @@
 static struct hd_nondet_stats decide(const struct hd_model *model, bool paper, uint64_t until) {
     struct hd_error error = {0};
     struct hd_nondet nondet;
+    struct hd_analysis analysis = {.model = model};
     struct hd_predict predict = {
+        .analysis = &analysis,
         .model = model,
         .options = {
             .method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1, .budget = {.until = until}}};
@@ -33,6 +35,7 @@ static struct hd_nondet_stats decide(const struct hd_model *model, bool paper, u
                          stats.verdict[HD_INFEASIBLE],
                      stats.triplets);
     hd_nondet_free(&nondet);
+    hd_analysis_free(&analysis);
     return stats;
 }
 
@@ -276,7 +279,9 @@ static void reports_end(void **state) {
     struct hd_error error = {0};
     struct hd_nondet_stats stats = {0};
     struct hd_findings findings = {0};
-    struct hd_predict predict = {.model = &model,
+    struct hd_analysis analysis = {.model = &model, .describe = describe};
+    struct hd_predict predict = {.analysis = &analysis,
+                                 .model = &model,
                                  .describe = describe,
                                  .nondet = &stats,
                                  .options = {.method = &hd_method_poly,
@@ -290,6 +295,7 @@ static void reports_end(void **state) {
     assert_int_equal(findings.summary.verdict[HD_VERDICT_UNDECIDED], TURNS);
     assert_int_equal(findings.summary.verdict[HD_VERDICT_INFEASIBLE], 0);
     hd_findings_free(&findings);
+    hd_analysis_free(&analysis);
     hd_describe_close(describe);
     hd_model_free(&model);
 }

@@ -50,13 +50,13 @@ static void verdict_table(void **state) {
  */
 
 static enum hd_finding_harm harm_beside(const char *run, const char *passed, uint64_t *hidden) {
-    struct hd_model model, other, *others = &other;
+    struct hd_model model, other;
     struct hd_findings found;
     model_read(run, strlen(run), false, &model);
     model_read(passed, strlen(passed), false, &other);
-    struct hd_describe *describe = hd_describe_open(&other);
-    struct hd_predict_options options = {
-        .reading = HD_CDSR, .passing = &others, .passing_describe = &describe, .passings = 1};
+    struct hd_analysis analysis = {.model = &other, .describe = hd_describe_open(&other)};
+    struct hd_analysis *const others = &analysis;
+    struct hd_predict_options options = {.reading = HD_CDSR, .passing = &others, .passings = 1};
     kind_find(&model, hd_predict_orders, options, &found);
     *hidden = found.summary.hidden;
     hd_findings_free(&found);
@@ -65,7 +65,8 @@ static enum hd_finding_harm harm_beside(const char *run, const char *passed, uin
     assert_int_equal(found.list.size, 1);
     enum hd_finding_harm harm = found.list.data[0].harm;
     hd_findings_free(&found);
-    hd_describe_close(describe);
+    hd_analysis_free(&analysis);
+    hd_describe_close(analysis.describe);
     hd_model_free(&model);
     hd_model_free(&other);
     return harm;

@@ -127,27 +127,24 @@ static void check_streaming(const struct hd_conflicts *candidates,
 
 static void check_model(const struct hd_model *m, const char *name) {
     struct small small;
-    struct hd_error error;
+    struct hd_analysis analysis = {.model = m};
     small_build(&small, m);
     for (unsigned method = 0; method < METHODS; method++) {
-        struct hd_conflicts candidates;
-        if (!hd_conflicts_build(m, methods[method].reading, NULL, &candidates, &error))
-            fail_msg("%s", error.message);
-        struct hd_engine_base *base = hd_engine_base_build(m);
-        struct hd_race_task task = {
-            .candidates = &candidates, .base = base, .reading = methods[method].reading};
+        const struct hd_conflicts *candidates = hd_conflicts(&analysis, methods[method].reading);
+        struct hd_race_task task = {.candidates = candidates,
+                                    .base = hd_engine_base(&analysis),
+                                    .reading = methods[method].reading};
         struct hd_race_decider decider = hd_race_decider_new(methods[method].method->race, &task);
         struct hd_race_decisions instances = decide(&decider, true);
         struct hd_race_decisions groups = decide(&decider, false);
         check_pairs(&small, &instances, method, name);
         check_groups(&instances, &groups, method, name);
-        if (methods[method].method == &hd_method_hb) check_streaming(&candidates, &groups, name);
+        if (methods[method].method == &hd_method_hb) check_streaming(candidates, &groups, name);
         hd_race_decisions_free(&instances);
         hd_race_decisions_free(&groups);
         hd_race_decider_free(&decider);
-        hd_engine_base_free(base);
-        hd_conflicts_free(&candidates);
     }
+    hd_analysis_free(&analysis);
 }
 
 static void stored_traces(void **state) {

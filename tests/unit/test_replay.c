@@ -53,7 +53,9 @@ static void predict(const struct hd_program *program, const struct hd_steering *
     if (!hd_model_load(run.trace_path, NULL, NULL, &found->model, &problem))
         fail_msg("%s", problem.message);
     found->describe = hd_describe_open(&found->model);
+    struct hd_analysis analysis = {.model = &found->model, .describe = found->describe};
     struct hd_predict predict = {
+        .analysis = &analysis,
         .model = &found->model,
         .describe = found->describe,
         .options = {.method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1}};
@@ -61,6 +63,7 @@ static void predict(const struct hd_program *program, const struct hd_steering *
     for (unsigned i = 0; i < HD_PREDICT_KIND_COUNT; i++)
         if (!hd_predict_kinds[i].run(&predict, &found->findings, &problem))
             fail_msg("%s", problem.message);
+    hd_analysis_free(&analysis);
     hd_result_free(&run);
 }
 

@@ -48,25 +48,22 @@ static void patterns(void **state) {
 /* ---- traces made here -------------------------------------------------------------------------
  */
 
-static void decide(const struct hd_model *model, struct hd_triples *triples,
-                   struct hd_triple_decisions *decisions, struct hd_predict_stats *stats) {
+static const struct hd_triples *decide(struct hd_analysis *analysis,
+                                       struct hd_triple_decisions *decisions,
+                                       struct hd_predict_stats *stats) {
     struct hd_error error;
-    struct hd_branches branches;
     struct hd_predict_options options = {.method = &hd_method_poly, .reading = HD_CDSR, .jobs = 1};
-    if (!hd_triples_build(model, HD_CDSR, false, NULL, triples, &error) ||
-        !hd_branches_build(model, HD_BRANCHES_RECORDED, &branches, &error))
-        fail_msg("%s", error.message);
-    struct hd_engine_base *base = hd_engine_base_build(model);
+    const struct hd_triples *triples = hd_triples(analysis, false);
+    assert_ptr_equal(triples, hd_triples(analysis, false)); /* found once */
     *stats = (struct hd_predict_stats){0};
     struct hd_triple_task task = {.triples = triples,
-                                  .base = base,
-                                  .branches = &branches,
+                                  .base = hd_engine_base(analysis),
+                                  .branches = hd_branches(analysis, HD_BRANCHES_RECORDED),
                                   .options = &options,
                                   .stats = stats};
     if (!hd_triples_decide(&task, hd_method_poly.atomicity, decisions, &error))
         fail_msg("%s", error.message);
-    hd_engine_base_free(base);
-    hd_branches_free(&branches);
+    return triples;
 }
 
 enum { ROUNDS = 20000 };
@@ -80,16 +77,16 @@ static void hot_location(void **state) {
                  "T1|acq(m)|a\nT1|r(x)|i\nT1|rel(m)|b\nT1|acq(m)|c\nT1|r(x)|k\nT1|rel(m)|d\n");
     for (unsigned n = 0; n < ROUNDS; n++) text_add(&text, "T2|acq(m)|e\nT2|w(x)|j\nT2|rel(m)|f\n");
     struct hd_model model;
-    struct hd_triples triples;
+    struct hd_analysis analysis = {.model = &model};
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
     model_of_lines(&text, false, &model);
-    decide(&model, &triples, &decisions, &stats);
+    const struct hd_triples *triples = decide(&analysis, &decisions, &stats);
     /* R-W-R within a round and from one to the next; the writes parted by a read of either site */
     assert_int_equal(decisions.list.size, 4);
     uint64_t instances = 0, feasible = 0;
     for (uint32_t g = 0; g < 4; g++) {
-        instances += hd_triples_instances(&triples, g);
+        instances += hd_triples_instances(triples, g);
         feasible += decisions.list.data[g].verdict == HD_FEASIBLE;
         assert_true(decisions.list.data[g].verdict != HD_UNDECIDED);
     }
@@ -98,7 +95,7 @@ static void hot_location(void **state) {
     assert_int_equal(feasible, 2);
     assert_true(stats.asked.checks < 500);
     hd_triple_decisions_free(&decisions);
-    hd_triples_free(&triples);
+    hd_analysis_free(&analysis);
     hd_model_free(&model);
 }
 
@@ -114,18 +111,18 @@ static void guarded_location(void **state) {
             t, outer, t, t, t, t, t, outer);
     }
     struct hd_model model;
-    struct hd_triples triples;
+    struct hd_analysis analysis = {.model = &model};
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
     model_of_lines(&text, false, &model);
-    decide(&model, &triples, &decisions, &stats);
+    const struct hd_triples *triples = decide(&analysis, &decisions, &stats);
     /* only from one round of a thread to its next, and that is seen all the time */
     assert_int_equal(decisions.list.size, 1);
     assert_true(decisions.list.data[0].observed);
-    assert_int_equal(triples.group.data[0].pattern, HD_PATTERN_WWR);
+    assert_int_equal(triples->group.data[0].pattern, HD_PATTERN_WWR);
     assert_int_equal(stats.asked.checks, 0);
     hd_triple_decisions_free(&decisions);
-    hd_triples_free(&triples);
+    hd_analysis_free(&analysis);
     hd_model_free(&model);
 }
 
@@ -137,20 +134,20 @@ static void upgraded(void **state) {
     text_add(&text, "T1|racq(l)|a\nT1|acq(l)|b\nT1|w(x)|i\nT1|rel(l)|c\nT1|acq(l)|d\nT1|w(x)|k\n"
                     "T1|rel(l)|e\nT1|rrel(l)|f\nT2|racq(l)|g\nT2|r(x)|j\nT2|rrel(l)|h\n");
     struct hd_model model;
-    struct hd_triples triples;
+    struct hd_analysis analysis = {.model = &model};
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
     model_of_lines(&text, false, &model);
-    decide(&model, &triples, &decisions, &stats);
+    const struct hd_triples *triples = decide(&analysis, &decisions, &stats);
     assert_int_equal(decisions.list.size, 1);
-    assert_int_equal(triples.group.data[0].pattern, HD_PATTERN_WRW);
+    assert_int_equal(triples->group.data[0].pattern, HD_PATTERN_WRW);
     hd_triple_decisions_free(&decisions);
-    hd_triples_free(&triples);
+    hd_analysis_free(&analysis);
     hd_model_free(&model);
 }
 
 /* Accesses of one segment: one question speaks for all of them. */
-static void one_stand(void **state) {
+static void one_segment(void **state) {
     (void)state;
     struct text text = {0};
     /* whoever is at its accesses to x has been through the other's lock, inside its own */
@@ -160,17 +157,17 @@ static void one_stand(void **state) {
     for (unsigned n = 0; n < 500; n++) text_add(&text, "T2|w(x)|j\n");
     text_add(&text, "T2|rel(b)|h\n");
     struct hd_model model;
-    struct hd_triples triples;
+    struct hd_analysis analysis = {.model = &model};
     struct hd_triple_decisions decisions;
     struct hd_predict_stats stats;
     model_of_lines(&text, false, &model);
-    decide(&model, &triples, &decisions, &stats);
+    decide(&analysis, &decisions, &stats);
     assert_int_equal(decisions.list.size, 4);
     for (uint32_t g = 0; g < 4; g++)
         assert_int_equal(decisions.list.data[g].verdict, HD_INFEASIBLE);
     assert_true(stats.asked.checks > 0 && stats.asked.checks < 20);
     hd_triple_decisions_free(&decisions);
-    hd_triples_free(&triples);
+    hd_analysis_free(&analysis);
     hd_model_free(&model);
 }
 
@@ -185,7 +182,9 @@ static void compare(const char *name, const unsigned kept[4], const unsigned wro
     struct hd_atomicity_comparison comparison;
     snprintf(path, sizeof path, TRACES "%s.std", name);
     if (!hd_model_load(path, NULL, NULL, &model, &error)) fail_msg("%s", error.message);
-    struct hd_predict predict = {.model = &model,
+    struct hd_analysis analysis = {.model = &model};
+    struct hd_predict predict = {.analysis = &analysis,
+                                 .model = &model,
                                  .options = {.method = &hd_method_poly, .reading = HD_CDSR}};
     if (!hd_compare_atomicity(&predict, &comparison, &error)) fail_msg("%s", error.message);
     for (unsigned m = 0; m < HD_ATOMICITY_COMPARED; m++) {
@@ -197,6 +196,7 @@ static void compare(const char *name, const unsigned kept[4], const unsigned wro
     assert_string_equal(comparison.method[0].engine, "oa");
     assert_string_equal(comparison.method[3].engine, "poly/cdsr");
     hd_atomicity_comparison_free(&comparison);
+    hd_analysis_free(&analysis);
     hd_model_free(&model);
 }
 
@@ -214,7 +214,7 @@ static void side_by_side(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns),         cmocka_unit_test(hot_location),
-        cmocka_unit_test(guarded_location), cmocka_unit_test(one_stand),
+        cmocka_unit_test(guarded_location), cmocka_unit_test(one_segment),
         cmocka_unit_test(upgraded),         cmocka_unit_test(side_by_side)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
