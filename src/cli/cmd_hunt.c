@@ -67,6 +67,9 @@ static void print_runs(const struct hd_exploration *hunt) {
     if (hunt->left > 0)
         printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs).\n",
                hunt->left, hunt->left == 1 ? " was" : "s were");
+    if (hunt->flaky)
+        printf("A forced run failed (%s), but plain runs fail as often (%u of %u): not reported.\n",
+               hunt->flaky_outcome.words, hunt->plain_failed, hunt->plain_tries);
     hd_print_cut(hunt);
     if (hunt->interrupted) printf("Stopped by a signal: not everything was tried.\n");
 }

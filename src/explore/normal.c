@@ -4,6 +4,7 @@
 
 #include "run/process.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,6 +97,15 @@ void explore_plain_runs(struct explorer *x) {
     result->output_runs = result->output_differs = 0;
 }
 
+/* Is one rate higher than another by more than chance: by two standard deviations of the difference
+ * that two samples of one rate would have? */
+static bool is_more(uint32_t count, uint32_t of, uint32_t than, uint32_t of_that) {
+    if (of == 0 || of_that == 0) return false;
+    double rate = (double)(count + than) / (of + of_that);
+    double deviation = sqrt(rate * (1 - rate) * (1.0 / of + 1.0 / of_that));
+    return (double)count / of - (double)than / of_that > 2 * deviation;
+}
+
 bool explore_is_natural(struct explorer *x, uint32_t runs, uint32_t reproduced) {
     struct hd_exploration *result = x->result;
     bool first = false;
@@ -107,6 +117,5 @@ bool explore_is_natural(struct explorer *x, uint32_t runs, uint32_t reproduced) 
         if (!plain_run(x, &outcome, &first)) break;
         result->runs.repeated++;
     }
-    /* plain_failed / plain_tries >= reproduced / runs */
-    return (uint64_t)result->plain_failed * runs >= (uint64_t)reproduced * result->plain_tries;
+    return !is_more(reproduced, runs, result->plain_failed, result->plain_tries);
 }
