@@ -2,6 +2,7 @@
 #include "mine/access_sets.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/search.h"
 #include "mine/numbers.h"
 #include "source/source.h"
@@ -85,9 +86,10 @@ void hd_access_sets_finish(struct hd_access_sets *sets) {
 struct builder {
     const struct hd_source *source;
     struct hd_access_sets *sets;
-    uint32_t *number_of;    /* by source function: its number here, HD_SOURCE_NONE */
-    uint32_t *item_of;      /* by source variable, the same */
-    uint32_t *direct_start; /* by function: [f], [f + 1] of `direct` */
+    uint32_t *number_of;          /* by source function: its number here, HD_SOURCE_NONE */
+    uint32_t *item_of;            /* by source variable, the same */
+    uint32_t *direct_start;       /* by function: [f], [f + 1] of `direct` */
+    struct hd_map record_by_text; /* by number of its key or name */
     HD_VECTOR(struct hd_access) direct;
 };
 
@@ -114,27 +116,76 @@ static void add_direct(struct builder *builder, const struct hd_source_step *ste
     hd_vector_push(&builder->direct, access);
 }
 
-static uint32_t record_named(const struct hd_source *source, uint32_t name) {
-    for (uint32_t i = 0; i < source->record.size; i++)
-        if (source->record.data[i].name == name || source->record.data[i].key == name) return i;
-    return HD_SOURCE_NONE;
+/* ---- whole structs ----------------------------------------------------------------------------
+ */
+
+/* Structs inside structs inside structs: deeper ones are not looked for. */
+#define MOST_NESTED 4
+
+static void index_records(struct builder *builder) {
+    const struct hd_source *source = builder->source;
+    for (uint32_t r = (uint32_t)source->record.size; r-- > 0;) {
+        *hd_map_slot(&builder->record_by_text, source->record.data[r].key, 0) = r;
+        *hd_map_slot(&builder->record_by_text, source->record.data[r].name, 0) = r;
+    }
+}
+
+/* By the text of a type, `struct entry` or `const entry *`: `pointers` of the stars are left out.
+ */
+static uint32_t record_of_type(const struct builder *builder, uint32_t type, unsigned pointers) {
+    static const char *const before[] = {"const ", "volatile ", "struct ", "union ", "class "};
+    const char *text = hd_source_text(builder->source, type);
+    size_t length = strlen(text);
+    for (unsigned i = 0; i < sizeof before / sizeof *before; i++)
+        if (strncmp(text, before[i], strlen(before[i])) == 0) {
+            text += strlen(before[i]);
+            length -= strlen(before[i]);
+        }
+    for (; pointers > 0 && length > 0 && text[length - 1] == '*'; pointers--) length--;
+    while (length > 0 && text[length - 1] == ' ') length--;
+    uint32_t name =
+        pointers == 0 ? hd_intern_find(&builder->source->text, text, length) : HD_INTERN_NONE;
+    return name == HD_INTERN_NONE ? HD_SOURCE_NONE
+                                  : hd_map_get(&builder->record_by_text, name, HD_SOURCE_NONE);
+}
+
+/* The struct that an access is to as a whole: by its type, or by that of its path. */
+static uint32_t whole_record(const struct builder *builder, const struct hd_source_step *step) {
+    const struct hd_source *source = builder->source;
+    if (step->flags & HD_STEP_WHOLE)
+        return hd_map_get(&builder->record_by_text, step->type, HD_SOURCE_NONE);
+    if (!(step->flags & HD_STEP_LIBRARY) || step->path == HD_SOURCE_NONE) return HD_SOURCE_NONE;
+    const struct hd_source_path *path = &source->path.data[step->path];
+    unsigned pointers = path->kind == HD_PATH_DEREF;
+    if (pointers > 0) path = &source->path.data[path->parent];
+    if (path->kind != HD_PATH_VARIABLE && path->kind != HD_PATH_FIELD) return HD_SOURCE_NONE;
+    return record_of_type(builder, source->variable.data[path->of].type, pointers);
+}
+
+static void touch_fields(struct builder *builder, const struct hd_source_step *step,
+                         uint32_t record, unsigned depth) {
+    const struct hd_source *source = builder->source;
+    if (record == HD_SOURCE_NONE || depth > MOST_NESTED) return;
+    struct hd_source_range fields = source->record.data[record].fields;
+    for (uint32_t i = 0; i < fields.count; i++) {
+        uint32_t field = source->link.data[fields.first + i];
+        add_direct(builder, step, field, HD_MINE_TOUCH);
+        if (source->variable.data[field].flags & HD_VARIABLE_RECORD)
+            touch_fields(builder, step,
+                         record_of_type(builder, source->variable.data[field].type, 0), depth + 1);
+    }
 }
 
 static void add_step(struct builder *builder, const struct hd_source_step *step) {
-    const struct hd_source *source = builder->source;
     if (step->kind != HD_STEP_ACCESS) return;
-    if (step->flags & HD_STEP_WHOLE) {
-        uint32_t record = record_named(source, step->type);
-        if (record != HD_SOURCE_NONE) {
-            struct hd_source_range fields = source->record.data[record].fields;
-            for (uint32_t i = 0; i < fields.count; i++)
-                add_direct(builder, step, source->link.data[fields.first + i], HD_MINE_TOUCH);
-        }
-    }
+    touch_fields(builder, step, whole_record(builder, step), 0);
     if (step->variable == HD_SOURCE_NONE) return;
     uint8_t mode = step->mode == HD_ACCESS_ADDRESS ? HD_MINE_TOUCH : step->mode & HD_MINE_ANY;
     add_direct(builder, step, step->variable, mode);
 }
+
+/* ---- all functions ----------------------------------------------------------------------------
+ */
 
 static void add_direct_accesses(struct builder *builder) {
     const struct hd_source *source = builder->source;
@@ -196,6 +247,7 @@ void hd_access_sets_build(const struct hd_source *source, struct hd_access_sets 
         hd_vector_push(&sets->function, f);
     }
     builder.direct_start = nothing(sets->functions);
+    index_records(&builder);
     add_direct_accesses(&builder);
     for (uint32_t f = 0; f < sets->functions; f++) add_function(&builder, f);
     hd_vector_push(&sets->start, (uint32_t)sets->access.size);
@@ -205,6 +257,7 @@ void hd_access_sets_build(const struct hd_source *source, struct hd_access_sets 
     free(builder.item_of);
     free(builder.direct_start);
     hd_vector_free(&builder.direct);
+    hd_map_free(&builder.record_by_text);
 }
 
 void hd_access_sets_free(struct hd_access_sets *sets) {
