@@ -90,7 +90,7 @@ static const struct hd_field program_fields[] = {
 /* What a job that was read points to. */
 struct own {
     struct hd_arena arena;
-    struct hd_places places;
+    struct hd_sites places;
     struct hd_schedule schedule; /* to follow */
 };
 
@@ -185,7 +185,7 @@ void hd_job_free(struct hd_job *job) {
     struct own *own = job->own;
     hd_steering_free(&job->steering);
     hd_schedule_free(&own->schedule);
-    hd_places_free(&own->places);
+    hd_sites_free(&own->places);
     hd_arena_free(&own->arena);
     free(own);
     memset(job, 0, sizeof *job);

@@ -71,9 +71,9 @@ static void steerings(void **state) {
     (void)state;
     char a[] = "a";
     char *argv[] = {a, NULL};
-    struct hd_places places = {0};
-    struct hd_force_target target = {.c = hd_place_make(&places, "app", 0, "a.c:1", "f"),
-                                     .r = hd_place_make(&places, "lib.so", 16, "", ""),
+    struct hd_sites places = {0};
+    struct hd_force_target target = {.c = hd_site_make(&places, "app", 0, "a.c:1", "f"),
+                                     .r = hd_site_make(&places, "lib.so", 16, "", ""),
                                      .c_thread = 0,
                                      .r_thread = HD_NONE,
                                      .skip = 2};
@@ -106,15 +106,15 @@ static void steerings(void **state) {
     struct hd_steering *s = &read.steering, given = job.steering;
     assert_int_equal(s->target.size, 1);
     assert_memory_equal(&s->target.data[0], &target, sizeof target);
-    assert_string_equal(hd_place(s->places, target.c)->function, "f");
-    assert_int_equal(hd_place(s->places, target.r)->offset, 16);
+    assert_string_equal(hd_site(s->places, target.c)->function, "f");
+    assert_int_equal(hd_site(s->places, target.r)->offset, 16);
     /* all the rest, at once */
     memcpy(&given.target, &s->target, sizeof s->target);
     given.places = s->places;
     assert_memory_equal(s, &given, sizeof given);
     hd_job_free(&read);
     hd_vector_free(&job.steering.target);
-    hd_places_free(&places);
+    hd_sites_free(&places);
 }
 
 static void schedules(void **state) {
