@@ -29,7 +29,8 @@ static void report(const struct hd_record_result *result, double seconds, bool q
         else if (r->end.deadlocked)
             fprintf(stderr, "; the program deadlocked and was ended");
         else if (result->timed_out)
-            fprintf(stderr, "; the program was ended after %g seconds", seconds);
+            fprintf(stderr, "; the program was stopped after %g second%s (--time)", seconds,
+                    seconds == 1 ? "" : "s");
         else if (r->end.signaled)
             fprintf(stderr, "; the program was killed by signal %d (%s)", r->end.status,
                     strsignal(r->end.status));
@@ -52,15 +53,15 @@ int hd_cmd_record(int argc, char **argv) {
                   "serial: who runs next, and for how long (default round-robin)"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "serial: seed of the random policy"),
         HD_NUMBER("quantum", 0, "N", &quantum, 1, UINT32_MAX,
-                  "serial: memory accesses and calls before another thread's turn"),
+                  "serial: time slice, in memory accesses and calls"),
         HD_FLAG("full", 0, &full, "record every access, also those that repeat"),
         HD_FLAG("children", 0, &children,
                 "record forked and exec'ed processes too, as FILE.1, FILE.2, ..."),
         HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000,
-                  "end CMD after so long (default: no limit)"),
+                  "stop CMD after so long (default: no limit)"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_NUMBER("watchdog", 0, "MS", &watchdog, 1, 60000,
-                  "serial: look every MS milliseconds for a thread that holds up the rest"),
+                  "serial: every MS milliseconds, find a thread that blocks the others"),
         HD_FLAG("quiet", 'q', &quiet, "say nothing but errors and findings"),
         HD_OPTIONS_END};
     struct hd_usage usage = {

@@ -1,5 +1,6 @@
 /* heddle replay: make a program take a schedule, say whether that made it fail. */
 #define _GNU_SOURCE
+#include "base/alloc.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -126,7 +127,7 @@ static json_t *json_divergence(const struct hd_divergence *d) {
 static int print_json(json_t *root) {
     char *text = json_dumps(root, JSON_INDENT(2) | JSON_PRESERVE_ORDER);
     json_decref(root);
-    if (text == NULL) return hd_complain(COMMAND, "out of memory");
+    if (text == NULL) hd_out_of_memory();
     puts(text);
     free(text);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
@@ -255,7 +256,7 @@ int hd_cmd_replay(int argc, char **argv) {
                   "replay N times and print how often the failure comes"),
         HD_FLAG("check", 'c', &request.check,
                 "run the schedule twice and say where the runs differ"),
-        HD_FLAG("gdb", 0, &gdb, "run the program in gdb, with the schedule in force"),
+        HD_FLAG("gdb", 0, &gdb, "run the program in gdb, under the schedule"),
         HD_FLAG("print", 'p', &print, "print the schedule (of a trace, say) and run nothing"),
         HD_FLAG("swap", 0, &swap, "the last two accesses the other way round (races)"),
         HD_NUMBER("limit", 'l', "SECONDS", &limit, 0, 1000000,
@@ -292,18 +293,18 @@ int hd_cmd_replay(int argc, char **argv) {
     if (first >= argc && !print)
         return hd_complain(COMMAND, "say what to run: heddle replay FILE -- CMD");
     if (request.keep != NULL && (request.times > 0 || gdb))
-        return hd_complain(COMMAND, "--output is for a single replay without gdb");
+        return hd_complain(COMMAND, "--output can't be used with --repeat or --gdb");
     struct hd_error error;
     if (!load_schedule(file, &request.schedule, &error)) return hd_complain_error(COMMAND, &error);
     bool control = request.schedule.has_control;
     char input[64];
     if (control && (request.check || gdb || swap || request.keep != NULL)) {
         status = hd_complain(COMMAND,
-                             "%s has no turns but a control (see heddle expose): --check, --gdb, "
-                             "--swap and --output do not go with it",
+                             "%s has a control, not turns (see heddle expose): --check, --gdb, "
+                             "--swap and --output can't be used with it",
                              file);
     } else if (swap && !hd_schedule_swap(&request.schedule)) {
-        status = hd_complain(COMMAND, "%s: \"then\" has no two entries to swap", file);
+        status = hd_complain(COMMAND, "%s: --swap needs two entries in \"then\"", file);
     } else if (print) {
         status = print_schedule(&request.schedule);
     } else {

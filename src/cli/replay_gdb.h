@@ -1,4 +1,4 @@
-/* heddle replay --gdb: the program in a debugger, with the schedule in force. */
+/* heddle replay --gdb: the program in a debugger, under the schedule. */
 #ifndef HEDDLE_CLI_REPLAY_GDB_H
 #define HEDDLE_CLI_REPLAY_GDB_H
 

@@ -105,9 +105,9 @@ void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *o
     if (facts->runtime_fault != NULL) {
         say(outcome, HD_OUTCOME_RUNTIME, 0, "%s", facts->runtime_fault);
     } else if (facts->deadlocked) {
-        say(outcome, HD_OUTCOME_DEADLOCK, 0, "deadlock: no thread could go on");
+        say(outcome, HD_OUTCOME_DEADLOCK, 0, "deadlock: no thread can continue");
     } else if (facts->flooded) {
-        say(outcome, HD_OUTCOME_HANG, 0, "printed without end");
+        say(outcome, HD_OUTCOME_HANG, 0, "its output did not end");
     } else if (facts->timed_out) {
         say(outcome, HD_OUTCOME_HANG, 0, "did not end within %llu.%llu seconds",
             (unsigned long long)facts->limit_ms / 1000,
@@ -121,7 +121,7 @@ void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *o
     } else if (facts->asked_oracle) {
         if (facts->oracle_status != 0)
             say(outcome, HD_OUTCOME_ORACLE, facts->oracle_status,
-                "found bad by the oracle (its status is %d)", facts->oracle_status);
+                "the oracle rejected the run (status %d)", facts->oracle_status);
     } else if (status != facts->good_status) {
         say(outcome, HD_OUTCOME_EXIT, status, "exited with status %d", status);
     } else if (facts->compared && facts->differs) {

@@ -43,14 +43,14 @@ static void take_divergence(const struct hd_schedule *schedule,
     if (answer->reason == HD_REPLAY_BAD_PLAN || answer->turn >= hd_schedule_turns(schedule)) {
         d->there = true;
         d->event = HD_NONE;
-        snprintf(d->expected, sizeof d->expected, "a schedule");
-        snprintf(d->came, sizeof d->came, "something that the runtime did not understand");
+        snprintf(d->expected, sizeof d->expected, "a valid schedule");
+        snprintf(d->came, sizeof d->came, "the runtime did not understand it");
         return;
     }
     expect_turn(d, schedule, answer->turn);
     switch (answer->reason) {
     case HD_REPLAY_NO_THREAD:
-        snprintf(d->came, sizeof d->came, "there is no T%u yet", d->thread);
+        snprintf(d->came, sizeof d->came, "T%u does not exist yet", d->thread);
         break;
     case HD_REPLAY_ENDED:
         snprintf(d->came, sizeof d->came, "T%u ended after %llu calls", d->thread, calls);

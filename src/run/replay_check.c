@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "run/replay_check.h"
 
+#include "base/alloc.h"
 #include "model/describe.h"
 
 #include <stdio.h>
@@ -31,24 +32,10 @@ static bool same_place(const char *expected, const char *came) {
 struct check {
     const struct hd_model *model;
     struct hd_describe *describe;
-    uint64_t *count;  /* by event */
-    uint32_t *cursor; /* by thread: its events that were looked at */
-    uint64_t *made;   /* by thread: calls in the turns so far */
-    uint32_t latest;  /* the event that ended the turn before */
+    uint64_t *count; /* by event */
+    uint64_t *made;  /* by thread: calls in the turns so far */
+    uint32_t latest; /* the event that ended the turn before */
 };
-
-/* The event of a thread that is its call with that number, HD_NONE if it is not in the trace. */
-static uint32_t find_call(struct check *c, uint32_t thread, uint64_t number) {
-    const struct hd_model *model = c->model;
-    if (thread >= model->threads) return HD_NONE;
-    uint32_t *at = &c->cursor[thread], most = model->thread_start[thread + 1];
-    for (; *at < most; ++*at) {
-        uint32_t event = model->thread_event[*at];
-        if (c->count[event] > number) break;
-        if (c->count[event] == number && hd_schedule_is_call(model, event)) return event;
-    }
-    return HD_NONE;
-}
 
 /* A call may have several events (a copy reads and writes): the one that was expected, or the
  * first. */
@@ -75,13 +62,13 @@ static bool check_turn(struct check *c, uint32_t index, const struct hd_turn *tu
         found.call = c->made[turn->thread] + turn->calls;
         c->made[turn->thread] = found.call + turn->beyond;
         if (turn->calls == 0 || turn->to[0] == '\0') return true;
-        event = find_call(c, turn->thread, found.call);
+        event = hd_schedule_event_at(c->model, c->count, turn->thread, found.call);
     }
     if (event == HD_NONE && then) return true;
     found.event = event;
     snprintf(found.expected, sizeof found.expected, "%s", turn->to);
     if (event == HD_NONE) {
-        snprintf(found.came, sizeof found.came, "T%u did not get through that call", turn->thread);
+        snprintf(found.came, sizeof found.came, "T%u did not return from that call", turn->thread);
     } else {
         char came[512];
         event = expected_of(c, event, turn->to);
@@ -89,7 +76,8 @@ static bool check_turn(struct check *c, uint32_t index, const struct hd_turn *tu
         if (!same_place(turn->to, came)) {
             snprintf(found.came, sizeof found.came, "%s", came);
         } else if (c->latest != HD_NONE && event < c->latest) {
-            snprintf(found.came, sizeof found.came, "%.400s, but before the turn before it", came);
+            snprintf(found.came, sizeof found.came, "%.400s, but earlier than the previous turn",
+                     came);
         } else {
             c->latest = event;
             return true;
@@ -105,28 +93,18 @@ bool hd_replay_check(const struct hd_schedule *schedule, const char *trace_path,
     struct hd_model_options options = {.lenient = true};
     struct hd_error ignored;
     if (!hd_model_load(trace_path, NULL, &options, &model, &ignored)) return false;
-    size_t threads = model.threads ? model.threads : 1;
     struct check c = {.model = &model,
                       .describe = hd_describe_open(&model),
                       .count = hd_schedule_call_counts(&model),
-                      .cursor = calloc(threads, sizeof *c.cursor),
-                      .made = calloc(threads, sizeof *c.made),
+                      .made = hd_zalloc(model.threads, sizeof *c.made),
                       .latest = HD_NONE};
-    bool good = c.count != NULL && c.cursor != NULL && c.made != NULL;
-    if (good) {
-        for (uint32_t i = 0; i < model.threads; i++) c.cursor[i] = model.thread_start[i];
-        if (divergence->there && divergence->turn < turns) turns = divergence->turn;
-        size_t first = schedule->turn.size, all = first + schedule->then.size;
-        for (uint32_t i = 0; i < turns && i < all; i++) {
-            const struct hd_turn *turn =
-                i < first ? &schedule->turn.data[i] : &schedule->then.data[i - first];
-            if (!check_turn(&c, i, turn, i >= first, divergence)) break;
-        }
-    }
+    if (divergence->there && divergence->turn < turns) turns = divergence->turn;
+    for (uint32_t i = 0; i < turns && i < hd_schedule_turns(schedule); i++)
+        if (!check_turn(&c, i, hd_schedule_turn(schedule, i), i >= schedule->turn.size, divergence))
+            break;
     free(c.count);
-    free(c.cursor);
     free(c.made);
     hd_describe_close(c.describe);
     hd_model_free(&model);
-    return good;
+    return true;
 }

@@ -107,7 +107,7 @@ static bool put_into_words(struct hd_trace *first, struct hd_trace *second,
     if (difference->cause == HD_CAUSE_UNKNOWN && address != HD_NONE) {
         difference->cause = HD_CAUSE_ADDRESS;
         snprintf(difference->source, sizeof difference->source,
-                 "addresses, which differ since event %u", address);
+                 "addresses, which differ from event %u on", address);
     }
     return true;
 }

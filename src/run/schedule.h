@@ -82,8 +82,8 @@ struct hd_steering hd_schedule_steering(const struct hd_schedule *schedule);
 /* From a reordering of a model's events, of whose end `next` events are not executed: those become
  * `then`. A thread goes on from its last event in a turn through the calls that the trace leaves
  * out, up to the next event that it must not reach yet. Fills in turns only; what the schedule is
- * about is the caller's to say. False when memory is out or the model is not of a recorded run
- * (a text trace counts no calls). */
+ * about is the caller's to say. False if the model is not of a recorded run (a text trace counts no
+ * calls). */
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_span *run,
                               uint32_t runs, uint32_t next, struct hd_error *error);
@@ -97,15 +97,14 @@ bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *m
 /* The words of a turn's `to` for an event: "log.c:57 r(len)". In *text. */
 void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model *model,
                             uint32_t event, char *text, size_t room);
-/* Hook calls that each event's thread had made when it was done, by event: malloc'ed, NULL when
- * memory is out. */
+/* Hook calls that each event's thread had made when it was done, by event; malloc'ed. */
 uint64_t *hd_schedule_call_counts(const struct hd_model *model);
 /* The event of a thread that is its call with that number, HD_NONE if the trace has none. */
 uint32_t hd_schedule_event_at(const struct hd_model *model, const uint64_t *count, uint32_t thread,
                               uint64_t calls);
 /* Turns that were joined end elsewhere than they did: names each after what its last call really
- * was, in a run that followed the schedule. False when memory is out. */
-bool hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,
+ * was, in a run that followed the schedule. */
+void hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,
                             struct hd_describe *describe);
 /* The event is a hook call of its own: the one that its count ends with. */
 bool hd_schedule_is_call(const struct hd_model *model, uint32_t event);

@@ -1,4 +1,6 @@
 /* Schedules from what a model holds: a witness, or the recorded run itself. */
+#include "base/alloc.h"
+#include "base/search.h"
 #include "finding/from_model.h"
 #include "run/schedule.h"
 
@@ -25,14 +27,10 @@ bool hd_schedule_is_call(const struct hd_model *model, uint32_t event) {
 }
 
 uint64_t *hd_schedule_call_counts(const struct hd_model *model) {
-    uint64_t *count = malloc((model->events ? model->events : 1) * sizeof *count);
-    uint64_t *made = calloc(model->threads ? model->threads : 1, sizeof *made);
-    for (uint32_t i = 0; count != NULL && made != NULL && i < model->events; i++)
+    uint64_t *count = hd_alloc(model->events, sizeof *count);
+    uint64_t *made = hd_zalloc(model->threads, sizeof *made);
+    for (uint32_t i = 0; i < model->events; i++)
         count[i] = made[model->thread[i]] += hd_model_calls(model, i);
-    if (made == NULL) {
-        free(count);
-        count = NULL;
-    }
     free(made);
     return count;
 }
@@ -68,21 +66,20 @@ void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model 
 
 uint32_t hd_schedule_event_at(const struct hd_model *model, const uint64_t *count, uint32_t thread,
                               uint64_t calls) {
-    if (thread >= model->threads || count == NULL) return HD_NONE;
-    for (uint32_t i = model->thread_start[thread]; i < model->thread_start[thread + 1]; i++) {
-        uint32_t event = model->thread_event[i];
-        if (count[event] > calls) break;
-        if (count[event] == calls && hd_schedule_is_call(model, event)) return event;
-    }
+    if (thread >= model->threads) return HD_NONE;
+    const uint32_t *event = model->thread_event;
+    uint32_t end = model->thread_start[thread + 1];
+    uint32_t at = hd_first_not(i, model->thread_start[thread], end, count[event[i]] < calls);
+    for (; at < end && count[event[at]] == calls; at++)
+        if (hd_schedule_is_call(model, event[at])) return event[at];
     return HD_NONE;
 }
 
-bool hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,
+void hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,
                             struct hd_describe *describe) {
-    uint64_t *made = calloc(model->threads + (size_t)1, sizeof *made);
+    uint64_t *made = hd_zalloc(model->threads, sizeof *made);
     uint64_t *count = hd_schedule_call_counts(model);
-    bool good = made != NULL && count != NULL;
-    for (size_t i = 0; good && i < schedule->turn.size; i++) {
+    for (size_t i = 0; i < schedule->turn.size; i++) {
         struct hd_turn *turn = &schedule->turn.data[i];
         if (turn->thread >= model->threads) continue;
         uint64_t mark = made[turn->thread] + turn->calls;
@@ -95,7 +92,6 @@ bool hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model 
     }
     free(made);
     free(count);
-    return good;
 }
 
 struct maker {
@@ -105,7 +101,6 @@ struct maker {
     uint64_t *count; /* by event */
     uint64_t *made;  /* by thread: calls in the turns so far */
     uint64_t *most;  /* by thread: calls beyond which the error condition's own event comes */
-    bool failed;
 };
 
 static uint32_t event_after(const struct hd_model *model, uint32_t event) {
@@ -156,9 +151,10 @@ static void add_turn(struct maker *m, bool then, uint32_t thread, uint64_t calls
     memcpy(text, where, used);
     hd_schedule_event_text(m->describe, m->model, event, text + used, sizeof text - used);
     struct hd_turn turn = {thread, calls, beyond, hd_schedule_text(m->schedule, text)};
-    bool good =
-        then ? hd_vector_push(&m->schedule->then, turn) : hd_vector_push(&m->schedule->turn, turn);
-    if (!good) m->failed = true;
+    if (then)
+        hd_vector_push(&m->schedule->then, turn);
+    else
+        hd_vector_push(&m->schedule->turn, turn);
     m->made[thread] += calls + beyond;
 }
 
@@ -266,19 +262,17 @@ static void find_limits(struct maker *m, const struct hd_span *run, uint32_t exe
 static void list_makers(struct maker *m) {
     const struct hd_model *model = m->model;
     struct hd_schedule *schedule = m->schedule;
-    uint32_t *makes = calloc(model->threads + (size_t)1, sizeof *makes);
+    uint32_t *makes = hd_zalloc(model->threads, sizeof *makes);
     bool simple = true;
-    m->failed = makes == NULL;
-    for (uint32_t i = 0; i < model->threads && !m->failed; i++)
-        m->failed = !hd_vector_push(&schedule->made, ((struct hd_made){HD_NONE, 0}));
-    for (uint32_t e = 0; e < model->events && !m->failed; e++) {
+    for (uint32_t i = 0; i < model->threads; i++)
+        hd_vector_push(&schedule->made, ((struct hd_made){HD_NONE, 0}));
+    for (uint32_t e = 0; e < model->events; e++) {
         uint32_t by = model->thread[e], thread = model->object[e];
         if (model->kind[e] != HD_EV_FORK || thread >= model->threads) continue;
         schedule->made.data[thread] = (struct hd_made){by, makes[by]++};
         simple &= by == 0;
     }
-    for (uint32_t i = 1; i < model->threads && !m->failed; i++)
-        simple &= schedule->made.data[i].by != HD_NONE;
+    for (uint32_t i = 1; i < model->threads; i++) simple &= schedule->made.data[i].by != HD_NONE;
     if (simple) schedule->made.size = 0;
     free(makes);
 }
@@ -301,27 +295,21 @@ bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_mode
     schedule->kind = schedule->variable = schedule->fingerprint = schedule->about = "";
     schedule->command = hd_schedule_text(schedule, model->trace->command);
     schedule->outcome = schedule->good_output = "";
-    size_t threads = model->threads ? model->threads : 1;
     struct maker m = {.schedule = schedule,
                       .model = model,
                       .describe = describe,
                       .count = hd_schedule_call_counts(model),
-                      .made = calloc(threads, sizeof *m.made),
-                      .most = calloc(threads, sizeof *m.most)};
-    m.failed = m.count == NULL || m.made == NULL || m.most == NULL;
+                      .made = hd_zalloc(model->threads, sizeof *m.made),
+                      .most = hd_zalloc(model->threads, sizeof *m.most)};
     uint32_t executed = (uint32_t)total - next;
-    if (!m.failed) {
-        find_limits(&m, run, executed, next);
-        walk(&m, run, executed, next);
-        add_next(&m, run, executed, next);
-        list_makers(&m);
-    }
+    find_limits(&m, run, executed, next);
+    walk(&m, run, executed, next);
+    add_next(&m, run, executed, next);
+    list_makers(&m);
     free(m.count);
     free(m.made);
     free(m.most);
-    if (!m.failed) return true;
-    hd_schedule_free(schedule);
-    return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    return true;
 }
 
 bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_model *model,
@@ -345,8 +333,7 @@ bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *m
     /* What threads were blocked in when it ended is what comes next. */
     uint32_t blocked = 0;
     for (uint32_t e = 0; e < model->events; e++) blocked += model->kind[e] == HD_EV_BLOCKED;
-    struct hd_span *run = malloc((2 * (size_t)blocked + 1) * sizeof *run);
-    if (run == NULL) return hd_fail(error, HD_ERR_MEMORY, "out of memory");
+    struct hd_span *run = hd_alloc(2 * (size_t)blocked + 1, sizeof *run);
     uint32_t runs = hd_spans_before_blocked(model, run);
     for (uint32_t e = 0; e < model->events; e++)
         if (model->kind[e] == HD_EV_BLOCKED) run[runs++] = (struct hd_span){e, 1};

@@ -40,8 +40,9 @@ struct hd_steering {
     enum hd_scheduler scheduler; /* (HD_SCHED_OFF: a plain run, as if started by hand, no trace) */
     enum hd_policy policy;       /* (round robin) */
     uint64_t seed;
-    uint32_t quantum;     /* time slice: hook calls between preemptions (the policy's usual one) */
-    uint32_t watchdog_ms; /* serial: how often to look for a thread that holds up the rest (5) */
+    uint32_t quantum; /* time slice: hook calls between preemptions (the policy's usual one) */
+    uint32_t
+        watchdog_ms; /* serial: how often to look for a thread that keeps the others waiting (5) */
     /* what is recorded */
     bool no_trace; /* write no trace: the outcome counts, not what happened */
     bool full;     /* record every access */

@@ -89,6 +89,7 @@ int main(int argc, char **argv) {
     if (strcmp(how, "exec") == 0) execl("/bin/sh", "sh", "-c", "exit 11", (char *)NULL);
     if (strcmp(how, "ignore") == 0) signal(SIGTERM, SIG_IGN);
     if (strcmp(how, "handle") == 0) signal(SIGINT, handle);
+    if (strcmp(how, "handle-term") == 0) signal(SIGTERM, handle);
     if (strncmp(how, "wait", 4) == 0 || how[0] == 'i' || how[0] == 'h') wait_for_end();
     return 2;
 }

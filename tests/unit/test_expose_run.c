@@ -71,7 +71,7 @@ static void ends(void **state) {
     expect(short_time, "trap '' TERM INT; sleep 60; sleep 60", HD_OUTCOME_HANG,
            "did not end within 0.3 seconds");
     struct hd_program chatty = {.most_output = 100000};
-    expect(chatty, "yes", HD_OUTCOME_HANG, "printed without end");
+    expect(chatty, "yes", HD_OUTCOME_HANG, "its output did not end");
 }
 
 static void oracles(void **state) {
@@ -81,9 +81,9 @@ static void oracles(void **state) {
                                      "err \"$HEDDLE_STDERR\" && grep -q good \"$HEDDLE_STDOUT\""};
     expect(program, "echo good; echo err >&2; exit 4", HD_OUTCOME_PASSED, "exited with status 4");
     expect(program, "echo good; exit 4", HD_OUTCOME_ORACLE,
-           "found bad by the oracle (its status is 1)");
+           "the oracle rejected the run (status 1)");
     expect(program, "echo bad; echo err >&2; exit 4", HD_OUTCOME_ORACLE,
-           "found bad by the oracle (its status is 1)");
+           "the oracle rejected the run (status 1)");
     expect(program, "kill -SEGV $$", HD_OUTCOME_SIGNAL, "killed by signal 11 (Segmentation fault)");
     char shell[] = "/bin/true";
     char *argv[] = {shell, NULL};
