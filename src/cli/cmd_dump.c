@@ -13,7 +13,7 @@ static int dump_model(struct hd_dump *dump, const char *kinds, const char *threa
     const char *bad;
     if (kinds && !hd_dump_choose_kinds(dump, kinds, &bad))
         return hd_complain(COMMAND,
-                           "--kind: '%.*s' is no operation, kind or class of events; see "
+                           "--kind: '%.*s' is not an operation, a kind or a class of events; see "
                            "'heddle dump --help'",
                            (int)strcspn(bad, ","), bad);
     if (!kinds) memset(dump->kinds, true, sizeof dump->kinds);

@@ -52,9 +52,10 @@ static void complain_of_kind(const char *words, size_t length) {
     snprintf(word, sizeof word, "%.*s", (int)length, words);
     const char *nearest = hd_nearest_word(word, names, HD_PREDICT_KIND_COUNT);
     if (nearest != NULL)
-        hd_complain(COMMAND, "'%s' is no kind of finding; did you mean '%s'?", word, nearest);
+        hd_complain(COMMAND, "'%s' is not a kind of finding; did you mean '%s'?", word, nearest);
     else
-        hd_complain(COMMAND, "'%s' is no kind of finding; 'heddle predict --help' has them", word);
+        hd_complain(COMMAND, "'%s' is not a kind of finding; 'heddle predict --help' has them",
+                    word);
 }
 
 /* Takes "race,order" as kinds. If it is no such list, that is an error only if `must`. */
@@ -102,12 +103,12 @@ static bool fit_model(struct request *request) {
     }
     const char *wrong = NULL;
     if (model == MODEL_SOUND || model == MODEL_PAPER) {
-        if (others > 0 || !nondet) wrong = "models sound and paper are of 'nondet' alone";
+        if (others > 0 || !nondet) wrong = "the models sound and paper are for 'nondet' only";
     } else if (model != MODEL_NOT_GIVEN && nondet) {
         wrong = "the models of 'nondet' are sound and paper";
     }
     if (!nondet && (request->options.final_state || request->options.read_site != NULL))
-        wrong = "--read and --final-state are of 'nondet'";
+        wrong = "--read and --final-state are options of 'nondet'";
     if (request->compare && compared_kind(request) == HD_FINDING_KIND_COUNT)
         wrong = "--compare takes one kind: race, atomicity or nondet";
     if (wrong != NULL) {
@@ -140,7 +141,8 @@ static bool understand_operands(struct request *request, int count, char **opera
                                hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
         if (!request->kind[k] || hd_method_decides(method, hd_predict_kinds[k].kind)) continue;
-        hd_complain(COMMAND, "engine '%s' can't judge '%s'; 'heddle predict --help' says which can",
+        hd_complain(COMMAND,
+                    "engine '%s' cannot decide '%s'; 'heddle predict --help' says which can",
                     method->name, hd_predict_kinds[k].word);
         return false;
     }
@@ -405,7 +407,8 @@ static int run(struct request *request) {
     int status = HD_EXIT_FAILED;
     if (request->witness != NULL && model.trace->format != HD_FORMAT_BINARY) {
         hd_progress_bar_end(&bar);
-        hd_complain(COMMAND, "--witness: %s is no recording: only recorded runs can be replayed",
+        hd_complain(COMMAND,
+                    "--witness: %s is not a recorded trace, and only recorded runs can be replayed",
                     request->path);
         hd_model_free(&model);
         return HD_EXIT_FAILED;
@@ -451,7 +454,7 @@ int hd_cmd_predict(int argc, char **argv) {
     uint64_t jobs = 0;
     struct hd_option options[] = {
         HD_CHOICE("engine", 'e', "E", &engine, engines,
-                  "who decides (default poly, which is exact)"),
+                  "the method that decides (default poly, which is exact)"),
         HD_CHOICE("model", 'm', "M", &request.model, "csr|cdsr|sound|paper",
                   "cdsr: every read keeps its write (default); csr: reads may read anything; "
                   "nondet: sound (exact, default) or paper (its graphs)"),
@@ -460,16 +463,16 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FLAG("final-state", 0, &request.options.final_state,
                 "nondet: what shared variables hold in the end counts as read"),
         HD_CHOICE("format", 0, "F", &request.format, "text|json", "a report to read, or JSON"),
-        HD_FLAG("compare", 0, &request.compare, "one table: what each engine says"),
+        HD_FLAG("compare", 0, &request.compare, "one table that compares what each engine says"),
         HD_FLAG("instances", 0, &request.options.instances,
-                "decide and list every pair of events, not one of each pair of sites"),
+                "decide and list every pair of events, not one for each pair of sites"),
         HD_FLAG("all", 'a', &request.options.all,
                 "show every verdict and every rank, not only what was found"),
         HD_CHOICE("patterns", 0, "P", &patterns, "avio|avfilter",
                   "atomicity: the four patterns of AVIO (default), or W-W-W too"),
         HD_FLAG("relax-branches", 0, &request.options.relax_branches,
                 "a read that no branch follows need not keep its write"),
-        HD_FLAG("no-branches", 0, &no_branches, "take it that no thread takes a branch"),
+        HD_FLAG("no-branches", 0, &no_branches, "assume that no thread takes a branch"),
         HD_TEXT("witness", 'w', "DIR", &request.witness,
                 "write each finding's schedule to DIR/w1.json, ..., for heddle replay"),
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
@@ -478,20 +481,19 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FLAG(
             "strict", 0, &request.strict,
             "refuse a trace that is cut or breaks a rule, instead of using the rest and warning"),
-        HD_FLAG("stats", 0, &request.stats, "say which step of the method decided how much"),
+        HD_FLAG("stats", 0, &request.stats, "show which step of the method decided how much"),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
         .operands = "[KIND[,KIND]...] TRACE [PASSING-RUN]...",
-        .about =
-            "Decides from one run what other interleavings of its threads would do wrong, and\n"
-            "shows a schedule for each. KIND is race (two accesses at the same time),\n"
-            "atomicity (an access between two that belong together), order (use before\n"
-            "initialisation, use after free, missed signal), deadlock, or nondet (reads that\n"
-            "may see another write); without it, all but nondet. TRACE is a file of any\n"
-            "format heddle reads, or - for standard input; traces of other runs that passed\n"
-            "take out what they did without harm. Exit status 0: nothing found, 1: findings,\n"
-            "2: could not do the job.\n",
+        .about = "Finds, from one recorded run, what goes wrong in other interleavings of its\n"
+                 "threads, and shows a schedule for each finding. KIND is race (two accesses at\n"
+                 "the same time), atomicity (an access between two that belong together), order\n"
+                 "(use before initialisation, use after free, missed signal), deadlock, or nondet\n"
+                 "(reads that may see another write). Without KIND: all but nondet. TRACE is a\n"
+                 "file in any format that heddle reads, or - for standard input. Give traces of\n"
+                 "other runs that passed, too: what they did is harmless and is hidden. Exit\n"
+                 "status 0: nothing found, 1: findings, 2: the job could not be done.\n",
         .example = "  heddle predict app.hdt\n"
                    "  heddle predict race --engine hb --format json trace.std\n"
                    "  heddle predict atomicity --compare app.hdt\n",

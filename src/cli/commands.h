@@ -1,5 +1,6 @@
-/* The table of commands. A new command is one line here, src/cli/cmd_<name>.c with
- * `int hd_cmd_<name>(int argc, char **argv)`, docs/<name>.md and tests/cli/<name>*.test. */
+/* The table of commands. A new command is one line here, `int hd_cmd_<name>(int argc, char **argv)`
+ * in src/cli/cmd_<name>.c (`cc` and `c++` share cmd_cc.c), docs/<name>.md (its man page), a line in
+ * docs/heddle.md, its options in completions/ and tests in tests/cli/. */
 #ifndef HEDDLE_CLI_COMMANDS_H
 #define HEDDLE_CLI_COMMANDS_H
 
@@ -12,7 +13,8 @@
     X(expose, "expose", "Run", "force rare interleavings until the program fails")             \
     X(replay, "replay", "Run", "make a program take a given schedule")                         \
     X(hunt, "hunt", "Find", "find, force, reproduce and explain failures of a program")        \
-    X(predict, "predict", "Find", "races in other interleavings of a recorded run")            \
+    X(predict, "predict", "Find",                                                              \
+      "find races, deadlocks and more in other interleavings of a run")                        \
     X(mine, "mine", "Find", "variables that belong together; updates that forget one")         \
     X(names, "names", "Look", "what the sources call the memory that a program accesses")      \
     X(cover, "cover", "Look", "interleaving coverage of recorded runs under seven criteria")   \

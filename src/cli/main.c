@@ -26,8 +26,9 @@ static const struct hd_command *find_command(const char *name) {
 static void print_overview(void) {
     printf("Usage: heddle COMMAND [OPTION]... [ARGUMENT]...\n"
            "\n"
-           "Watches one run of a C or C++ program and works out what its threads could also\n"
-           "have done.\n");
+           "Finds concurrency bugs in C and C++ programs: records a run, predicts what goes\n"
+           "wrong in other interleavings of its threads, forces them on the program, and\n"
+           "replays the failures.\n");
     for (size_t i = 0; i < COMMANDS; i++) {
         bool new_group = i == 0 || strcmp(commands[i].group, commands[i - 1].group) != 0;
         if (new_group) printf("\n%s\n", commands[i].group);
@@ -39,8 +40,8 @@ static void print_overview(void) {
            "\n"
            "Example:\n"
            "  heddle cc -g -O2 -o app app.c -pthread\n"
-           "  heddle record -o app.hdt -- ./app\n"
-           "  heddle stats app.hdt\n");
+           "  heddle hunt -- ./app\n"
+           "  heddle replay app.heddle.json -- ./app\n");
 }
 
 /* A source or object file, or an option that compilers have. */
@@ -97,7 +98,7 @@ int main(int argc, char **argv) {
     if (strcmp(self, "heddle-cc") == 0) return hd_cmd_cc(argc, argv);
     if (strcmp(self, "heddle-c++") == 0) return hd_cmd_cxx(argc, argv);
     if (argc < 2) {
-        hd_complain(NULL, "say what to do: heddle COMMAND ...; 'heddle help' lists the commands");
+        hd_complain(NULL, "no command given: heddle COMMAND ...; 'heddle help' lists the commands");
         return HD_EXIT_FAILED;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {

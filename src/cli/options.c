@@ -118,7 +118,7 @@ static bool store_number(const struct hd_usage *usage, const struct hd_option *o
     /* strtoull takes signs and leading blanks; a count has neither. */
     unsigned long long value = strtoull(text, &end, 0);
     if (*text < '0' || *text > '9' || *end) {
-        hd_complain(usage->command, "--%s wants a number, not '%s'", option->name, text);
+        hd_complain(usage->command, "--%s needs a number, not '%s'", option->name, text);
         return false;
     }
     if (errno == ERANGE || value < option->low || value > option->high) {
@@ -287,12 +287,12 @@ bool hd_options_parse(const struct hd_usage *usage, int argc, char **argv, int *
     if (outcome != PARSED) return false;
     int operands = argc - *first;
     if (operands < usage->least) {
-        hd_complain(usage->command, "something is missing: heddle %s [OPTION]... %s",
+        hd_complain(usage->command, "an argument is missing: heddle %s [OPTION]... %s",
                     usage->command ? usage->command : "", usage->operands);
         return false;
     }
     if (usage->most >= 0 && operands > usage->most) {
-        hd_complain(usage->command, "'%s' is one too many: heddle %s [OPTION]... %s",
+        hd_complain(usage->command, "'%s' is one argument too many: heddle %s [OPTION]... %s",
                     argv[*first + usage->most], usage->command ? usage->command : "",
                     usage->operands);
         return false;
@@ -317,7 +317,7 @@ bool hd_options_parse_text(const struct hd_usage *usage, const char *source, con
     if (outcome == HELPED) *status = 0;
     if (outcome == PARSED && !good)
         hd_complain(usage->command, "%s may hold options only, not '%s'", source, word[first]);
-    if (outcome == WRONG) hd_complain(usage->command, "that option came from %s", source);
+    if (outcome == WRONG) hd_complain(usage->command, "the option was given in %s", source);
     free(word);
     return good;
 }

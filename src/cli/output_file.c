@@ -110,7 +110,7 @@ bool hd_output_file_finish(struct hd_output_file *file, struct hd_error *error) 
     bool good = close(file->fd) == 0 || fail_with(file, error, "can't be written");
     file->fd = -1;
     if (good && file->temporary && rename(file->temporary, file->target))
-        good = fail_with(file, error, "can't be given its name");
+        good = fail_with(file, error, "can't be renamed");
     if (!good && file->temporary) unlink(file->temporary);
     release(file);
     return good;

@@ -186,7 +186,7 @@ static void print_nature(const struct hd_page *page, const struct hd_finding *fi
              count[2] == 1                          ? ""
              : finding->kind == HD_FINDING_DEADLOCK ? "s"
                                                     : "es");
-    labelled(page, "It takes", text);
+    labelled(page, "Involved", text);
     labelled(page, "Usual repairs", hd_finding_repair(finding));
 }
 

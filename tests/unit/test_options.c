@@ -111,18 +111,18 @@ static void refuses_with_one_line(void **state) {
     REFUSED("heddle: test: option --output needs an argument: FILE", "in", "--output");
     REFUSED("heddle: test: option -o needs an argument", "in", "-o");
     REFUSED("heddle: test: option --full takes no argument", "in", "--full=yes");
-    REFUSED("heddle: test: --seed wants a number, not 'many'", "-s", "many", "in");
-    REFUSED("heddle: test: --seed wants a number, not '-1'", "-s", "-1", "in");
-    REFUSED("heddle: test: --seed wants a number, not '5x'", "-s", "5x", "in");
-    REFUSED("heddle: test: --seed wants a number, not ''", "-s", "", "in");
+    REFUSED("heddle: test: --seed needs a number, not 'many'", "-s", "many", "in");
+    REFUSED("heddle: test: --seed needs a number, not '-1'", "-s", "-1", "in");
+    REFUSED("heddle: test: --seed needs a number, not '5x'", "-s", "5x", "in");
+    REFUSED("heddle: test: --seed needs a number, not ''", "-s", "", "in");
     REFUSED("heddle: test: --seed must be from 1 to 1000 (given: 0)", "-s", "0", "in");
     REFUSED("heddle: test: --seed must be from 1 to 1000 (given: 99999999999999999999)", "-s",
             "99999999999999999999", "in");
     REFUSED("heddle: test: --sched must be one of serial|free|off (given: 'fre')", "--sched=fre",
             "in");
-    REFUSED("heddle: test: something is missing: heddle test [OPTION]... FILE [FILE]", "-f");
-    REFUSED("heddle: test: 'c' is one too many: heddle test [OPTION]... FILE [FILE]", "a", "b",
-            "c");
+    REFUSED("heddle: test: an argument is missing: heddle test [OPTION]... FILE [FILE]", "-f");
+    REFUSED("heddle: test: 'c' is one argument too many: heddle test [OPTION]... FILE [FILE]", "a",
+            "b", "c");
 }
 
 static void abbreviations_are_taken_if_unique(void **state) {
