@@ -1,6 +1,6 @@
 /* The table of commands. A new command is one line here, `int hd_cmd_<name>(int argc, char **argv)`
  * in src/cli/cmd_<name>.c (`cc` and `c++` share cmd_cc.c), docs/<name>.md (its man page), a line in
- * docs/heddle.md, its options in completions/ and tests in tests/cli/. */
+ * docs/heddle.md, and tests in tests/cli/. Shell completion reads `heddle help`. */
 #ifndef HEDDLE_CLI_COMMANDS_H
 #define HEDDLE_CLI_COMMANDS_H
 
