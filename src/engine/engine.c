@@ -7,6 +7,7 @@
 
 #ifdef HEDDLE_DEBUG
 #include "engine/checker.h"
+#include "engine/sane.h"
 #include <assert.h>
 #endif
 
@@ -224,7 +225,8 @@ static void set_gates(struct hd_engine *engine) {
         qsort(engine->gates.data, engine->gates.size, sizeof *engine->gates.data, by_gate);
 }
 
-/* ---- a read that is told its write ----------------------------------------------------------- */
+/* ---- a read whose write is demanded -----------------------------------------------------------
+ */
 
 /* The last write of a location before an event in the trace, HD_NONE. */
 static uint32_t write_before(const struct hd_model *model, uint32_t location, uint32_t event) {
@@ -356,10 +358,12 @@ static void write_witness(struct hd_engine *engine, struct hd_witness *witness) 
 }
 
 #ifdef HEDDLE_DEBUG
-/* Debug builds check every feasible answer by the independent checker. */
+/* Debug builds check every feasible answer by the independent checker, and what was learned on the
+ * way by the answer. */
 static void recheck(const struct hd_engine *engine, const struct hd_witness *witness) {
     struct hd_error error;
     assert(hd_witness_check(engine->model, engine->reading, engine->query, witness, &error));
+    assert(hd_clauses_allow(engine, witness));
 }
 #endif
 
@@ -390,8 +394,12 @@ enum hd_verdict hd_engine_decide(struct hd_engine *engine, const struct hd_query
     enum hd_rung rung = HD_RUNG_MUST_ORDER;
     enum hd_verdict verdict = HD_UNDECIDED;
     engine->query = query;
-    if (!hd_budget_is_over(&engine->budget) && well_formed(engine, query))
+    if (!hd_budget_is_over(&engine->budget) && well_formed(engine, query)) {
         verdict = climb(engine, &rung);
+#ifdef HEDDLE_DEBUG
+        assert(hd_polygraph_is_sane(engine));
+#endif
+    }
     if (verdict == HD_FEASIBLE && witness != NULL) {
         write_witness(engine, witness);
 #ifdef HEDDLE_DEBUG

@@ -9,8 +9,8 @@
 
 enum hd_verdict { HD_INFEASIBLE = 0, HD_FEASIBLE, HD_UNDECIDED, HD_POSSIBLE };
 
-/* Where a thread stands at the end: it has executed everything before `event`, and `event` itself
- * if `executed`, and nothing after. Threads that are not listed stand wherever it suits. */
+/* Where a thread is at the end: it has executed everything before `event`, and `event` itself if
+ * `executed`, and nothing after. Threads that are not listed are wherever it suits. */
 struct hd_stop {
     uint32_t event;
     bool executed;
@@ -27,7 +27,7 @@ struct hd_query {
     const struct hd_precedes *order;
     uint32_t orders;
     /* An executed stop that is a read may read anything (nothing after it has to happen), unless it
-     * is told which write it sees: then `reader` must see `writer` (HD_NONE: the initial value). */
+     * has a demanded write: then `reader` must see `writer` (HD_NONE: the initial value). */
     uint32_t reader, writer; /* reader HD_NONE: no such demand */
     /* CDSR, relaxed (NULL: not): a number for each event that grows with the branches its thread
      * has taken (hd_branches.before). In the threads of the stops a read with the number of the

@@ -4,6 +4,11 @@
 
 #include "base/alloc.h"
 
+#ifdef HEDDLE_DEBUG
+#include "engine/sane.h"
+#include <assert.h>
+#endif
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +69,9 @@ struct hd_engine_base *hd_engine_base_build(const struct hd_model *model) {
     hd_view_build(&base->full, base, true);
     hd_reach_build(&base->must, model, &base->sync);
     hd_reach_build(&base->kept, model, &base->full);
+#ifdef HEDDLE_DEBUG
+    assert(hd_engine_base_is_sane(base));
+#endif
     return base;
 }
 

@@ -371,7 +371,7 @@ static uint32_t last_in_cut(const struct hd_engine *engine, const struct hd_lock
 }
 
 /* All sections of a thread in the cut that a section left open may not overlap come before it; the
- * last of them stands for those that are over when it begins. */
+ * last of them speaks for those that are over when it begins. */
 static bool order_before_held(struct hd_engine *engine, const struct hd_lock_sections *use,
                               uint32_t held) {
     const struct hd_engine_base *base = engine->base;

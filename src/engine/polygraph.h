@@ -73,11 +73,11 @@ struct hd_slice {
     uint32_t thread, upto;
 };
 
-/* A circle of waits, or a wait for the end of a block beyond the cut. */
+/* A cycle of waits, or a wait for the end of a block beyond the cut. */
 struct hd_obstacle {
     uint32_t reason, reasons; /* of `obstacle_reasons`: choices in it */
     uint32_t first, pairs;    /* of `undecided`: the orders in it that are not decided */
-    bool circle;
+    bool cyclic;
 };
 
 struct hd_mark {
@@ -89,7 +89,7 @@ struct hd_clause {
     uint32_t first, count;
 };
 
-/* A read that is told its write. */
+/* A read whose write is demanded. */
 struct hd_demand {
     uint32_t place, entry; /* of the write, HD_NONE: initial value */
 };
@@ -114,7 +114,7 @@ struct hd_engine {
     uint32_t *exempt; /* per thread: from this position on reads may read anything, HD_NONE */
     bool tainted; /* other threads may depend on such a read or what comes after it: it is a write
                      as well, or the end of a thread that is joined, or not the last event */
-    uint32_t reader;                     /* step of the read that is told its write, HD_NONE */
+    uint32_t reader;                     /* step of the read whose write is demanded, HD_NONE */
     HD_VECTOR(struct hd_demand) demands; /* by place, one for each */
     HD_VECTOR(uint64_t) gates; /* events of the query's orders: thread << 32 | position, sorted */
     HD_VECTOR(uint32_t) held;  /* sections that stay open: the stops' first, then by choice */
@@ -242,7 +242,7 @@ enum hd_verdict hd_search(struct hd_engine *engine, enum hd_rung *rung);
 /* ---- learning (search_learn.c) ---- */
 
 /* Choices in `because` cannot be together: learns a clause, goes back to where it decides something
- * and lets it. False: they follow from the query, or memory is out. */
+ * and lets it. False: they follow from the query. */
 bool hd_learn(struct hd_engine *engine);
 /* Choices that follow from what was learned. False: a conflict, in `because`. */
 bool hd_learned_choices(struct hd_engine *engine);
@@ -290,7 +290,7 @@ static inline const struct hd_demand *hd_demand_at(const struct hd_engine *engin
  * matter: those in the cut, in UA all. hd_readers_next gives their steps, HD_NONE at the end. */
 struct hd_readers {
     uint32_t next, end; /* entries */
-    bool told;          /* the demanded read comes last */
+    bool demanded;      /* the demanded read comes last */
 };
 static inline struct hd_readers hd_readers_of(const struct hd_engine *engine, uint32_t place,
                                               uint32_t entry) {
@@ -299,7 +299,7 @@ static inline struct hd_readers hd_readers_of(const struct hd_engine *engine, ui
                                  view->place_first[place + 1], false};
     if (engine->demands.size > 0) {
         const struct hd_demand *demand = hd_demand_at(engine, place);
-        readers.told = demand != NULL && demand->entry == entry;
+        readers.demanded = demand != NULL && demand->entry == entry;
     }
     if (!engine->keeps) readers.next = readers.end;
     return readers;
@@ -313,8 +313,8 @@ static inline uint32_t hd_readers_next(const struct hd_engine *engine, struct hd
             (engine->reading == HD_UA || hd_in_cut(engine, step)))
             return step;
     }
-    if (!readers->told) return HD_NONE;
-    readers->told = false;
+    if (!readers->demanded) return HD_NONE;
+    readers->demanded = false;
     return engine->reader;
 }
 

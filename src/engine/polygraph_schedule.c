@@ -1,6 +1,6 @@
 /* Schedule reconstruction: executes the cut in trace order; a thread whose next event may not come
  * yet waits, and catches up as soon as what it waits for is done. Whatever comes out in full is a
- * correct reordering. If every thread waits, the waits form a circle, which is the proof that not
+ * correct reordering. If every thread waits, the waits form a cycle, which is the proof that not
  * all the orders taken on the way can hold together.
  *
  * Stretches in which the trace's own order is good are not executed but skipped: they end at the
@@ -52,30 +52,30 @@ static void heap_pop(struct hd_engine *engine) {
 /* ---- where a thread is ----------------------------------------------------------------------- */
 
 /* The position of its next step or gate; its cut if there is none before that. */
-static uint32_t next_stand(const struct hd_engine *engine, uint32_t thread) {
+static uint32_t next_halt(const struct hd_engine *engine, uint32_t thread) {
     const struct hd_view *view = engine->view;
-    uint32_t stand = engine->cut[thread];
+    uint32_t halt = engine->cut[thread];
     if (engine->cursor[thread] < view->first[thread + 1] &&
-        view->position[engine->cursor[thread]] < stand)
-        stand = view->position[engine->cursor[thread]];
+        view->position[engine->cursor[thread]] < halt)
+        halt = view->position[engine->cursor[thread]];
     if (engine->gate_at[thread] < engine->gates.size) {
         uint64_t gate = engine->gates.data[engine->gate_at[thread]];
-        if (gate >> 32 == thread && (uint32_t)gate < stand) stand = (uint32_t)gate;
+        if (gate >> 32 == thread && (uint32_t)gate < halt) halt = (uint32_t)gate;
     }
-    return stand;
+    return halt;
 }
 
 static uint32_t event_at(const struct hd_engine *engine, uint32_t thread, uint32_t position) {
     return engine->model->thread_event[engine->model->thread_start[thread] + position];
 }
 
-/* Nothing before the next stand can wait: it is as good as executed. Into the heap, unless the
- * thread is through. */
+/* Nothing before the next place where it may have to wait can wait: it is as good as executed. Into
+ * the heap, unless the thread is through. */
 static void line_up(struct hd_engine *engine, uint32_t thread) {
-    uint32_t stand = next_stand(engine, thread);
-    engine->at[thread] = stand;
-    if (stand == engine->cut[thread]) return;
-    engine->key[thread] = event_at(engine, thread, stand);
+    uint32_t halt = next_halt(engine, thread);
+    engine->at[thread] = halt;
+    if (halt == engine->cut[thread]) return;
+    engine->key[thread] = event_at(engine, thread, halt);
     heap_push(engine, thread);
 }
 
@@ -263,7 +263,7 @@ static bool may_read(struct hd_engine *engine, uint32_t thread, uint32_t step, u
     return true;
 }
 
-static bool may_read_as_told(struct hd_engine *engine, uint32_t thread) {
+static bool may_read_as_demanded(struct hd_engine *engine, uint32_t thread) {
     for (size_t i = 0; i < engine->demands.size; i++) {
         uint32_t entry = engine->demands.data[i].entry;
         if (entry == HD_NONE || hd_is_done(engine, engine->view->access_step[entry])) continue;
@@ -277,7 +277,7 @@ static bool may_access(struct hd_engine *engine, uint32_t thread, uint32_t step)
     uint8_t role = view->role[step];
     uint32_t count;
     const uint32_t *entry = hd_entries_of(view, step, &count);
-    if (step == engine->reader && !may_read_as_told(engine, thread)) return false;
+    if (step == engine->reader && !may_read_as_demanded(engine, thread)) return false;
     for (uint32_t i = 0; i < count; i++) {
         if ((role & HD_STEP_READ) != 0 && !may_read(engine, thread, step, entry[i])) return false;
         if ((role & HD_STEP_WRITE) != 0 && !may_write(engine, thread, step, entry[i])) return false;
@@ -370,7 +370,7 @@ static void run_thread(struct hd_engine *engine, uint32_t thread) {
         if (gate) engine->gate_at[thread]++;
         if (engine->key[thread] > engine->latest) engine->latest = engine->key[thread];
         record(engine, thread, position + 1);
-        engine->at[thread] = next_stand(engine, thread);
+        engine->at[thread] = next_halt(engine, thread);
         if (engine->soonest[thread] < engine->at[thread]) {
             wake(engine, thread);
             due = engine->heaped > 0 ? engine->key[engine->heap[0]] : HD_NONE;
@@ -509,7 +509,7 @@ enum hd_scheduled hd_schedule(struct hd_engine *engine) {
 /* ---- obstacles
  * ----------------------------------------------------------------------------------- */
 
-/* Adds one wait to `because` and `undecided`. That the events of a circle are in the cut follows
+/* Adds one wait to `because` and `undecided`. That the events of a cycle are in the cut follows
  * from any one of them, but for those that wait only if both are. */
 static void add_wait(struct hd_engine *engine, uint32_t thread) {
     const struct hd_wait *wait = &engine->wait[thread];
@@ -525,16 +525,16 @@ static void add_wait(struct hd_engine *engine, uint32_t thread) {
 }
 
 /* Adds the obstacle that a thread is part of. */
-static void add_obstacle(struct hd_engine *engine, uint32_t thread, bool circle) {
+static void add_obstacle(struct hd_engine *engine, uint32_t thread, bool cyclic) {
     struct hd_obstacle obstacle = {.reason = (uint32_t)engine->obstacle_reasons.size,
                                    .first = (uint32_t)engine->undecided.size,
-                                   .circle = circle};
+                                   .cyclic = cyclic};
     uint32_t first = thread;
     hd_because_nothing(engine);
     do {
         add_wait(engine, thread);
         thread = engine->wait[thread].thread;
-    } while (circle && thread != first);
+    } while (cyclic && thread != first);
     for (size_t i = 0; i < engine->because.size; i++)
         hd_vector_push(&engine->obstacle_reasons, engine->because.data[i]);
     obstacle.reasons = (uint32_t)engine->obstacle_reasons.size - obstacle.reason;

@@ -89,9 +89,9 @@ static enum outcome force_end(struct search *search, uint32_t first, uint32_t se
     return forced(engine, close);
 }
 
-/* A circle: without undecided orders it cannot be; with one, that one is turned; with more, those
+/* A cycle: without undecided orders it cannot be; with one, that one is turned; with more, those
  * that cannot be turned stay as they are. */
-static enum outcome force_circle(struct search *search, const struct hd_obstacle *obstacle) {
+static enum outcome force_cycle(struct search *search, const struct hd_obstacle *obstacle) {
     struct hd_engine *engine = search->engine;
     const uint32_t *pair = obstacle->pairs > 0 ? engine->undecided.data + obstacle->first : NULL;
     if (obstacle->pairs <= 1) {
@@ -122,7 +122,7 @@ static bool decide_end(struct search *search, uint32_t first, uint32_t second) {
                   begins(engine, first) < begins(engine, second) ? close : hd_literal_not(close));
 }
 
-static bool decide_circle(struct search *search, const struct hd_obstacle *obstacle) {
+static bool decide_cycle(struct search *search, const struct hd_obstacle *obstacle) {
     const struct hd_engine *engine = search->engine;
     const uint32_t *pair = engine->undecided.data + obstacle->first;
     uint32_t best = 0, best_at = 0;
@@ -150,7 +150,7 @@ static bool deal_with_obstacles(struct search *search) {
         const uint32_t *pair =
             obstacle->pairs > 0 ? engine->undecided.data + obstacle->first : NULL;
         enum outcome outcome =
-            obstacle->circle ? force_circle(search, obstacle) : force_end(search, pair[0], pair[1]);
+            obstacle->cyclic ? force_cycle(search, obstacle) : force_end(search, pair[0], pair[1]);
         if (outcome == CONFLICT) return false;
         any |= outcome == FORCED;
     }
@@ -159,12 +159,12 @@ static bool deal_with_obstacles(struct search *search) {
      */
     for (size_t i = 0; i < engine->obstacles.size; i++) {
         const struct hd_obstacle *obstacle = &engine->obstacles.data[i];
-        if (obstacle->circle) continue;
+        if (obstacle->cyclic) continue;
         const uint32_t *pair = engine->undecided.data + obstacle->first;
         any = true;
         if (!decide_end(search, pair[0], pair[1]) || !hd_learned_choices(engine)) return false;
     }
-    return any || decide_circle(search, &engine->obstacles.data[0]);
+    return any || decide_cycle(search, &engine->obstacles.data[0]);
 }
 
 /* Tries the trace's own way: every section that another one of its lock follows in the trace is

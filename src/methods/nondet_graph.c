@@ -426,12 +426,13 @@ void hd_closed_with(const struct hd_graph *graph, const struct hd_closed *base,
     for (bool more = true; more;) {
         more = false;
         for (uint32_t i = 0; i < links; i++) {
-            const uint32_t *news = hd_clock_of(graph, closed, link[i].from);
+            const uint32_t *its_start = hd_clock_of(graph, closed, link[i].from);
             uint32_t thread = graph->view->thread[link[i].from];
-            if (hd_clock_of(graph, closed, link[i].to)[thread] >= news[thread]) {
+            if (hd_clock_of(graph, closed, link[i].to)[thread] >= its_start[thread]) {
                 bool known = true;
                 const uint32_t *row = hd_clock_of(graph, closed, link[i].to);
-                for (uint32_t t = 0; known && t < graph->threads; t++) known = news[t] <= row[t];
+                for (uint32_t t = 0; known && t < graph->threads; t++)
+                    known = its_start[t] <= row[t];
                 if (known) continue;
             }
             more = true;
@@ -439,7 +440,8 @@ void hd_closed_with(const struct hd_graph *graph, const struct hd_closed *base,
             uint32_t to_position = graph->view->position[link[i].to];
             for (uint32_t s = 0; s < graph->steps; s++) {
                 uint32_t *row = closed->clock + (size_t)s * graph->threads;
-                if (row[to_thread] > to_position && row != news) join(row, news, graph->threads);
+                if (row[to_thread] > to_position && row != its_start)
+                    join(row, its_start, graph->threads);
             }
         }
     }

@@ -37,7 +37,7 @@ struct edges {
 struct ucg {
     const struct edges *edges;
     uint32_t *cut, *limit; /* per thread: events in, and at most */
-    bool *stopped;         /* per thread: stands at `limit` */
+    bool *stopped;         /* per thread: ends at `limit` */
     uint32_t *progress;
     struct hd_map at;
     HD_VECTOR(struct front) front; /* of the edges that were added */
@@ -244,7 +244,7 @@ static bool resolve(struct ucg *ucg, const struct hd_lock_sections *a,
     return true;
 }
 
-/* Sections that never end, or in which a thread stands at the end, come last: all others of the
+/* Sections that never end, or which a thread is inside at the end, come last: all others of the
  * lock end before. */
 static bool order_last(struct ucg *ucg, uint32_t lock, const struct hd_lock_sections *own,
                        uint32_t last) {

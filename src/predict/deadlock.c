@@ -1,5 +1,5 @@
-/* Deadlocks that other interleavings reach (DESIGN section 5): every thread of a circle is next at
- * an acquire of a lock that the next one holds. The circles come from the graph of locks, shortest
+/* Deadlocks that other interleavings reach (DESIGN section 5): every thread of a cycle is next at
+ * an acquire of a lock that the next one holds. The cycles come from the graph of locks, shortest
  * first, grouped by the code that takes the locks; the exact engine decides each group. */
 #include "predict/deadlock.h"
 
@@ -15,10 +15,10 @@
 const struct hd_deadlock_limits hd_deadlock_limits = {
     .steps = 20000000, .groups = 2000, .cycles = 4096, .questions = 20000, .skipped = 4000000};
 
-/* Circles with the same types of dependencies. */
+/* Cycles with the same types of dependencies. */
 struct group {
     uint32_t length;
-    HD_VECTOR(uint32_t) dependency; /* of each circle */
+    HD_VECTOR(uint32_t) dependency; /* of each cycle */
     uint64_t instances;
     bool cut;                      /* there is more than was looked at */
     uint32_t *index, *end, *fixed; /* room; `fixed`: the one tuple of --instances */
@@ -49,7 +49,7 @@ static uint32_t type_at(const struct search *s, const uint32_t *dependency, uint
     return s->graph.dependency.data[dependency[(start + i) % length]].type;
 }
 
-/* Where a circle begins when it is told apart from others: the least sequence of types, and among
+/* Where a cycle begins when it is told apart from others: the least sequence of types, and among
  * equal ones the first waiter. */
 static uint32_t canonical_start(const struct search *s, const uint32_t *dependency,
                                 uint32_t length) {
@@ -84,7 +84,7 @@ static void count_instances(const struct search *s, struct group *group,
         group->instances > UINT64_MAX - count ? UINT64_MAX : group->instances + count;
 }
 
-static void add_circle(struct search *s, struct group *group, const uint32_t *dependency) {
+static void add_to_group(struct search *s, struct group *group, const uint32_t *dependency) {
     hd_vector_reserve(&group->dependency, group->length);
     memcpy(group->dependency.data + group->dependency.size, dependency,
            group->length * sizeof *dependency);
@@ -101,7 +101,7 @@ static void add_each(struct search *s, const uint32_t *dependency, uint32_t leng
     while ((step = hd_tuples_next(&tuples)) != HD_TUPLES_END) {
         if (step != HD_TUPLE) continue;
         struct group *group = new_group(s, length);
-        add_circle(s, group, dependency);
+        add_to_group(s, group, dependency);
         group->instances = 1;
         group->fixed = group->end;
         memcpy(group->index, tuples.index, length * sizeof *room);
@@ -129,7 +129,7 @@ static void add_cycle(void *context, const uint32_t *dependency, uint32_t length
     }
     struct group *group = number < s->group.size ? &s->group.data[number] : new_group(s, length);
     if (group->dependency.size / length < s->limits->cycles)
-        add_circle(s, group, s->key.data);
+        add_to_group(s, group, s->key.data);
     else {
         group->cut = true;
         count_instances(s, group, dependency);
@@ -148,12 +148,12 @@ static void forget_groups(struct search *s) {
 /* ---- questions ---------------------------------------------------------------------------------
  */
 
-static const uint32_t *circle(const struct group *group) {
+static const uint32_t *cycle_of(const struct group *group) {
     return group->dependency.data + (size_t)group->cycle * group->length;
 }
 
-/* On to the next circle; first near tuples of all circles, then all tuples of all circles. */
-static bool next_circle(const struct search *s, struct group *group) {
+/* On to the next cycle; first near tuples of all cycles, then all tuples of all cycles. */
+static bool next_cycle(const struct search *s, struct group *group) {
     if (!group->begun) {
         group->begun = group->near = true;
         group->cycle = 0;
@@ -162,14 +162,14 @@ static bool next_circle(const struct search *s, struct group *group) {
         group->near = false;
         group->cycle = 0;
     }
-    hd_tuples_begin(&group->tuples, &s->graph, circle(group), group->length, group->near,
+    hd_tuples_begin(&group->tuples, &s->graph, cycle_of(group), group->length, group->near,
                     group->index, group->end);
     return true;
 }
 
 /* The next tuple to ask about, in group->index; false if there is none, or a bound was hit. */
 static bool next_tuple(const struct search *s, struct group *group) {
-    if (!group->begun && !next_circle(s, group)) return false;
+    if (!group->begun && !next_cycle(s, group)) return false;
     for (;;) {
         if (group->asked >= s->limits->questions || group->skipped >= s->limits->skipped) {
             group->cut = true;
@@ -182,7 +182,7 @@ static bool next_tuple(const struct search *s, struct group *group) {
         }
         group->skipped++;
         bool over = step == HD_TUPLES_END || (group->near && !group->tuples.near);
-        if (over && !next_circle(s, group)) return false;
+        if (over && !next_cycle(s, group)) return false;
     }
 }
 
@@ -191,8 +191,9 @@ static enum hd_asked make_question(const void *context, uint32_t number, uint64_
     const struct search *s = context;
     struct group *group = &s->group.data[number]; /* one worker at a time, in order */
     if (group->fixed != NULL ? question_number > 0 : !next_tuple(s, group)) return HD_NO_MORE;
-    return hd_tuple_ask(&s->graph, circle(group), group->index, group->length, question) ? HD_ASK
-                                                                                         : HD_SKIP;
+    return hd_tuple_ask(&s->graph, cycle_of(group), group->index, group->length, question)
+               ? HD_ASK
+               : HD_SKIP;
 }
 
 /* Back to the tuple that a question was about. */
@@ -209,15 +210,15 @@ static void return_to(const struct search *s, struct group *group, uint64_t ques
 
 struct part {
     const struct hd_dependency *dependency;
-    const struct hd_standing *standing;
+    const struct hd_wait_instance *instance;
     const struct hd_finding_event *event;
 };
 
 static struct part part_of(const struct search *s, const struct group *group,
                            const struct hd_finding *finding, uint32_t i) {
-    uint32_t dependency = circle(group)[i];
+    uint32_t dependency = cycle_of(group)[i];
     return (struct part){&s->graph.dependency.data[dependency],
-                         hd_tuple_standing(&s->graph, dependency, group->index[i]),
+                         hd_tuple_instance(&s->graph, dependency, group->index[i]),
                          &finding->event[i]};
 }
 
@@ -265,7 +266,7 @@ static struct hd_stuck stuck_thread(const struct search *s, struct part part) {
     }
     stuck.holds = resource_name(s, dependency->holds);
     stuck.holds_reading = dependency->holds_reading;
-    uint32_t section = hd_standing_section(graph->model, part.standing, dependency->holds);
+    uint32_t section = hd_instance_section(graph->model, part.instance, dependency->holds);
     if (section != HD_NONE)
         stuck.acquired =
             hd_describe_site(s->predict->describe, graph->model->section[section].acquire);
@@ -292,7 +293,7 @@ static const char *conclusion(const struct search *s, const struct group *group,
 static const char *pattern(const struct search *s, const struct group *group) {
     if (group->length == 1) return "self-deadlock";
     for (uint32_t i = 0; i < group->length; i++) {
-        uint32_t wants = s->graph.dependency.data[circle(group)[i]].wants;
+        uint32_t wants = s->graph.dependency.data[cycle_of(group)[i]].wants;
         if (hd_resource_is_lock(&s->graph, wants)) continue;
         switch (wait_type(wait_place(s, wants)->kind)) {
         case HD_WAIT_COND:
@@ -319,8 +320,8 @@ static const char *variables(const struct search *s, const struct group *group, 
     const char *text = "";
     *count = 0;
     for (uint32_t i = 0; i < group->length; i++) {
-        const struct hd_dependency *each = &s->graph.dependency.data[circle(group)[i]];
-        if (i > 0 && each->holds == s->graph.dependency.data[circle(group)[0]].holds) continue;
+        const struct hd_dependency *each = &s->graph.dependency.data[cycle_of(group)[i]];
+        if (i > 0 && each->holds == s->graph.dependency.data[cycle_of(group)[0]].holds) continue;
         if (i < HD_FINDING_WORDS || group->length <= HD_FINDING_WORDS + 2)
             text = hd_finding_text(s->findings, "%s%s%s", text, *count > 0 ? ", " : "",
                                    resource_name(s, each->holds));
@@ -334,7 +335,7 @@ static const char *variables(const struct search *s, const struct group *group, 
 /* ---- findings ----------------------------------------------------------------------------------
  */
 
-/* The schedule ends with what every thread cannot do, in the order of the circle. */
+/* The schedule ends with what every thread cannot do, in the order of the cycle. */
 static void set_witness(struct search *s, const struct group *group, struct hd_finding *finding,
                         const struct hd_kept_witness *witness) {
     struct hd_span *run = hd_arena_alloc(&s->findings->arena,
@@ -371,7 +372,7 @@ static void add_finding(struct search *s, struct group *group, const struct hd_a
     bool observed = true;
     for (uint32_t i = 0; i < group->length; i++) {
         if (answer->asked == 0) group->index[i] = 0;
-        event[i] = hd_tuple_standing(&s->graph, circle(group)[i], group->index[i])->event;
+        event[i] = hd_tuple_instance(&s->graph, cycle_of(group)[i], group->index[i])->event;
         observed &= predict->model->kind[event[i]] == HD_EV_BLOCKED;
     }
     struct hd_finding draft = {
@@ -455,9 +456,9 @@ static void add_self_deadlocks(struct search *s) {
         const struct hd_waiter *waiter = &graph->waiter.data[each->waiter];
         if (each->holds != each->wants || !hd_dependency_blocks(each, each) || waiter->count == 0)
             continue;
-        const struct hd_standing *standing = &graph->standing.data[waiter->start];
+        const struct hd_wait_instance *instance = &graph->instance.data[waiter->start];
         const struct hd_model *model = graph->model;
-        if (model->kind[standing->event] != HD_EV_BLOCKED) continue;
+        if (model->kind[instance->event] != HD_EV_BLOCKED) continue;
         bool others = false;
         for (uint32_t k = model->lock_start[each->wants]; k < model->lock_start[each->wants + 1];
              k++) {
@@ -468,7 +469,7 @@ static void add_self_deadlocks(struct search *s) {
     }
 }
 
-/* Circles that were not looked at are one more candidate, and undecided. */
+/* Cycles that were not looked at are one more candidate, and undecided. */
 static void say_cut(struct search *s, uint32_t length) {
     s->findings->summary.candidates++;
     s->findings->summary.verdict[HD_VERDICT_UNDECIDED]++;

@@ -1,5 +1,5 @@
-/* What a run that deadlocked says by itself: who waits for what at its end. Circles of locks alone
- * are deadlock.c's; here are circles that go through joins, and waits for something that nobody is
+/* What a run that deadlocked says by itself: who waits for what at its end. Cycles of locks alone
+ * are deadlock.c's; here are cycles that go through joins, and waits for something that nobody is
  * left to give. The trace is the witness. */
 #include "predict/deadlock.h"
 
@@ -79,7 +79,7 @@ static struct hd_finding *add_finding(struct ending *ending, const uint32_t *eve
     return hd_finding_add(ending->findings, &draft);
 }
 
-/* ---- circles through joins ---------------------------------------------------------------------
+/* ---- cycles through joins ---------------------------------------------------------------------
  */
 
 static void add_cycle(struct ending *ending, const uint32_t *thread, uint32_t count) {
@@ -107,9 +107,9 @@ static void add_cycle(struct ending *ending, const uint32_t *thread, uint32_t co
     free(event);
 }
 
-/* A circle of threads of which one at least waits for an end; of locks alone it is reported
+/* A cycle of threads of which one at least waits for an end; of locks alone it is reported
  * elsewhere. */
-static void find_circle(struct ending *ending, uint32_t start, uint32_t *path) {
+static void find_cycle(struct ending *ending, uint32_t start, uint32_t *path) {
     uint32_t count = 0, thread = start;
     bool joins = false;
     do {
@@ -146,7 +146,7 @@ static void add_endless(struct ending *ending, uint32_t thread) {
 static void find_all(struct ending *ending, uint32_t *path) {
     const struct hd_model *model = ending->model;
     for (uint32_t t = 0; t < model->threads; t++)
-        if (ending->blocked[t] != HD_NONE) find_circle(ending, t, path);
+        if (ending->blocked[t] != HD_NONE) find_cycle(ending, t, path);
     for (uint32_t t = 0; t < model->threads; t++) {
         if (ending->blocked[t] == HD_NONE || ending->done[t]) continue;
         unsigned type = model->flags[ending->blocked[t]];

@@ -1,4 +1,4 @@
-/* Depth-first from the circle's smallest resource, so that each circle is found once. */
+/* Depth-first from the cycle's smallest resource, so that each cycle is found once. */
 #include "predict/lock_cycles.h"
 
 #include "base/alloc.h"
@@ -62,12 +62,12 @@ static bool is_known(const struct path *path, uint32_t type) {
 /* Must all of the one come before all of the other? */
 static bool is_before(const struct hd_lock_graph *graph, const struct hd_waiter *a,
                       const struct hd_waiter *b) {
-    uint32_t last = graph->standing.data[a->start + a->count - 1].event;
-    return hd_clocks_before(graph->clocks, last, graph->standing.data[b->start].behind);
+    uint32_t last = graph->instance.data[a->start + a->count - 1].event;
+    return hd_clocks_before(graph->clocks, last, graph->instance.data[b->start].behind);
 }
 
-static bool can_stand_together(const struct hd_lock_graph *graph, const struct hd_dependency *one,
-                               const struct hd_dependency *two) {
+static bool can_wait_together(const struct hd_lock_graph *graph, const struct hd_dependency *one,
+                              const struct hd_dependency *two) {
     const struct hd_waiter *a = &graph->waiter.data[one->waiter];
     const struct hd_waiter *b = &graph->waiter.data[two->waiter];
     return a->thread != b->thread && a->count > 0 && b->count > 0 &&
@@ -80,7 +80,7 @@ static bool fits(const struct path *path, const struct hd_dependency *next) {
     if (path->depth > 0 && !hd_dependency_blocks(at(path, path->depth - 1), next)) return false;
     if (is_known(path, next->type)) return false;
     for (uint32_t i = 0; i < path->depth; i++)
-        if (!can_stand_together(path->graph, at(path, i), next)) return false;
+        if (!can_wait_together(path->graph, at(path, i), next)) return false;
     return true;
 }
 
@@ -111,7 +111,7 @@ static bool take_step(struct path *path) {
     return true;
 }
 
-static void close_circle(struct path *path, uint32_t start) {
+static void close_cycle(struct path *path, uint32_t start) {
     const struct hd_lock_graph *graph = path->graph;
     uint32_t from = at(path, path->depth - 1)->wants;
     for (uint32_t i = first_wanting(graph, from, start); i < graph->out[from + 1]; i++) {
@@ -126,7 +126,7 @@ static void close_circle(struct path *path, uint32_t start) {
 static void extend(struct path *path, uint32_t start) {
     const struct hd_lock_graph *graph = path->graph;
     if (path->depth + 1 == path->length) {
-        close_circle(path, start);
+        close_cycle(path, start);
         return;
     }
     uint32_t from = path->depth == 0 ? start : at(path, path->depth - 1)->wants;
@@ -153,7 +153,7 @@ static void find_upgrades(struct path *path, uint32_t lock) {
             const struct hd_dependency *b = &graph->dependency.data[k];
             if (!take_step(path)) return;
             if (!hd_dependency_blocks(a, b) || !hd_dependency_blocks(b, a) ||
-                !can_stand_together(graph, a, b))
+                !can_wait_together(graph, a, b))
                 continue;
             uint32_t pair[2] = {i, k};
             path->search->found(path->search->context, pair, 2);

@@ -31,7 +31,7 @@ struct builder {
     HD_VECTOR(uint32_t) section;
     HD_VECTOR(uint64_t) edge; /* of the graph of resources: from << 32 | to */
     struct hd_map edge_known, site_number, dependency_known, giver_waiter;
-    struct hd_intern place, waiter, standing, class, type;
+    struct hd_intern place, waiter, instance, class, type;
     HD_VECTOR(struct progress) progress;
     HD_VECTOR(uint32_t) place_site;
     struct hd_lock_parts parts;
@@ -41,7 +41,7 @@ struct builder {
     HD_VECTOR(uint32_t) key;
     struct {
         HD_VECTOR(uint32_t) waiter;
-        HD_VECTOR(struct hd_standing) at;
+        HD_VECTOR(struct hd_wait_instance) at;
     } found; /* instances in the order in which they were found */
 };
 
@@ -316,22 +316,22 @@ static uint32_t waiter_of(struct builder *b, struct hd_waiter fresh, uint32_t wa
     return number;
 }
 
-static void add_standing(struct builder *b, uint32_t waiter, struct hd_standing standing) {
+static void add_instance(struct builder *b, uint32_t waiter, struct hd_wait_instance instance) {
     b->graph->waiter.data[waiter].all++;
     hd_vector_push(&b->found.waiter, waiter);
-    hd_vector_push(&b->found.at, standing);
+    hd_vector_push(&b->found.at, instance);
 }
 
-/* Does an earlier event of the waiter stand inside the same sections, with nothing in between that
+/* Is an earlier event of the waiter inside the same sections, with nothing in between that
  * another thread needs? */
 static bool is_spoken_for(struct builder *b, uint32_t waiter, uint32_t segment) {
-    size_t known = b->standing.name.size;
+    size_t known = b->instance.name.size;
     b->key.size = 0;
     hd_vector_reserve(&b->key, b->held.size + 2);
     b->key.data[b->key.size++] = waiter;
     b->key.data[b->key.size++] = segment;
     for (size_t i = 0; i < b->held.size; i++) b->key.data[b->key.size++] = b->held.data[i].section;
-    return hd_intern(&b->standing, (const char *)b->key.data, b->key.size * sizeof *b->key.data) <
+    return hd_intern(&b->instance, (const char *)b->key.data, b->key.size * sizeof *b->key.data) <
            known;
 }
 
@@ -353,7 +353,7 @@ static void add_lock_waiter(struct builder *b, uint32_t event, struct lock_wait 
     if (!b->whole && is_spoken_for(b, waiter, segment))
         b->graph->waiter.data[waiter].all++;
     else
-        add_standing(b, waiter, (struct hd_standing){event, event});
+        add_instance(b, waiter, (struct hd_wait_instance){event, event});
 }
 
 static void add_lock_waiters(struct builder *b) {
@@ -397,7 +397,7 @@ static void add_progress_waiter(struct builder *b, const struct progress *progre
     struct hd_waiter fresh = {
         .wants = place, .thread = b->model->thread[progress->event], .waits = true};
     uint32_t waiter = waiter_of(b, fresh, b->place_site.data[progress->place]);
-    add_standing(b, waiter, (struct hd_standing){progress->event, progress->behind});
+    add_instance(b, waiter, (struct hd_wait_instance){progress->event, progress->behind});
 }
 
 static void add_waiters(struct builder *b) {
@@ -416,10 +416,10 @@ static void add_waiters(struct builder *b) {
 /* ---- indexes -----------------------------------------------------------------------------------
  */
 
-static void list_standings(struct builder *b) {
+static void list_instances(struct builder *b) {
     struct hd_lock_graph *graph = b->graph;
     uint32_t start = 0;
-    hd_vector_reserve(&graph->standing, b->found.at.size);
+    hd_vector_reserve(&graph->instance, b->found.at.size);
     for (size_t i = 0; i < b->found.waiter.size; i++)
         graph->waiter.data[b->found.waiter.data[i]].count++;
     for (size_t i = 0; i < graph->waiter.size; i++) {
@@ -429,9 +429,9 @@ static void list_standings(struct builder *b) {
     }
     for (size_t i = 0; i < b->found.waiter.size; i++) {
         struct hd_waiter *waiter = &graph->waiter.data[b->found.waiter.data[i]];
-        graph->standing.data[waiter->start + waiter->count++] = b->found.at.data[i];
+        graph->instance.data[waiter->start + waiter->count++] = b->found.at.data[i];
     }
-    graph->standing.size = start;
+    graph->instance.size = start;
 }
 
 static int compare_dependencies(const void *left, const void *right) {
@@ -485,7 +485,7 @@ static void build(struct builder *b) {
         b->resource_class = hd_alloc(graph->resources, sizeof *b->resource_class);
         memset(b->resource_class, 0xff, graph->resources * sizeof *b->resource_class);
         add_waiters(b);
-        list_standings(b);
+        list_instances(b);
         if (graph->place.size > 0) index_givers(graph);
     }
     index_dependencies(graph);
@@ -511,7 +511,7 @@ void hd_lock_graph_build(struct hd_analysis *analysis, bool whole, struct hd_loc
     hd_map_free(&b.giver_waiter);
     hd_intern_free(&b.place);
     hd_intern_free(&b.waiter);
-    hd_intern_free(&b.standing);
+    hd_intern_free(&b.instance);
     hd_intern_free(&b.class);
     hd_intern_free(&b.type);
     hd_vector_free(&b.progress);
@@ -528,7 +528,7 @@ void hd_lock_graph_build(struct hd_analysis *analysis, bool whole, struct hd_loc
 
 void hd_lock_graph_free(struct hd_lock_graph *graph) {
     hd_locksets_free(&graph->locksets);
-    hd_vector_free(&graph->standing);
+    hd_vector_free(&graph->instance);
     hd_vector_free(&graph->waiter);
     hd_vector_free(&graph->dependency);
     hd_vector_free(&graph->place);
@@ -538,13 +538,13 @@ void hd_lock_graph_free(struct hd_lock_graph *graph) {
     memset(graph, 0, sizeof *graph);
 }
 
-uint32_t hd_standing_section(const struct hd_model *model, const struct hd_standing *standing,
+uint32_t hd_instance_section(const struct hd_model *model, const struct hd_wait_instance *instance,
                              uint32_t lock) {
-    uint32_t s = model->event_section[standing->event];
+    uint32_t s = model->event_section[instance->event];
     for (; s != HD_NONE; s = model->section[s].outer) {
         const struct hd_section *each = &model->section[s];
-        if (each->lock == lock && each->acquire != standing->event &&
-            (each->release == HD_NONE || each->release >= standing->event))
+        if (each->lock == lock && each->acquire != instance->event &&
+            (each->release == HD_NONE || each->release >= instance->event))
             return s;
     }
     return HD_NONE;

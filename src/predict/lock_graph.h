@@ -1,4 +1,4 @@
-/* Who waits for what while holding what: the dependencies of a trace that can be part of a circle.
+/* Who waits for what while holding what: the dependencies of a trace that can be part of a cycle.
  * Waits that are alike (one thread, one place, one thing wanted, the same locks taken at the same
  * places) are one waiter with a list of events, however often they were repeated. What is kept lies
  * in a strongly connected part of the graph of locks; all else cannot deadlock.
@@ -16,14 +16,14 @@
 #include "facts/locksets.h"
 
 /* One instance of a waiter. */
-struct hd_standing {
+struct hd_wait_instance {
     uint32_t event;  /* that the thread cannot execute: an acquire, a BLOCKED, the end of a wait */
     uint32_t behind; /* everything before this one is executed; of the end of a wait, the thread's
                         event before it, itself executed; otherwise the event again */
 };
 
 struct hd_waiter {
-    uint32_t start, count; /* of hd_lock_graph.standing, in trace order */
+    uint32_t start, count; /* of hd_lock_graph.instance, in trace order */
     uint64_t all;          /* events in all; `count` are those that another does not speak for */
     uint32_t wants;        /* resource */
     uint32_t lockset;      /* locks held */
@@ -51,7 +51,7 @@ struct hd_lock_graph {
     const struct hd_model *model;
     const struct hd_clocks *clocks;
     struct hd_locksets locksets;
-    HD_VECTOR(struct hd_standing) standing;
+    HD_VECTOR(struct hd_wait_instance) instance;
     HD_VECTOR(struct hd_waiter) waiter;
     HD_VECTOR(struct hd_dependency) dependency; /* by holds, wants, waiter */
     HD_VECTOR(struct hd_wait_place) place;
@@ -75,8 +75,8 @@ static inline bool hd_dependency_blocks(const struct hd_dependency *wanting,
                                         const struct hd_dependency *holding) {
     return wanting->wants == holding->holds && !(wanting->wants_reading && holding->holds_reading);
 }
-/* The section by which a standing thread holds a lock; HD_NONE if it does not. */
-uint32_t hd_standing_section(const struct hd_model *model, const struct hd_standing *standing,
+/* The section by which the thread of an instance holds a lock; HD_NONE if it does not. */
+uint32_t hd_instance_section(const struct hd_model *model, const struct hd_wait_instance *instance,
                              uint32_t lock);
 
 #endif

@@ -1,4 +1,4 @@
-/* Strongly connected parts of a directed graph (Tarjan): where circles can be. */
+/* Strongly connected parts of a directed graph (Tarjan): where cycles can be. */
 #ifndef HEDDLE_PREDICT_LOCK_PARTS_H
 #define HEDDLE_PREDICT_LOCK_PARTS_H
 
@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 struct hd_lock_parts {
-    uint32_t *part; /* per node; UINT32_MAX if it is on no circle */
+    uint32_t *part; /* per node; UINT32_MAX if it is on no cycle */
     uint32_t nodes;
-    bool any; /* there is a circle */
+    bool any; /* there is a cycle */
 };
 
 /* Edges as from << 32 | to. */

@@ -1,15 +1,16 @@
-/* Walks over the instances of a circle: see lock_tuples.h. */
+/* Walks over the instances of a cycle: see lock_tuples.h. */
 #include "predict/lock_tuples.h"
 
 #include "base/search.h"
 
 /* So many instances of the shortest list are tried with what is nearest to them. */
 #define NEAR_TUPLES 32
-/* Earlier signals of the one who is to signal that are told to come too early. */
+/* So many earlier signals of the thread that should signal are demanded to come too early. */
 #define EARLIER_SIGNALS 16
 
-static const struct hd_standing *standing_of(const struct hd_tuples *tuples, uint32_t position) {
-    return hd_tuple_standing(tuples->graph, tuples->dependency[position], tuples->index[position]);
+static const struct hd_wait_instance *instance_of(const struct hd_tuples *tuples,
+                                                  uint32_t position) {
+    return hd_tuple_instance(tuples->graph, tuples->dependency[position], tuples->index[position]);
 }
 
 static const struct hd_waiter *waiter_of(const struct hd_tuples *tuples, uint32_t position) {
@@ -20,9 +21,9 @@ static const struct hd_waiter *waiter_of(const struct hd_tuples *tuples, uint32_
 /* ---- does it fit ------------------------------------------------------------------------------
  */
 
-/* Can the one stand where it does while the other has not executed its event? */
-static bool waits_for(const struct hd_lock_graph *graph, const struct hd_standing *one,
-                      const struct hd_standing *other) {
+/* Can the one wait where it does while the other has not executed its event? */
+static bool waits_for(const struct hd_lock_graph *graph, const struct hd_wait_instance *one,
+                      const struct hd_wait_instance *other) {
     return hd_clocks_before(graph->clocks, other->event, one->behind);
 }
 
@@ -44,7 +45,7 @@ static uint64_t tokens_of(const struct hd_lock_graph *graph, uint32_t semaphore,
 }
 
 /* Nobody but those who need the lock wait `giver` first can end the wait. */
-static bool only_way(const struct hd_lock_graph *graph, const struct hd_standing *wait,
+static bool only_way(const struct hd_lock_graph *graph, const struct hd_wait_instance *wait,
                      uint32_t giver, struct hd_question *question) {
     const struct hd_model *model = graph->model;
     uint8_t kind = model->kind[wait->event];
@@ -67,11 +68,11 @@ static bool only_way(const struct hd_lock_graph *graph, const struct hd_standing
     return true;
 }
 
-/* Does the next one of the circle have what this one wants? */
+/* Does the next one of the cycle have what this one wants? */
 static bool holds_it(const struct hd_tuples *tuples, uint32_t position, uint32_t next) {
     if (!waiter_of(tuples, position)->waits) return true; /* locks are the waiters' own */
-    const struct hd_standing *wait = standing_of(tuples, position),
-                             *giver = standing_of(tuples, next);
+    const struct hd_wait_instance *wait = instance_of(tuples, position),
+                                  *giver = instance_of(tuples, next);
     return hd_clocks_before(tuples->graph->clocks, giver->event, wait->event) &&
            only_way(tuples->graph, wait, giver->event, NULL);
 }
@@ -79,8 +80,8 @@ static bool holds_it(const struct hd_tuples *tuples, uint32_t position, uint32_t
 static bool fits(const struct hd_tuples *tuples) {
     for (uint32_t i = 0; i < tuples->length; i++) {
         for (uint32_t k = 0; k < i; k++)
-            if (waits_for(tuples->graph, standing_of(tuples, i), standing_of(tuples, k)) ||
-                waits_for(tuples->graph, standing_of(tuples, k), standing_of(tuples, i)))
+            if (waits_for(tuples->graph, instance_of(tuples, i), instance_of(tuples, k)) ||
+                waits_for(tuples->graph, instance_of(tuples, k), instance_of(tuples, i)))
                 return false;
         if (!holds_it(tuples, i, (i + 1) % tuples->length)) return false;
     }
@@ -107,7 +108,7 @@ void hd_tuples_begin(struct hd_tuples *tuples, const struct hd_lock_graph *graph
 /* The instance of a position that is nearest to an event. */
 static uint32_t nearest(const struct hd_tuples *tuples, uint32_t position, uint32_t event) {
     const struct hd_waiter *waiter = waiter_of(tuples, position);
-    const struct hd_standing *list = tuples->graph->standing.data + waiter->start;
+    const struct hd_wait_instance *list = tuples->graph->instance.data + waiter->start;
     uint32_t low = hd_first_not(i, 0, waiter->count, list[i].event < event);
     if (low == waiter->count) return low - 1;
     if (low > 0 && event - list[low - 1].event < list[low].event - event) return low - 1;
@@ -121,7 +122,7 @@ static enum hd_tuples_step next_near(struct hd_tuples *tuples) {
         return HD_TUPLE_SKIPPED;
     }
     tuples->index[tuples->pivot] = at;
-    uint32_t event = standing_of(tuples, tuples->pivot)->event;
+    uint32_t event = instance_of(tuples, tuples->pivot)->event;
     for (uint32_t i = 0; i < tuples->length; i++)
         if (i != tuples->pivot) tuples->index[i] = nearest(tuples, i, event);
     return fits(tuples) ? HD_TUPLE : HD_TUPLE_SKIPPED;
@@ -131,14 +132,14 @@ static enum hd_tuples_step next_near(struct hd_tuples *tuples) {
  */
 
 /* Instances of a position that fit to those chosen before it are a run: the earlier ones must be
- * executed for one of these to stand where it does, and the later ones need one of these. */
+ * executed for one of these to be where it is, and the later ones need one of these. */
 static void find_run(struct hd_tuples *tuples, uint32_t position) {
     const struct hd_lock_graph *graph = tuples->graph;
     const struct hd_waiter *waiter = waiter_of(tuples, position);
-    const struct hd_standing *list = graph->standing.data + waiter->start;
+    const struct hd_wait_instance *list = graph->instance.data + waiter->start;
     uint32_t from = 0, to = waiter->count;
     for (uint32_t i = 0; i < position; i++) {
-        const struct hd_standing *other = standing_of(tuples, i);
+        const struct hd_wait_instance *other = instance_of(tuples, i);
         from = hd_first_not(k, from, to, waits_for(graph, other, &list[k]));
         to = hd_first_not(k, from, to, !waits_for(graph, &list[k], other));
     }
@@ -170,16 +171,16 @@ enum hd_tuples_step hd_tuples_next(struct hd_tuples *tuples) {
 
 /* A thread at the end of a wait has executed all before it. As a stop, a read there might read
  * anything; so it is demanded by an order instead, and the thread cannot go beyond it anyway. */
-static bool stand_behind(const struct hd_lock_graph *graph, const struct hd_dependency *dependency,
-                         const struct hd_standing *standing, struct hd_question *question) {
+static bool stop_behind(const struct hd_lock_graph *graph, const struct hd_dependency *dependency,
+                        const struct hd_wait_instance *instance, struct hd_question *question) {
     const struct hd_model *model = graph->model;
-    if (!hd_model_is_read(model, standing->behind)) {
-        hd_question_stop(question, standing->behind, true);
+    if (!hd_model_is_read(model, instance->behind)) {
+        hd_question_stop(question, instance->behind, true);
         return true;
     }
-    uint32_t section = hd_standing_section(model, standing, dependency->holds);
+    uint32_t section = hd_instance_section(model, instance, dependency->holds);
     if (section == HD_NONE) return false;
-    hd_question_order(question, model->section[section].acquire, standing->behind);
+    hd_question_order(question, model->section[section].acquire, instance->behind);
     return true;
 }
 
@@ -187,15 +188,15 @@ bool hd_tuple_ask(const struct hd_lock_graph *graph, const uint32_t *dependency,
                   const uint32_t *index, uint32_t length, struct hd_question *question) {
     for (uint32_t i = 0; i < length; i++) {
         const struct hd_dependency *each = &graph->dependency.data[dependency[i]];
-        const struct hd_standing *standing = hd_tuple_standing(graph, dependency[i], index[i]);
+        const struct hd_wait_instance *instance = hd_tuple_instance(graph, dependency[i], index[i]);
         if (!graph->waiter.data[each->waiter].waits) {
-            hd_question_stop(question, standing->event, false);
+            hd_question_stop(question, instance->event, false);
             continue;
         }
         uint32_t next = (i + 1) % length;
-        uint32_t giver = hd_tuple_standing(graph, dependency[next], index[next])->event;
-        if (!stand_behind(graph, each, standing, question) ||
-            !only_way(graph, standing, giver, question))
+        uint32_t giver = hd_tuple_instance(graph, dependency[next], index[next])->event;
+        if (!stop_behind(graph, each, instance, question) ||
+            !only_way(graph, instance, giver, question))
             return false;
     }
     return true;

@@ -1,4 +1,4 @@
-/* The event tuples of one circle, those first that are near each other in the trace, and only those
+/* The event tuples of one cycle, those first that are near each other in the trace, and only those
  * that must-order does not make impossible. */
 #ifndef HEDDLE_PREDICT_LOCK_TUPLES_H
 #define HEDDLE_PREDICT_LOCK_TUPLES_H
@@ -8,7 +8,7 @@
 
 struct hd_tuples {
     const struct hd_lock_graph *graph;
-    const uint32_t *dependency; /* the circle */
+    const uint32_t *dependency; /* the cycle */
     uint32_t length;
     bool near;       /* still at those that are near */
     uint32_t pivot;  /* position of the shortest list */
@@ -27,14 +27,14 @@ enum hd_tuples_step { HD_TUPLE, HD_TUPLE_SKIPPED, HD_TUPLES_END };
 /* The next tuple is in `index`, or one was looked at that cannot be. */
 enum hd_tuples_step hd_tuples_next(struct hd_tuples *tuples);
 
-/* Where the thread of a position stands. */
-static inline const struct hd_standing *hd_tuple_standing(const struct hd_lock_graph *graph,
-                                                          uint32_t dependency, uint32_t index) {
+/* Where the thread of a position waits. */
+static inline const struct hd_wait_instance *
+hd_tuple_instance(const struct hd_lock_graph *graph, uint32_t dependency, uint32_t index) {
     const struct hd_waiter *waiter = &graph->waiter.data[graph->dependency.data[dependency].waiter];
-    return &graph->standing.data[waiter->start + index];
+    return &graph->instance.data[waiter->start + index];
 }
 
-/* The question whether all can stand there. */
+/* The question whether all can wait there. */
 bool hd_tuple_ask(const struct hd_lock_graph *graph, const uint32_t *dependency,
                   const uint32_t *index, uint32_t length, struct hd_question *question);
 

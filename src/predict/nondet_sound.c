@@ -10,9 +10,13 @@
  *  - those that need r itself cannot be seen, and then no later one of the thread either;
  *  - what is left is a stretch of the thread's writes, of which sections reject some more. */
 #include "predict/nondet_sound.h"
+
 #include "base/alloc.h"
 #include "base/workers.h"
 
+#ifdef HEDDLE_DEBUG
+#include <assert.h>
+#endif
 #include <string.h>
 
 /* ---- the question ------------------------------------------------------------------------------
@@ -91,6 +95,40 @@ static void ask_instead(const struct hd_sound_shared *shared, struct hd_sound_wo
 static void ask(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                 uint32_t number, uint32_t other) {
     ask_instead(shared, worker, number, shared->couples->read.data[number].seen, other);
+}
+
+/* ---- what is settled without a question ---------------------------------------------------------
+ */
+
+/* The debug build asks all the same, as long as that is cheap. */
+#define MOST_RECHECKS 256
+static void recheck(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                    uint32_t number, uint32_t other, enum hd_verdict expected) {
+#ifdef HEDDLE_DEBUG
+    if (worker->stats.by_orders + worker->stats.by_locks > MOST_RECHECKS) return;
+    struct hd_engine *engine = hd_engine_new(shared->base, HD_CDSR, (struct hd_budget){0});
+    hd_nondet_question(shared->couples, &shared->couples->read.data[number], other,
+                       &worker->question);
+    assert(hd_engine_decide(engine, &worker->question.query, NULL) == expected);
+    hd_engine_free(engine);
+#else
+    (void)shared, (void)worker, (void)number, (void)other, (void)expected;
+#endif
+}
+
+/* A schedule that needs no search shows it. */
+static void shown_by_order(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                           uint32_t number, uint32_t seen, uint32_t other) {
+    worker->stats.by_orders++;
+    note(worker, number, seen, other, HD_FEASIBLE);
+    recheck(shared, worker, number, other, HD_FEASIBLE);
+}
+
+static void forbidden_by_sections(const struct hd_sound_shared *shared,
+                                  struct hd_sound_worker *worker, uint32_t number, uint32_t other) {
+    worker->stats.by_locks++;
+    worker->stats.verdict[HD_INFEASIBLE]++;
+    recheck(shared, worker, number, other, HD_INFEASIBLE);
 }
 
 /* ---- the past ----------------------------------------------------------------------------------
@@ -179,10 +217,9 @@ static bool overwritten(const struct hd_couples *couples, const struct hd_sound_
 static void settle(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                    uint32_t number, uint32_t other) {
     const struct hd_read *read = &shared->couples->read.data[number];
-    if (hd_past_leaves(shared, worker, read, other)) {
-        worker->stats.by_orders++;
-        note(worker, number, read->seen, other, HD_FEASIBLE);
-    } else
+    if (hd_past_leaves(shared, worker, read, other))
+        shown_by_order(shared, worker, number, read->seen, other);
+    else
         ask(shared, worker, number, other);
 }
 
@@ -236,16 +273,14 @@ static void decide_stretch(const struct hd_sound_shared *shared, struct hd_sound
             straight = hd_go_straight(shared, worker, read->event, chain->thread,
                                       couples->write_position[chain->first + high - 1] + 1);
         if (found || (position < straight && position >= worker->closed[chain->thread])) {
-            worker->stats.by_orders++;
-            note(worker, number, read->seen, write, HD_FEASIBLE);
+            shown_by_order(shared, worker, number, read->seen, write);
             continue;
         }
         uint32_t next =
             i + 1 < chain->count ? couples->write_position[chain->first + i + 1] : HD_NONE;
-        if (worker->held.size > 0 && sections_forbid(shared, worker, write, next, reader)) {
-            worker->stats.by_locks++;
-            worker->stats.verdict[HD_INFEASIBLE]++;
-        } else
+        if (worker->held.size > 0 && sections_forbid(shared, worker, write, next, reader))
+            forbidden_by_sections(shared, worker, number, write);
+        else
             ask(shared, worker, number, write);
     }
 }
@@ -355,8 +390,7 @@ static void decide_challenger(const struct hd_sound_shared *shared, struct hd_so
         return;
     }
     if (hd_write_can_come_last(shared, worker, read, &write)) {
-        worker->stats.by_orders++;
-        note(worker, number, challenger->seen, other, HD_FEASIBLE);
+        shown_by_order(shared, worker, number, challenger->seen, other);
         return;
     }
     uint32_t reader = model->thread[read], writer = model->thread[other];
@@ -364,8 +398,7 @@ static void decide_challenger(const struct hd_sound_shared *shared, struct hd_so
         sections_forbid(shared, worker, other,
                         next_write(shared->couples, challenger->location, writer, write.position),
                         reader)) {
-        worker->stats.by_locks++;
-        worker->stats.verdict[HD_INFEASIBLE]++;
+        forbidden_by_sections(shared, worker, number, other);
         return;
     }
     ask_instead(shared, worker, number, challenger->seen, other);

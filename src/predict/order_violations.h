@@ -8,7 +8,7 @@
 #include "finding/intent.h"
 #include "predict/predict.h"
 
-/* name, pattern in reports, where first and second stand in the query */
+/* name, pattern in reports, where first and second are in the query */
 #define HD_ORDER_TYPES(X)                                                              \
     X(EARLY_READ, "read before initialisation") /* read executed: the initial value */ \
     X(USE_AFTER_FREE, "use after free")         /* free executed, use next */          \

@@ -107,12 +107,12 @@ static inline bool naive_has(const struct naive_deadlocks *n, const struct naive
                              const struct naive_wait *next) {
     if (one->behind == HD_NONE)
         return ((next->held[0] | (one->reading ? 0 : next->held[1])) >> one->lock & 1) != 0;
-    if (next->behind != HD_NONE) return false; /* two waits: a shorter circle has only one */
+    if (next->behind != HD_NONE) return false; /* two waits: a shorter cycle has only one */
     return (n->must[one->event] >> next->event & 1) != 0 &&
            (n->must[one->behind] >> next->event & 1) == 0;
 }
 
-/* What a wait is for, so that no circle has it twice. */
+/* What a wait is for, so that no cycle has it twice. */
 static inline uint32_t naive_resource(const struct naive_wait *wait) {
     return wait->behind == HD_NONE ? wait->lock : SMALL_EVENTS + wait->event;
 }
@@ -179,7 +179,7 @@ static inline void naive_try(struct naive_deadlocks *n, const struct naive_cycle
     n->cycle[n->cycles++] = *cycle;
 }
 
-/* A circle that has something twice contains a shorter one that is there too. */
+/* A cycle that has something twice contains a shorter one that is there too. */
 static inline bool naive_contains(const struct naive_cycle *longer,
                                   const struct naive_cycle *shorter) {
     for (uint32_t i = 0; i < shorter->length; i++) {
@@ -194,7 +194,7 @@ static inline void naive_try_other(struct naive_deadlocks *n, const struct naive
     if (naive_elementary(n, cycle) || !naive_feasible(n, cycle)) return;
     for (uint32_t i = 0; i < n->cycles; i++)
         if (naive_contains(cycle, &n->cycle[i])) return;
-    fail_msg("a circle without an elementary one in it");
+    fail_msg("a cycle without an elementary one in it");
 }
 
 static inline void naive_deadlocks(struct naive_deadlocks *n, const struct small *small,

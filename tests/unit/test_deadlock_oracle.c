@@ -25,7 +25,7 @@ static void make_trace(uint64_t seed, struct text_trace *out) {
 }
 
 /* Threads that take two or three locks inside each other, again and again, with a little data in
- * between: most of these have circles, and about as many that can close as that cannot. */
+ * between: most of these have cycles, and about as many that can close as that cannot. */
 enum { SCRIPT_ROOM = 24, SCRIPT_LOCKS = 4 };
 struct script {
     char step[SCRIPT_ROOM]; /* 'a'... acquires a lock, 'A'... releases it, 'r', 'w', 'u', 'v' */
@@ -187,7 +187,7 @@ static void key_of_finding(const struct hd_model *m, const struct hd_finding *fi
     key_of(m, event, waits, finding->events, text, room);
 }
 
-/* Longer circles that have all parts of one that was found are not reported. */
+/* Longer cycles that have all parts of one that was found are not reported. */
 static bool is_covered(const struct naive_deadlocks *n, const struct hd_findings *found,
                        const char *wanted, uint32_t length) {
     for (size_t k = 0; k < found->list.size; k++) {

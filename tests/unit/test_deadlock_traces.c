@@ -28,7 +28,7 @@ static unsigned rows_of(const char *name, const struct hd_model *model, char (*r
     return rows;
 }
 
-/* As many circles by definition. */
+/* As many cycles by definition. */
 static void check_by_force(const struct hd_model *model, const char *first_row, unsigned rows) {
     static struct naive_deadlocks naive;
     struct small small;
@@ -92,7 +92,7 @@ static void bounds(void **state) {
     check_bound("flag", limits, false);
 }
 
-/* The same code with other objects is one bug: locks of one array, and longer circles of them. */
+/* The same code with other objects is one bug: locks of one array, and longer cycles of them. */
 static void one_bug(void **state) {
     (void)state;
     struct hd_known_cycles known = {0};
