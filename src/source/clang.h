@@ -127,6 +127,8 @@ uint32_t hd_clang_expression(struct hd_clang *clang, CXCursor cursor, uint8_t ro
 uint32_t hd_clang_access(struct hd_clang *clang, CXCursor cursor, uint8_t mode, uint32_t path,
                          uint16_t flags, size_t from, size_t via);
 struct hd_source_step hd_clang_step(struct hd_clang *clang, uint8_t kind, CXCursor cursor);
+/* Lets the columns of an access cover another expression too. */
+void hd_clang_widen(struct hd_clang *clang, uint32_t step, CXCursor cursor);
 uint32_t hd_clang_push(struct hd_clang *clang, struct hd_source_step step);
 void hd_clang_initialise(struct hd_clang *clang, CXCursor declaration, CXCursor value,
                          uint32_t path);

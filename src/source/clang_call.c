@@ -18,14 +18,15 @@ static uint32_t target_of(struct hd_clang *clang, const struct hd_clang_value *v
 }
 
 /* A read or write of what an argument points to. */
-static void library_access(struct hd_clang *clang, const struct argument *argument, uint8_t mode,
-                           uint16_t flags, size_t from) {
+static void library_access(struct hd_clang *clang, CXCursor call, const struct argument *argument,
+                           uint8_t mode, uint16_t flags, size_t from) {
     uint32_t path = target_of(clang, &argument->value);
     if (path == HD_SOURCE_NONE) return;
     size_t via = clang->values.size;
     for (size_t i = argument->mark; i < argument->end; i++)
         hd_vector_push(&clang->values, clang->values.data[i]);
     uint32_t step = hd_clang_access(clang, argument->cursor, mode, path, flags, from, via);
+    hd_clang_widen(clang, step, call);
     hd_vector_push(&clang->values, step);
 }
 
@@ -35,13 +36,13 @@ static char effect_of(const char *effects, unsigned argument) {
 }
 
 /* All that is read flows into all that is written. */
-static void library_effects(struct hd_clang *clang, const char *effects,
+static void library_effects(struct hd_clang *clang, CXCursor cursor, const char *effects,
                             const struct argument *argument, unsigned arguments) {
     size_t mark = clang->values.size;
     for (unsigned i = 0; i < arguments; i++) {
         char effect = effect_of(effects, i);
         if (effect == 'r')
-            library_access(clang, &argument[i], HD_ACCESS_READ, HD_STEP_LIBRARY,
+            library_access(clang, cursor, &argument[i], HD_ACCESS_READ, HD_STEP_LIBRARY,
                            clang->values.size);
     }
     for (unsigned i = 0; i < arguments; i++)
@@ -54,15 +55,16 @@ static void library_effects(struct hd_clang *clang, const char *effects,
         if (effect != 'w' && effect != 'b') continue;
         size_t from = clang->values.size;
         for (size_t v = mark; v < read; v++) hd_vector_push(&clang->values, clang->values.data[v]);
-        library_access(clang, &argument[i], effect == 'w' ? HD_ACCESS_WRITE : HD_ACCESS_READ_WRITE,
-                       HD_STEP_LIBRARY, from);
+        library_access(clang, cursor, &argument[i],
+                       effect == 'w' ? HD_ACCESS_WRITE : HD_ACCESS_READ_WRITE, HD_STEP_LIBRARY,
+                       from);
     }
     clang->values.size = mark;
 }
 
 /* __sync_fetch_and_add and the like: `__sync_fetch_and_add_4` by the time we see it. */
-static bool sync_builtin(struct hd_clang *clang, const char *name, const struct argument *argument,
-                         unsigned arguments) {
+static bool sync_builtin(struct hd_clang *clang, CXCursor cursor, const char *name,
+                         const struct argument *argument, unsigned arguments) {
     if (strncmp(name, "__sync_", 7) != 0 || arguments == 0) return false;
     size_t from = clang->values.size;
     for (size_t i = argument[0].end; i < argument[arguments - 1].end; i++)
@@ -70,7 +72,7 @@ static bool sync_builtin(struct hd_clang *clang, const char *name, const struct 
     uint8_t mode =
         strncmp(name, "__sync_lock_release", 19) == 0 ? HD_ACCESS_WRITE : HD_ACCESS_READ_WRITE;
     size_t before = clang->source->step.size;
-    library_access(clang, &argument[0], mode, HD_STEP_ATOMIC, from);
+    library_access(clang, cursor, &argument[0], mode, HD_STEP_ATOMIC, from);
     return clang->source->step.size > before;
 }
 
@@ -176,8 +178,8 @@ void hd_clang_call(struct hd_clang *clang, CXCursor cursor, struct hd_clang_valu
     const char *text = hd_source_text(source, name);
     const char *effects = function != HD_SOURCE_NONE ? hd_library_effects(text) : NULL;
     if (effects != NULL && clang_getCursorLinkage(declaration) == CXLinkage_External)
-        library_effects(clang, effects, argument, arguments);
-    if (sync_builtin(clang, text, argument, arguments)) {
+        library_effects(clang, cursor, effects, argument, arguments);
+    if (sync_builtin(clang, cursor, text, argument, arguments)) {
         uint32_t result = clang->values.data[clang->values.size - 1];
         clang->values.size = mark;
         hd_vector_push(&clang->values, result);
@@ -225,7 +227,7 @@ void hd_clang_atomic(struct hd_clang *clang, CXCursor cursor, struct hd_clang_va
     size_t values = clang->values.size;
     for (size_t v = pointer.end; v < values; v++)
         hd_vector_push(&clang->values, clang->values.data[v]);
-    library_access(clang, &pointer, mode, HD_STEP_ATOMIC, values);
+    library_access(clang, cursor, &pointer, mode, HD_STEP_ATOMIC, values);
     bool made = clang->values.size > values && target_of(clang, &pointer.value) != HD_SOURCE_NONE;
     uint32_t result = made ? clang->values.data[clang->values.size - 1] : HD_SOURCE_NONE;
     clang->values.size = from;

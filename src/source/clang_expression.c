@@ -37,6 +37,15 @@ struct hd_source_step hd_clang_step(struct hd_clang *clang, uint8_t kind, CXCurs
     return step;
 }
 
+/* Compilers put some accesses where the operator or the call is. */
+void hd_clang_widen(struct hd_clang *clang, uint32_t index, CXCursor cursor) {
+    struct hd_source_step *step = &clang->source->step.data[index], around = *step;
+    set_position(&around, cursor);
+    if (around.line != step->line) return;
+    if (around.begin < step->begin) step->begin = around.begin;
+    if (around.end > step->end) step->end = around.end;
+}
+
 uint32_t hd_clang_push(struct hd_clang *clang, struct hd_source_step step) {
     hd_vector_push(&clang->source->step, step);
     return (uint32_t)clang->source->step.size - 1;
@@ -281,8 +290,9 @@ static void unary(struct hd_clang *clang, CXCursor cursor, struct hd_clang_value
         return;
     case HD_OPERATOR_CHANGE: {
         uint32_t path = hd_clang_place(clang, operand);
-        push_value(clang,
-                   hd_clang_access(clang, operand, HD_ACCESS_READ_WRITE, path, 0, mark, mark));
+        uint32_t step = hd_clang_access(clang, operand, HD_ACCESS_READ_WRITE, path, 0, mark, mark);
+        hd_clang_widen(clang, step, cursor);
+        push_value(clang, step);
         return;
     }
     case HD_OPERATOR_DEREF:

@@ -349,6 +349,7 @@ static bool shape_holds(const struct hd_source *source, uint32_t index, uint32_t
             any = at->next == HD_SOURCE_NONE ||
                   (at->role >= HD_ROLE_INIT && at->role <= HD_ROLE_CONTROL &&
                    (expression || (at->kind == HD_NODE_DECLARATION && at->role == HD_ROLE_INIT)));
+            if (!any) return false;
             break;
         default:
             if (is_nested_kind(node->kind)) wanted = true, any = false;
