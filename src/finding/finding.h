@@ -81,11 +81,13 @@ struct hd_finding_event {
     const char *op;         /* "r", "w", "acq" */
     const char *verb;       /* "writes", "acquires" */
     const char *variable;   /* short */
-    const char *about;      /* what the event is about, in full; NULL in a draft: the variable */
-    const char *site;       /* "file.c:12"; a text trace's own word; "" */
-    bool site_is_name;     /* the site is a word of its own: all there is to know the place again */
-    const char *file;      /* NULL if unknown */
-    uint32_t line, column; /* 0 if unknown */
+    const char *plain; /* the same without names from source code, for the fingerprint; NULL: the
+                          variable */
+    const char *about; /* what the event is about, in full; NULL in a draft: the variable */
+    const char *site;  /* "file.c:12"; a text trace's own word; "" */
+    bool site_is_name; /* the site is a word of its own: all there is to know the place again */
+    const char *file;  /* NULL if unknown */
+    uint32_t line, column;        /* 0 if unknown */
     uint32_t function_line;       /* where the function begins; 0 if unknown */
     const char *function;         /* "" if unknown */
     struct hd_finding_lock *lock; /* held when it runs, outermost first; NULL if that is unknown */

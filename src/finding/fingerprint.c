@@ -33,7 +33,7 @@ static uint64_t hash_word(uint64_t seed, const char *word) {
 
 static uint64_t hash_event(const struct hd_finding_event *event) {
     char name[512];
-    stable_name(event->variable, name, sizeof name);
+    stable_name(event->plain != NULL ? event->plain : event->variable, name, sizeof name);
     uint64_t hash = hash_word(0, event->op);
     hash = hash_word(hash, name);
     if (event->site_is_name) return hash_word(hash, event->site);

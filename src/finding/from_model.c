@@ -105,6 +105,7 @@ static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
     to->op = hd_kind_text(model->kind[event]);
     to->verb = verb_of(model->kind[event]);
     to->variable = copy(findings, hd_describe_event(describe, event, HD_SHORT));
+    to->plain = copy(findings, hd_describe_plain(describe, event));
     to->about = copy(findings, hd_describe_event(describe, event, HD_LONG));
     to->site = copy(findings, hd_describe_site(describe, event));
     /* A text trace has no functions: its own words for the sites are all there is. */

@@ -34,6 +34,9 @@ void hd_describe_close(struct hd_describe *describe) {
     hd_map_free(&describe->places);
     hd_vector_free(&describe->stack);
     hd_vector_free(&describe->place);
+    hd_names_close(describe->names);
+    hd_map_free(&describe->source_names);
+    hd_vector_free(&describe->source_name);
     free(describe->thread_name);
     hd_pool_free(describe->pool);
     free(describe);
@@ -134,11 +137,47 @@ static const char *memory(struct hd_describe *describe, uint64_t address, uint64
     return hd_pool_format(describe->pool, "0x%llx", (unsigned long long)address);
 }
 
+/* What debug information can't name: memory of blocks, and addresses of nothing it knows. */
+static bool is_nameless(struct hd_describe *describe, const struct hd_location *location,
+                        uint64_t size) {
+    if (is_named(describe)) return false;
+    if (location->block < describe->model->blocks) return true;
+    return hd_symbols_variable(hd_describe_symbols(describe), location->address, size, NULL,
+                               NULL) == NULL;
+}
+
+/* The name that the source has for it, and what it would be called otherwise. */
+static const char *with_name(struct hd_describe *describe, const struct hd_name *name,
+                             const char *plain, enum hd_detail detail) {
+    if (detail == HD_SHORT) return text_of(describe, name->expression);
+    if (*name->variable == '\0' || strcmp(name->variable, name->expression) == 0)
+        return hd_pool_format(describe->pool, "%s, in %s", name->expression, plain);
+    return hd_pool_format(describe->pool, "%s (%s), in %s", name->expression, name->variable,
+                          plain);
+}
+
+/* By the first of its accesses that the source names. */
+static const struct hd_name *name_of_location(struct hd_describe *describe, uint32_t index) {
+    const struct hd_model *model = describe->model;
+    for (uint32_t i = model->location_start[index]; i < model->location_start[index + 1]; i++) {
+        enum hd_event_class class = hd_kind_class(model->kind[model->location_event[i]]);
+        if (class != HD_CLASS_ACCESS && class != HD_CLASS_ATOMIC) continue;
+        const struct hd_name *name = hd_describe_source_name(describe, model->location_event[i]);
+        if (name != NULL) return name;
+    }
+    return NULL;
+}
+
 const char *hd_describe_location(struct hd_describe *describe, uint32_t index,
                                  enum hd_detail detail) {
     if (index >= describe->model->locations) return "?";
     const struct hd_location *location = &describe->model->location[index];
-    return memory(describe, location->address, location->bytes, location->block, detail);
+    const char *plain =
+        memory(describe, location->address, location->bytes, location->block, detail);
+    if (!hd_describe_has_names(describe) || !is_nameless(describe, location, location->bytes))
+        return plain;
+    const struct hd_name *name = name_of_location(describe, index);
+    return name != NULL ? with_name(describe, name, plain, detail) : plain;
 }
 
 /* ---- locks and other objects -------------------------------------------------------------- */
@@ -236,10 +275,9 @@ static uint32_t first_location(const struct hd_model *model, uint32_t event) {
     return hd_model_locations(model, event, &list) ? list[0] : HD_NONE;
 }
 
-static const char *accessed(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
+static const char *accessed_plain(struct hd_describe *describe, uint32_t event, uint32_t first,
+                                  enum hd_detail detail) {
     const struct hd_model *model = describe->model;
-    uint32_t first = first_location(model, event);
-    if (first == HD_NONE) return "";
     const struct hd_location *location = &model->location[first];
     uint64_t size = hd_trace_size(model->trace, event);
     /* the programs that ask walk over events, and neighbours are often about the same thing */
@@ -247,11 +285,35 @@ static const char *accessed(struct hd_describe *describe, uint32_t event, enum h
         &describe->recent[(first * 2 + (detail == HD_LONG)) % HD_RECENT];
     if (recent->text && recent->location == first && recent->size == size &&
         recent->detail == (uint8_t)detail && recent->block == location->block)
-        return detail == HD_LONG ? with_end(describe, event, location->block, recent->text)
-                                 : recent->text;
+        return recent->text;
     const char *text = memory(describe, location->address, size, location->block, detail);
     *recent = (struct hd_recent_memory){text, size, first, location->block, (uint8_t)detail};
+    return text;
+}
+
+static const char *accessed(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
+    const struct hd_model *model = describe->model;
+    uint32_t first = first_location(model, event);
+    if (first == HD_NONE) return "";
+    const struct hd_location *location = &model->location[first];
+    const char *text = accessed_plain(describe, event, first, detail);
+    if (hd_describe_has_names(describe) && hd_kind_class(model->kind[event]) != HD_CLASS_MEMORY &&
+        is_nameless(describe, location, hd_trace_size(model->trace, event))) {
+        const struct hd_name *name = hd_describe_source_name(describe, event);
+        if (name != NULL) text = with_name(describe, name, text, detail);
+    }
     return detail == HD_LONG ? with_end(describe, event, location->block, text) : text;
+}
+
+const char *hd_describe_plain(struct hd_describe *describe, uint32_t event) {
+    const struct hd_model *model = describe->model;
+    if (event >= model->events) return "?";
+    enum hd_event_class class = hd_kind_class(model->kind[event]);
+    uint32_t first = class == HD_CLASS_ACCESS || class == HD_CLASS_ATOMIC
+                         ? first_location(model, event)
+                         : HD_NONE;
+    return first != HD_NONE ? accessed_plain(describe, event, first, HD_SHORT)
+                            : hd_describe_event(describe, event, HD_SHORT);
 }
 
 const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {

@@ -17,6 +17,9 @@ enum hd_detail { HD_SHORT, HD_LONG };
 /* Opens the symbols of the model's modules when they are first needed. Never fails. */
 struct hd_describe *hd_describe_open(const struct hd_model *model);
 void hd_describe_close(struct hd_describe *describe);
+/* Names for memory without a name of its own come from the file that `heddle names` wrote, if it is
+ * beside the program; this gives another, for all that is described from now on. */
+bool hd_describe_use_names(const char *path, struct hd_error *error);
 /* What a reader should see once, after the questions were asked (modules without symbols). */
 uint32_t hd_describe_warnings(const struct hd_describe *describe, const char *const **lines);
 
@@ -36,6 +39,9 @@ const char *hd_describe_object(struct hd_describe *describe, uint32_t object,
 /* What the event is about: the variable of an access, the lock of an acquire, the thread of a fork,
  * the block of an allocation, ...; "" if it is about nothing (begin, end, fence). */
 const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum hd_detail detail);
+/* The same in short without names from source code: what a fingerprint may rest on, whether or not
+ * there is a file of names. */
+const char *hd_describe_plain(struct hd_describe *describe, uint32_t event);
 /* The address that the event is about; false if it has none. Text traces have none. */
 bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uint64_t *address);
 

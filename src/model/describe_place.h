@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "model/describe.h"
+#include "trace/names.h"
 #include "trace/symbols_pool.h"
 
 struct hd_recent_memory {
@@ -38,7 +39,16 @@ struct hd_describe {
     HD_VECTOR(struct hd_frames) stack;
     struct hd_map places; /* site, alone or with a call tree node -> place */
     HD_VECTOR(const struct hd_named_frame *) place;
+    struct hd_names *names; /* beside the program; NULL: none, or not looked for yet */
+    bool looked_for_names;
+    struct hd_map source_names; /* frame, and whether it writes -> source_name */
+    HD_VECTOR(struct hd_name) source_name;
 };
+
+/* What the source calls the memory that an access of the program is about; NULL if it is not known.
+ */
+bool hd_describe_has_names(struct hd_describe *describe);
+const struct hd_name *hd_describe_source_name(struct hd_describe *describe, uint32_t event);
 
 struct hd_symbols *hd_describe_symbols(struct hd_describe *describe);
 
