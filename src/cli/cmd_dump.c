@@ -1,5 +1,6 @@
 /* heddle dump: a trace as a person reads it, one line an event, or as JSON lines. */
 #include "cli/commands.h"
+#include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "report/dump.h"
@@ -29,6 +30,7 @@ int hd_cmd_dump(int argc, char **argv) {
     struct hd_dump dump = {.out.stream = stdout, .to = UINT64_MAX};
     const char *threads = NULL, *kinds = NULL;
     unsigned json = false;
+    const char *names = NULL;
     struct hd_option options[] = {
         HD_TEXT("thread", 't', "T,..", &threads,
                 "only these threads (T2, or 2; names of a text trace)"),
@@ -41,6 +43,7 @@ int hd_cmd_dump(int argc, char **argv) {
         HD_FLAG("addresses", 'a', &dump.addresses, "show addresses too"),
         HD_FLAG("stacks", 's', &dump.stacks, "show the call stack of every event"),
         HD_CHOICE("format", 0, "F", &json, "text|json", "lines to read, or one JSON object a line"),
+        HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -55,6 +58,7 @@ int hd_cmd_dump(int argc, char **argv) {
         .most = 1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     struct hd_model model;
     struct hd_model_options model_options = {.lenient = true};
     struct hd_error error;

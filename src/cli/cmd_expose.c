@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/explored.h"
+#include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
@@ -309,6 +310,7 @@ int hd_cmd_expose(int argc, char **argv) {
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
     bool same_output = false, stats = false, aslr = false, list = false, keep_control = false;
+    const char *names = NULL;
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
                   "how threads are steered (default ctrigger)"),
@@ -347,6 +349,7 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_CHOICE("format", 0, "F", &format, "text|json", "how to report (default text)"),
         HD_FLAG("stats", 0, &stats, "say how many interleavings were left at each step"),
+        HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -364,6 +367,7 @@ int hd_cmd_expose(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     struct hd_error error;
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/explored.h"
+#include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
@@ -203,6 +204,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     unsigned format = FORMAT_TEXT;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
+    const char *names = NULL;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -232,6 +234,7 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
         HD_CHOICE("format", 0, "F", &format, "text|json", "a report to read, or JSON"),
+        HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -251,6 +254,7 @@ int hd_cmd_hunt(int argc, char **argv) {
         .operands_last = true};
     int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     struct hd_error error;
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);

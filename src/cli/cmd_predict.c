@@ -1,6 +1,7 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "base/alloc.h"
 #include "cli/commands.h"
+#include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "methods/methods.h"
@@ -452,6 +453,7 @@ int hd_cmd_predict(int argc, char **argv) {
     unsigned patterns = 0;
     bool no_branches = false;
     uint64_t jobs = 0;
+    const char *names = NULL;
     struct hd_option options[] = {
         HD_CHOICE("engine", 'e', "E", &engine, engines,
                   "the method that decides (default poly, which is exact)"),
@@ -482,6 +484,7 @@ int hd_cmd_predict(int argc, char **argv) {
             "strict", 0, &request.strict,
             "refuse a trace that is cut or breaks a rule, instead of using the rest and warning"),
         HD_FLAG("stats", 0, &request.stats, "show which step of the method decided how much"),
+        HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -502,6 +505,7 @@ int hd_cmd_predict(int argc, char **argv) {
         .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     if (budget != NULL && !parse_budget(budget, &request.options.budget))
         return hd_complain(COMMAND,
                            "--budget: '%s' is neither a number of choices (100000) nor a "

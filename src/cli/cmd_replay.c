@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "cli/commands.h"
+#include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/replay_control.h"
@@ -251,6 +252,7 @@ int hd_cmd_replay(int argc, char **argv) {
     uint64_t limit = 60, patience = 2000, good_status = 0;
     bool gdb = false, swap = false, print = false;
     const char *oracle = NULL;
+    const char *names = NULL;
     struct hd_option options[] = {
         HD_NUMBER("repeat", 'n', "N", &request.times, 1, 1000000,
                   "replay N times and print how often the failure comes"),
@@ -270,6 +272,7 @@ int hd_cmd_replay(int argc, char **argv) {
         HD_TEXT("output", 'o', "FILE", &request.keep, "keep the trace of the run in FILE"),
         HD_CHOICE("format", 0, "F", &request.format, "text|json", "a line to read, or JSON"),
         HD_FLAG("quiet", 'q', &request.quiet, "say nothing but errors"),
+        HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -288,6 +291,7 @@ int hd_cmd_replay(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     const char *file = argv[first++];
     if (first < argc && strcmp(argv[first], "--") == 0) first++;
     if (first >= argc && !print)

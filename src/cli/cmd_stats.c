@@ -1,6 +1,7 @@
 /* heddle stats: a trace in figures, as a page to read or as JSON. */
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "report/page.h"
@@ -46,12 +47,13 @@ static int show(const char *path, uint32_t top, json_t *list) {
 int hd_cmd_stats(int argc, char **argv) {
     unsigned json = false;
     uint64_t top = 10;
+    const char *names = NULL;
     struct hd_option options[] = {
         HD_CHOICE("format", 0, "F", &json, "text|json",
                   "a page to read, or a JSON object (an array of them for several traces)"),
         HD_NUMBER("top", 'n', "N", &top, 0, UINT32_MAX,
                   "list the N threads, locks and shared locations most in use (default 10)"),
-        HD_OPTIONS_END};
+        HD_NAMES_OPTION(&names), HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
         .operands = "TRACE...",
@@ -67,6 +69,7 @@ int hd_cmd_stats(int argc, char **argv) {
         .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     bool single = argc - first == 1;
     json_t *list = json ? json_array() : NULL;
     status = HD_EXIT_CLEAN;
