@@ -33,7 +33,9 @@ static bool add_trace(const struct choices *choices, const char *path, struct hd
         json_array_append_new(measures, hd_measure_json(path, &measure));
     else
         hd_report_measure(stdout, path, &measure, choices->costs);
-    hd_cover_add(cover, &model, describe, path, choices->feasible);
+    struct hd_analysis analysis = {.model = &model, .describe = describe};
+    hd_cover_add(cover, &analysis, path, choices->feasible);
+    hd_analysis_free(&analysis);
     const char *const *line;
     uint32_t lines = hd_describe_warnings(describe, &line);
     for (uint32_t i = 0; i < lines; i++) hd_warn(COMMAND, "%s", line[i]);

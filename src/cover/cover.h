@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "base/vector.h"
 #include "cover/size.h"
-#include "model/describe.h"
+#include "facts/analysis.h"
 
 /* name, word, what one property is */
 #define HD_CRITERIA(X)                                                                     \
@@ -93,8 +93,8 @@ void hd_cover_free(struct hd_cover *cover);
 
 /* Adds a run: the properties that it had, and those that it covered. With `feasible`, properties
  * that must-order or common critical sections rule out are marked (hd_property.infeasible). */
-void hd_cover_add(struct hd_cover *cover, const struct hd_model *model,
-                  struct hd_describe *describe, const char *name, bool feasible);
+void hd_cover_add(struct hd_cover *cover, struct hd_analysis *analysis, const char *name,
+                  bool feasible);
 /* Adds the runs of another file. Sets and counts do not depend on the order of additions. */
 void hd_cover_merge(struct hd_cover *cover, const struct hd_cover *other);
 
@@ -148,7 +148,7 @@ bool hd_cover_interleaved(const struct hd_model *model, const uint32_t *list, ui
  * (feasible.c) */
 struct hd_cover_orders {
     const struct hd_model *model;
-    struct hd_clocks *clocks;
+    const struct hd_clocks *clocks; /* must-order */
 };
 bool hd_cover_between(const struct hd_cover_orders *orders, uint32_t i, uint32_t j, uint32_t k);
 /* May a read see this write of another thread? */

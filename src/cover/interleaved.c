@@ -2,7 +2,7 @@
  * interleaved? */
 #include "base/alloc.h"
 #include "cover/cover.h"
-#include "facts/triples.h"
+#include "facts/patterns.h"
 
 const uint32_t *hd_cover_accesses(const struct hd_model *model, uint32_t location, uint32_t **room,
                                   uint32_t *count) {

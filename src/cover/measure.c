@@ -2,7 +2,7 @@
  * two passes over the accesses of each shared location. */
 #include "base/alloc.h"
 #include "cover/cover.h"
-#include "facts/triples.h"
+#include "facts/patterns.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,10 @@
  * sites cost. Locations with the same sites (elements of an array) are combined once. */
 #include "base/alloc.h"
 #include "cover/cover.h"
-#include "facts/triples.h"
+#include "facts/clocks.h"
+#include "facts/patterns.h"
+#include "facts/site.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -35,7 +36,7 @@ struct latest {
 struct scan {
     struct hd_cover *cover;
     const struct hd_model *model;
-    struct hd_describe *describe;
+    struct hd_analysis *analysis;
     const struct hd_cover_orders *orders;      /* NULL: feasibility was not asked for */
     struct hd_map site_of[4];                  /* by what it does: what tells sites apart -> site */
     struct hd_map seen;                        /* sites of a location, hashed: combined already */
@@ -52,25 +53,9 @@ struct scan {
 /* ---- sites ------------------------------------------------------------------------------------
  */
 
-static const char *operation(unsigned does) {
-    return does == HD_DOES_UPDATE ? "u" : does == HD_DOES_WRITE ? "w" : "r";
-}
-
-/* The same words in every run and after a rebuild that left the place alone. */
-static uint32_t words_number(struct scan *scan, uint32_t event, unsigned does) {
-    char words[1024];
-    const struct hd_frame *frame = hd_describe_frame(scan->describe, event);
-    const char *site = hd_describe_site(scan->describe, event);
-    if (frame->file != NULL)
-        snprintf(words, sizeof words, "%s:%u:%u %s %s", frame->file, frame->line, frame->column,
-                 frame->function, operation(does));
-    else if (site[0] != '\0')
-        snprintf(words, sizeof words, "%s %s", site, operation(does));
-    else /* a text trace need not name sites */
-        snprintf(words, sizeof words, "%s %s", hd_describe_event(scan->describe, event, HD_SHORT),
-                 operation(does));
-    for (char *c = words; *c != '\0'; c++)
-        if (*c == '\n' || *c == '\t') *c = '_';
+static uint32_t words_number(struct scan *scan, uint32_t event) {
+    char words[HD_SITE_WORDS];
+    hd_site_words(scan->analysis->describe, scan->model, event, words);
     uint32_t number = hd_intern(&scan->cover->site, words, strlen(words)) + 1;
     return number < SITE_LIMIT ? number : SITE_LIMIT - 1;
 }
@@ -82,7 +67,7 @@ static uint32_t site_of(struct scan *scan, uint32_t event, unsigned does) {
     /* An unnamed site is told by what it accesses. */
     uint64_t key = named != 0 ? (uint64_t)node << 32 | named : UINT64_MAX - model->object[event];
     uint32_t *slot = hd_map_slot(&scan->site_of[does], key, 0);
-    if (*slot == 0) *slot = words_number(scan, event, does);
+    if (*slot == 0) *slot = words_number(scan, event);
     return *slot;
 }
 
@@ -356,18 +341,18 @@ static void finish_run(struct scan *scan, const char *name) {
     hd_vector_push(&cover->run, run);
 }
 
-void hd_cover_add(struct hd_cover *cover, const struct hd_model *model,
-                  struct hd_describe *describe, const char *name, bool feasible) {
-    struct hd_cover_orders orders = {model, feasible ? hd_clocks_build(model) : NULL};
+void hd_cover_add(struct hd_cover *cover, struct hd_analysis *analysis, const char *name,
+                  bool feasible) {
+    const struct hd_model *model = analysis->model;
+    struct hd_cover_orders orders = {model, feasible ? hd_must_clocks(analysis) : NULL};
     struct scan scan = {
-        .cover = cover, .model = model, .describe = describe, .orders = feasible ? &orders : NULL};
+        .cover = cover, .model = model, .analysis = analysis, .orders = feasible ? &orders : NULL};
     scan.last = hd_alloc(model->threads, sizeof *scan.last);
     scan.last_write = hd_alloc(model->threads, sizeof *scan.last_write);
     for (uint32_t t = 0; t < model->threads; t++) scan.last[t] = scan.last_write[t] = HD_NONE;
     for (uint32_t l = 0; l < model->locations; l++)
         if (model->location[l].shared) scan_location(&scan, l);
     finish_run(&scan, name);
-    hd_clocks_free(orders.clocks);
     for (unsigned does = 0; does < 4; does++) hd_map_free(&scan.site_of[does]);
     hd_map_free(&scan.seen);
     for (unsigned c = 0; c < HD_CRITERION_COUNT; c++) hd_map_free(&scan.covered[c]);

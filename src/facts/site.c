@@ -3,6 +3,7 @@
 
 #include "facts/patterns.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -111,25 +112,26 @@ void hd_sites_free(struct hd_sites *sites) {
 /* ---- by the source ---------------------------------------------------------------------------
  */
 
-static uint64_t mix_text(uint64_t hash, const char *text) {
-    return XXH3_64bits_withSeed(text, strlen(text), hash);
-}
-
-static uint64_t mix_number(uint64_t hash, uint64_t number) {
-    return XXH3_64bits_withSeed(&number, sizeof number, hash);
+void hd_site_words(struct hd_describe *describe, const struct hd_model *model, uint32_t event,
+                   char words[HD_SITE_WORDS]) {
+    static const char *const operation[] = {"", " r", " w", " u"};
+    const char *does = operation[hd_access_does(model, event)];
+    const char *site = hd_describe_site(describe, event);
+    const struct hd_frame *frame =
+        model->trace->format == HD_FORMAT_BINARY ? hd_describe_frame(describe, event) : NULL;
+    if (frame != NULL && frame->file != NULL && frame->line != 0)
+        snprintf(words, HD_SITE_WORDS, "%s:%u:%u %s%s", frame->file, frame->line, frame->column,
+                 frame->function, does);
+    else /* without a word, a text trace's site is told by the variable */
+        snprintf(words, HD_SITE_WORDS, "%s%s",
+                 *site != '\0' ? site : hd_describe_event(describe, event, HD_SHORT), does);
+    for (char *c = words; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ') *c = '_';
 }
 
 uint64_t hd_site_source(struct hd_describe *describe, const struct hd_model *model,
                         uint32_t event) {
-    uint64_t hash = mix_number(1, hd_access_does(model, event));
-    if (model->trace->format != HD_FORMAT_BINARY) {
-        const char *word = hd_describe_site(describe, event);
-        /* without a word: told by the variable */
-        return mix_text(hash, *word != '\0' ? word : hd_describe_event(describe, event, HD_SHORT));
-    }
-    const struct hd_frame *frame = hd_describe_frame(describe, event);
-    if (frame == NULL || frame->file == NULL || frame->line == 0)
-        return mix_text(hash, hd_describe_site(describe, event)); /* module+offset */
-    hash = mix_text(mix_text(hash, frame->function), frame->file);
-    return mix_number(hash, (uint64_t)frame->line << 32 | frame->column);
+    char words[HD_SITE_WORDS];
+    hd_site_words(describe, model, event, words);
+    return XXH3_64bits(words, strlen(words));
 }

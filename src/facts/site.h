@@ -27,7 +27,13 @@ uint32_t hd_site_number(const struct hd_model *model, struct hd_map *number, uin
 
 /* A site by the code; 0 if it has no name. */
 uint64_t hd_site_code(const struct hd_trace *trace, uint32_t site);
-/* An event's site by the source, and what the event does there. */
+/* An event's site by the source, and what the event does there, in words on one line: "log.c:57:9
+ * append w"; "libfoo.so+0x1234 r" without debug information; a text trace's own word, or the
+ * variable if it has none. */
+#define HD_SITE_WORDS 1024
+void hd_site_words(struct hd_describe *describe, const struct hd_model *model, uint32_t event,
+                   char words[HD_SITE_WORDS]);
+/* The same as a number. */
 uint64_t hd_site_source(struct hd_describe *describe, const struct hd_model *model, uint32_t event);
 
 struct hd_site {

@@ -6,7 +6,7 @@
 #include "support/model_make.h"
 
 #include "cover/cover.h"
-#include "facts/triples.h"
+#include "facts/patterns.h"
 
 /* ---- the worked example (Figure 6.2) ----------------------------------------------------------
  */
@@ -233,7 +233,9 @@ static void random_sizes(void **state) {
         if (is_simple(&model) && measure.variables > 0) {
             struct hd_cover cover = {0};
             struct hd_describe *describe = hd_describe_open(&model);
-            hd_cover_add(&cover, &model, describe, "run", false);
+            struct hd_analysis analysis = {.model = &model, .describe = describe};
+            hd_cover_add(&cover, &analysis, "run", false);
+            hd_analysis_free(&analysis);
             for (unsigned c = HD_COVER_KEPT; c < HD_CRITERION_COUNT; c++) {
                 struct hd_cover_count count = hd_cover_count(&cover, c);
                 assert_int_equal(count.properties, naive.size[c]);
@@ -276,7 +278,8 @@ static void infeasible_is_proved(void **state) {
         struct small small;
         random_model(seed, &model, &text);
         small_build(&small, &model);
-        struct hd_cover_orders orders = {&model, hd_clocks_build(&model)};
+        struct hd_clocks *clocks = hd_clocks_build(&model);
+        struct hd_cover_orders orders = {&model, clocks};
         for (uint32_t l = 0; l < model.locations; l++)
             for (uint32_t i = 0; i < model.events; i++) {
                 uint32_t k = is_counted(&model, i, l) ? next_of(&model, i, l) : HD_NONE;
@@ -292,7 +295,7 @@ static void infeasible_is_proved(void **state) {
                                  k);
                 }
             }
-        hd_clocks_free(orders.clocks);
+        hd_clocks_free(clocks);
         hd_model_free(&model);
     }
     printf("# %lu ruled out, %lu left\n", ruled_out, left);
@@ -306,7 +309,9 @@ static void add_text(struct hd_cover *cover, const char *text, const char *name,
     struct hd_model model;
     model_read(text, strlen(text), false, &model);
     struct hd_describe *describe = hd_describe_open(&model);
-    hd_cover_add(cover, &model, describe, name, feasible);
+    struct hd_analysis analysis = {.model = &model, .describe = describe};
+    hd_cover_add(cover, &analysis, name, feasible);
+    hd_analysis_free(&analysis);
     hd_describe_close(describe);
     hd_model_free(&model);
 }
