@@ -36,12 +36,7 @@ static bool add_trace(const struct choices *choices, const char *path, struct hd
     struct hd_analysis analysis = {.model = &model, .describe = describe};
     hd_cover_add(cover, &analysis, path, choices->feasible);
     hd_analysis_free(&analysis);
-    const char *const *line;
-    uint32_t lines = hd_describe_warnings(describe, &line);
-    for (uint32_t i = 0; i < lines; i++) hd_warn(COMMAND, "%s", line[i]);
-    for (uint32_t i = 0; i < model.warnings; i++) hd_warn(COMMAND, "%s", model.warning[i]);
-    if (!model.trace->end.whole && model.trace->end.missing[0] != '\0')
-        hd_warn(COMMAND, "%s is not whole: %s", path, model.trace->end.missing);
+    hd_warn_about(COMMAND, &model, describe);
     hd_describe_close(describe);
     hd_model_free(&model);
     return true;
