@@ -23,7 +23,7 @@ static void note(const struct sigevent *event, uintptr_t pc) {
 }
 
 void rt_async_begun(struct rt_thread *t) {
-    rt_settle(t);
+    rt_flush(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&calls_out_of_sight, 0);
     rt_new_epoch(t);

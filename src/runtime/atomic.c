@@ -36,7 +36,7 @@ static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_
     t->spin_said |= 1u << at;
     if (++t->spins % (said ? SPIN_YIELD : BUSY_YIELD) == 0) {
         rt_sched_yield(t);
-        t->spin_keys = 0; /* others ran: the next read is news */
+        t->spin_keys = 0; /* others ran: the next read is recorded again */
     }
     return said && !rt.full && !rt_is_marked(t);
 }
@@ -59,7 +59,7 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
     if (t == NULL) return;
     if (kind != HD_EV_ATOMIC_READ || !spinning(t, address, pc)) {
         struct rt_cell *cell = rt_cell((uintptr_t)address);
-        if (cell != NULL) rt_settle_cell(t, cell, (uintptr_t)address);
+        if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         rt_emit_sync(t, kind, log_size | ((unsigned)order & 7) << 4, (uintptr_t)address, pc);

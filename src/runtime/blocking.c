@@ -41,7 +41,7 @@ RT_PROGRAM static bool no_time(const struct timespec *time) {
 /* Under some policies sleeping is no more than to let others run: how long it takes is nothing that
  * a program may rely on for its order. */
 static bool no_need(struct rt_thread *t) {
-    if (!rt_baton_matters()) return false;
+    if (!rt_is_serial()) return false;
     int saved = errno;
     rt_touch_resume(t);
     bool done = rt_sched_sleeps(t);
@@ -54,7 +54,7 @@ RT_EXPORT unsigned sleep(unsigned seconds) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(sleep)(seconds);
     if (seconds > 0 && no_need(t)) return 0;
-    if (seconds > 0) return WITHOUT_BATON(t, real(sleep)(seconds));
+    if (seconds > 0) return WITHOUT_TURN(t, real(sleep)(seconds));
     rt_let_others(t);
     return real(sleep)(0);
 }
@@ -63,7 +63,7 @@ RT_EXPORT int usleep(useconds_t microseconds) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(usleep)(microseconds);
     if (microseconds > 0 && no_need(t)) return 0;
-    if (microseconds > 0) return WITHOUT_BATON(t, real(usleep)(microseconds));
+    if (microseconds > 0) return WITHOUT_TURN(t, real(usleep)(microseconds));
     rt_let_others(t);
     return real(usleep)(0);
 }
@@ -72,7 +72,7 @@ RT_EXPORT int nanosleep(const struct timespec *time, struct timespec *rest) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(nanosleep)(time, rest);
     if (!no_time(time) && no_need(t)) return 0;
-    if (!no_time(time)) return WITHOUT_BATON(t, real(nanosleep)(time, rest));
+    if (!no_time(time)) return WITHOUT_TURN(t, real(nanosleep)(time, rest));
     rt_let_others(t);
     return real(nanosleep)(time, rest);
 }
@@ -82,7 +82,7 @@ RT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec 
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(clock_nanosleep)(clock, flags, time, rest);
     if (!no_time(time) && no_need(t)) return 0;
-    if (!no_time(time)) return WITHOUT_BATON(t, real(clock_nanosleep)(clock, flags, time, rest));
+    if (!no_time(time)) return WITHOUT_TURN(t, real(clock_nanosleep)(clock, flags, time, rest));
     rt_let_others(t);
     return real(clock_nanosleep)(clock, flags, time, rest);
 }
@@ -91,15 +91,15 @@ RT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *rest) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(thrd_sleep)(time, rest);
     if (!no_time(time) && no_need(t)) return 0;
-    if (!no_time(time)) return WITHOUT_BATON(t, real(thrd_sleep)(time, rest));
+    if (!no_time(time)) return WITHOUT_TURN(t, real(thrd_sleep)(time, rest));
     rt_let_others(t);
     return real(thrd_sleep)(time, rest);
 }
 
-/* Under serial a yield passes the baton on; the kernel has no part in it. */
+/* Under serial a yield passes the turn on; the kernel has no part in it. */
 RT_INLINE int yield(void) {
     struct rt_thread *t = rt_touch_begin();
-    if (t == NULL || !rt_baton_matters()) return real(sched_yield)();
+    if (t == NULL || !rt_is_serial()) return real(sched_yield)();
     rt_let_others(t);
     return 0;
 }
@@ -113,19 +113,19 @@ RT_EXPORT int pthread_yield_(void) { return yield(); }
 
 RT_EXPORT int pause(void) {
     struct rt_thread *t = rt_touch_begin();
-    return t == NULL ? real(pause)() : WITHOUT_BATON(t, real(pause)());
+    return t == NULL ? real(pause)() : WITHOUT_TURN(t, real(pause)());
 }
 
 RT_EXPORT int sigsuspend(const sigset_t *mask) {
     struct rt_thread *t = rt_touch_begin();
-    return t == NULL ? real(sigsuspend)(mask) : WITHOUT_BATON(t, real(sigsuspend)(mask));
+    return t == NULL ? real(sigsuspend)(mask) : WITHOUT_TURN(t, real(sigsuspend)(mask));
 }
 
 static const struct timespec now = {0, 0};
 
 /* Is one of the signals there already? True if the call is done, with its result. */
 static bool signal_is_there(const sigset_t *set, siginfo_t *info, int *result) {
-    if (!rt_baton_matters()) return false;
+    if (!rt_is_serial()) return false;
     int saved = errno;
     *result = real(sigtimedwait)(set, info, &now);
     if (*result < 0 && errno == EAGAIN) {
@@ -141,7 +141,7 @@ RT_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
     if (t == NULL) return real(sigtimedwait)(set, info, timeout);
     int result;
     if (signal_is_there(set, info, &result)) return result;
-    if (!no_time(timeout)) return WITHOUT_BATON(t, real(sigtimedwait)(set, info, timeout));
+    if (!no_time(timeout)) return WITHOUT_TURN(t, real(sigtimedwait)(set, info, timeout));
     rt_let_others(t);
     return real(sigtimedwait)(set, info, timeout);
 }
@@ -151,7 +151,7 @@ RT_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info
     if (t == NULL) return real(sigwaitinfo)(set, info);
     int result;
     if (signal_is_there(set, info, &result)) return result;
-    return WITHOUT_BATON(t, real(sigwaitinfo)(set, info));
+    return WITHOUT_TURN(t, real(sigwaitinfo)(set, info));
 }
 
 RT_EXPORT int sigwait(const sigset_t *restrict set, int *restrict number) {
@@ -164,14 +164,14 @@ RT_EXPORT int sigwait(const sigset_t *restrict set, int *restrict number) {
         return 0;
     }
     errno = saved;
-    return WITHOUT_BATON(t, real(sigwait)(set, number));
+    return WITHOUT_TURN(t, real(sigwait)(set, number));
 }
 
 /* ---- other processes ------------------------------------------------------------------------ */
 
 static pid_t wait_for(struct rt_thread *t, pid_t pid, int *status, int options,
                       struct rusage *usage) {
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno;
         pid_t ended = real(wait4)(pid, status, options | WNOHANG, usage);
         if (ended != 0) return ended;
@@ -181,7 +181,7 @@ static pid_t wait_for(struct rt_thread *t, pid_t pid, int *status, int options,
             return 0;
         }
     }
-    return WITHOUT_BATON(t, real(wait4)(pid, status, options, usage));
+    return WITHOUT_TURN(t, real(wait4)(pid, status, options, usage));
 }
 
 RT_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage) {
@@ -208,7 +208,7 @@ RT_EXPORT pid_t wait(int *status) {
 RT_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(waitid)(type, id, info, options);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         siginfo_t unwanted, *where = info != NULL ? info : &unwanted;
         int result = real(waitid)(type, id, where, options | WNOHANG);
         if (result != 0 || where->si_pid != 0) return result;
@@ -217,18 +217,18 @@ RT_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
             return 0;
         }
     }
-    return WITHOUT_BATON(t, real(waitid)(type, id, info, options));
+    return WITHOUT_TURN(t, real(waitid)(type, id, info, options));
 }
 
 RT_EXPORT int system(const char *command) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL || command == NULL) return real(system)(command);
-    return WITHOUT_BATON(t, real(system)(command));
+    return WITHOUT_TURN(t, real(system)(command));
 }
 
 RT_EXPORT int pclose(FILE *stream) {
     struct rt_thread *t = rt_touch_begin();
-    return t == NULL ? real(pclose)(stream) : WITHOUT_BATON(t, real(pclose)(stream));
+    return t == NULL ? real(pclose)(stream) : WITHOUT_TURN(t, real(pclose)(stream));
 }
 
 RT_EXPORT int getaddrinfo(const char *restrict node, const char *restrict service,
@@ -236,7 +236,7 @@ RT_EXPORT int getaddrinfo(const char *restrict node, const char *restrict servic
                           struct addrinfo **restrict result) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(getaddrinfo)(node, service, hints, result);
-    return WITHOUT_BATON(t, real(getaddrinfo)(node, service, hints, result));
+    return WITHOUT_TURN(t, real(getaddrinfo)(node, service, hints, result));
 }
 
 /* ---- file locks: first the variant that does not wait -------------------------------------- */
@@ -248,23 +248,23 @@ static bool is_taken(int error) {
 RT_EXPORT int flock(int fd, int operation) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL || operation & LOCK_NB) return real(flock)(fd, operation);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno, result = real(flock)(fd, operation | LOCK_NB);
         if (result == 0 || !is_taken(errno)) return result;
         errno = saved;
     }
-    return WITHOUT_BATON(t, real(flock)(fd, operation));
+    return WITHOUT_TURN(t, real(flock)(fd, operation));
 }
 
 RT_EXPORT int lockf(int fd, int command, off_t length) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL || command != F_LOCK) return real(lockf)(fd, command, length);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno, result = real(lockf)(fd, F_TLOCK, length);
         if (result == 0 || !is_taken(errno)) return result;
         errno = saved;
     }
-    return WITHOUT_BATON(t, real(lockf)(fd, command, length));
+    return WITHOUT_TURN(t, real(lockf)(fd, command, length));
 }
 RT_EXPORT int lockf64(int fd, int command, off_t length) __attribute__((alias("lockf")));
 
@@ -272,12 +272,12 @@ RT_INLINE int control(int fd, int command, void *argument) {
     int try = command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : 0;
     struct rt_thread *t = try != 0 ? rt_touch_begin() : NULL;
     if (t == NULL) return real(fcntl)(fd, command, argument);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno, result = real(fcntl)(fd, try, argument);
         if (result == 0 || !is_taken(errno)) return result;
         errno = saved;
     }
-    return WITHOUT_BATON(t, real(fcntl)(fd, command, argument));
+    return WITHOUT_TURN(t, real(fcntl)(fd, command, argument));
 }
 RT_EXPORT int fcntl(int fd, int command, ...) {
     va_list arguments;
@@ -300,22 +300,22 @@ RT_EXPORT int semtimedop(int id, struct sembuf *operation, size_t count,
                          const struct timespec *timeout) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(semtimedop)(id, operation, count, timeout);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno, result = real(semtimedop)(id, operation, count, &now);
         if (result == 0 || errno != EAGAIN) return result;
         errno = saved;
     }
-    return WITHOUT_BATON(t, real(semtimedop)(id, operation, count, timeout));
+    return WITHOUT_TURN(t, real(semtimedop)(id, operation, count, timeout));
 }
 RT_EXPORT int semop(int id, struct sembuf *operation, size_t count) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(semop)(id, operation, count);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno, result = real(semtimedop)(id, operation, count, &now);
         if (result == 0 || errno != EAGAIN) return result;
         errno = saved;
     }
-    return WITHOUT_BATON(t, real(semop)(id, operation, count));
+    return WITHOUT_TURN(t, real(semop)(id, operation, count));
 }
 
 RT_EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flags) {
@@ -323,10 +323,10 @@ RT_EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flag
     if (t == NULL) return real(msgrcv)(id, message, size, type, flags);
     ssize_t result;
     int saved = errno;
-    if (rt_baton_matters()) result = real(msgrcv)(id, message, size, type, flags | IPC_NOWAIT);
-    if (!rt_baton_matters() || (result < 0 && errno == ENOMSG && !(flags & IPC_NOWAIT))) {
+    if (rt_is_serial()) result = real(msgrcv)(id, message, size, type, flags | IPC_NOWAIT);
+    if (!rt_is_serial() || (result < 0 && errno == ENOMSG && !(flags & IPC_NOWAIT))) {
         errno = saved;
-        result = WITHOUT_BATON(t, real(msgrcv)(id, message, size, type, flags));
+        result = WITHOUT_TURN(t, real(msgrcv)(id, message, size, type, flags));
     }
     saved = errno;
     if (result >= 0) WRITES(message, sizeof(long) + (size_t)result);
@@ -338,18 +338,18 @@ RT_EXPORT int msgsnd(int id, const void *message, size_t size, int flags) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(msgsnd)(id, message, size, flags);
     READS(message, sizeof(long) + size);
-    if (rt_baton_matters()) {
+    if (rt_is_serial()) {
         int saved = errno, result = real(msgsnd)(id, message, size, flags | IPC_NOWAIT);
         if (result == 0 || errno != EAGAIN || flags & IPC_NOWAIT) return result;
         errno = saved;
     }
-    return WITHOUT_BATON(t, real(msgsnd)(id, message, size, flags));
+    return WITHOUT_TURN(t, real(msgsnd)(id, message, size, flags));
 }
 
 RT_EXPORT ssize_t mq_receive(mqd_t queue, char *to, size_t size, unsigned *priority) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_receive)(queue, to, size, priority);
-    ssize_t result = WITHOUT_BATON(t, real(mq_receive)(queue, to, size, priority));
+    ssize_t result = WITHOUT_TURN(t, real(mq_receive)(queue, to, size, priority));
     if (result > 0) WRITES(to, (size_t)result);
     return result;
 }
@@ -358,7 +358,7 @@ RT_EXPORT ssize_t mq_timedreceive(mqd_t queue, char *restrict to, size_t size,
                                   const struct timespec *restrict deadline) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_timedreceive)(queue, to, size, priority, deadline);
-    ssize_t result = WITHOUT_BATON(t, real(mq_timedreceive)(queue, to, size, priority, deadline));
+    ssize_t result = WITHOUT_TURN(t, real(mq_timedreceive)(queue, to, size, priority, deadline));
     if (result > 0) WRITES(to, (size_t)result);
     return result;
 }
@@ -366,14 +366,14 @@ RT_EXPORT int mq_send(mqd_t queue, const char *from, size_t size, unsigned prior
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_send)(queue, from, size, priority);
     READS(from, size);
-    return WITHOUT_BATON(t, real(mq_send)(queue, from, size, priority));
+    return WITHOUT_TURN(t, real(mq_send)(queue, from, size, priority));
 }
 RT_EXPORT int mq_timedsend(mqd_t queue, const char *from, size_t size, unsigned priority,
                            const struct timespec *deadline) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_timedsend)(queue, from, size, priority, deadline);
     READS(from, size);
-    return WITHOUT_BATON(t, real(mq_timedsend)(queue, from, size, priority, deadline));
+    return WITHOUT_TURN(t, real(mq_timedsend)(queue, from, size, priority, deadline));
 }
 
 /* ---- futexes of the program's own ---------------------------------------------------------- */
@@ -410,8 +410,8 @@ RT_EXPORT long syscall(long number, ...) {
 #define FORWARD                                                                            \
     real(syscall)(number, argument[0], argument[1], argument[2], argument[3], argument[4], \
                   argument[5])
-    if (number != SYS_futex || !rt_baton_matters() || !waits_on_futex(argument)) return FORWARD;
+    if (number != SYS_futex || !rt_is_serial() || !waits_on_futex(argument)) return FORWARD;
     struct rt_thread *t = rt_touch_begin();
-    return t == NULL ? FORWARD : WITHOUT_BATON(t, FORWARD);
+    return t == NULL ? FORWARD : WITHOUT_TURN(t, FORWARD);
 #undef FORWARD
 }

@@ -1,5 +1,5 @@
 /* For interceptors of calls that may block in the kernel. Under the serial scheduler such a call
- * gives the baton away, but only if it would really block: a call that returns at once keeps it, so
+ * gives its turn away, but only if it would really block: a call that returns at once keeps it, so
  * that the order of threads does not depend on the kernel. */
 #ifndef HEDDLE_RUNTIME_BLOCKING_H
 #define HEDDLE_RUNTIME_BLOCKING_H
@@ -22,11 +22,11 @@ RT_INLINE long rt_kernel(long number, long a, long b, long c, long d, long e, lo
 }
 
 /* Only the serial scheduler cares whether a call would block. */
-RT_INLINE bool rt_baton_matters(void) { return rt.mode == HD_SCHED_SERIAL; }
+RT_INLINE bool rt_is_serial(void) { return rt.mode == HD_SCHED_SERIAL; }
 
-/* Runs a call without the baton; its value, and errno as it left it. The thread may be cancelled in
+/* Runs a call without the turn; its value, and errno as it left it. The thread may be cancelled in
  * the call: it has left the runtime then. */
-#define WITHOUT_BATON(t, call)             \
+#define WITHOUT_TURN(t, call)              \
     __extension__({                        \
         rt_touch_resume(t);                \
         rt_block_enter(t);                 \
@@ -41,7 +41,7 @@ RT_INLINE bool rt_baton_matters(void) { return rt.mode == HD_SCHED_SERIAL; }
 /* For a call that found nothing to do and says so at once: whoever calls it in a loop waits for
  * another thread. */
 RT_INLINE void rt_let_others(struct rt_thread *t) {
-    if (!rt_baton_matters()) return;
+    if (!rt_is_serial()) return;
     int saved = errno;
     rt_touch_resume(t);
     rt_sched_yield(t);

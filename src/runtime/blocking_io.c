@@ -49,21 +49,21 @@ static bool is_stream_of_bytes(int fd) {
 }
 
 static bool input_blocks(int fd, int flags) {
-    if (!rt_baton_matters() || flags & MSG_DONTWAIT) return false;
+    if (!rt_is_serial() || flags & MSG_DONTWAIT) return false;
     if (!(flags & MSG_WAITALL) && is_ready(fd, POLLIN)) return false;
     return !never_waits(fd);
 }
 
 /* A pipe or socket that takes some bytes need not take many. */
 static bool output_blocks(int fd, size_t size, int flags) {
-    if (!rt_baton_matters() || flags & MSG_DONTWAIT) return false;
+    if (!rt_is_serial() || flags & MSG_DONTWAIT) return false;
     if (is_ready(fd, POLLOUT) && (size <= PIPE_BUF || !is_stream_of_bytes(fd))) return false;
     return !never_waits(fd);
 }
 
-/* Runs a call, without the baton if it would block. Under free it is always the program's own
+/* Runs a call, without the turn if it would block. Under free it is always the program's own
  * business how long the call takes. */
-#define RUN(t, blocks, call) (!rt_baton_matters() || (blocks) ? WITHOUT_BATON(t, call) : (call))
+#define RUN(t, blocks, call) (!rt_is_serial() || (blocks) ? WITHOUT_TURN(t, call) : (call))
 
 RT_INLINE void finish(struct rt_thread *t, ssize_t result) {
     if (result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) rt_let_others(t);
@@ -99,21 +99,21 @@ static ssize_t received_vector(struct rt_thread *t, ssize_t result, const struct
     return result;
 }
 
-/* Output is read from memory during the call. With the baton held, the exact number of bytes is
+/* Output is read from memory during the call. With the turn, the exact number of bytes is
  * noted after it. Otherwise it must be noted before: by the time the call returns, whoever got the
- * bytes may have told another thread to reuse the buffer. */
-#define OUTPUT(t, blocks, call, note)                          \
-    __extension__({                                            \
-        bool away = !rt_baton_matters() || (blocks);           \
-        size_t moved = SIZE_MAX;                               \
-        if (away) note(moved);                                 \
-        ssize_t sent = away ? WITHOUT_BATON(t, call) : (call); \
-        int errno_sent = errno;                                \
-        moved = sent > 0 ? (size_t)sent : 0;                   \
-        if (!away) note(moved);                                \
-        finish(t, sent);                                       \
-        errno = errno_sent;                                    \
-        sent;                                                  \
+ * bytes may have let another thread reuse the buffer. */
+#define OUTPUT(t, blocks, call, note)                         \
+    __extension__({                                           \
+        bool away = !rt_is_serial() || (blocks);              \
+        size_t moved = SIZE_MAX;                              \
+        if (away) note(moved);                                \
+        ssize_t sent = away ? WITHOUT_TURN(t, call) : (call); \
+        int errno_sent = errno;                               \
+        moved = sent > 0 ? (size_t)sent : 0;                  \
+        if (!away) note(moved);                               \
+        finish(t, sent);                                      \
+        errno = errno_sent;                                   \
+        sent;                                                 \
     })
 #define NOTE_BUFFER(moved) READS(from, (moved) < size ? (moved) : size)
 #define NOTE_VECTOR(moved) note_vector(t, vector, (size_t)count, moved, false, RT_CALLER)

@@ -1,5 +1,5 @@
 /* Waiting for one of several files: poll, select, epoll. Each is first asked without waiting: an
- * answer that is there already is taken with the baton held. */
+ * answer that is there already is taken with the turn. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "runtime/blocking.h"
@@ -21,15 +21,15 @@ int __ppoll_chk(struct pollfd *set, nfds_t count, const struct timespec *timeout
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
 /* `once` asks without waiting, `call` is the call itself; both are expressions of type int. */
-#define ASK_THEN_WAIT(t, waits, once, call)                              \
-    __extension__({                                                      \
-        int asked = 0;                                                   \
-        if (!rt_baton_matters() || ((asked = (once)) == 0 && (waits))) { \
-            asked = WITHOUT_BATON(t, call);                              \
-        } else if (asked == 0) {                                         \
-            rt_let_others(t);                                            \
-        }                                                                \
-        asked;                                                           \
+#define ASK_THEN_WAIT(t, waits, once, call)                          \
+    __extension__({                                                  \
+        int asked = 0;                                               \
+        if (!rt_is_serial() || ((asked = (once)) == 0 && (waits))) { \
+            asked = WITHOUT_TURN(t, call);                           \
+        } else if (asked == 0) {                                     \
+            rt_let_others(t);                                        \
+        }                                                            \
+        asked;                                                       \
     })
 
 static const struct timespec now = {0, 0};
@@ -93,7 +93,7 @@ static void ask_again(const struct question *question, fd_set *const *set, int f
 /* True if the answer was there; if not the sets are as before. */
 static bool select_now(int files, fd_set *const *set, const sigset_t *mask, int *answer) {
     struct question question;
-    if (!rt_baton_matters() || files < 0 || files > MOST_FILES) return false;
+    if (!rt_is_serial() || files < 0 || files > MOST_FILES) return false;
     keep(&question, set, files);
     *answer = real(pselect)(files, set[0], set[1], set[2], &now, mask);
     if (*answer != 0) return true;
@@ -109,7 +109,7 @@ RT_EXPORT int select(int files, fd_set *restrict in, fd_set *restrict out, fd_se
     int answer;
     if (timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0) {
         if (select_now(files, set, NULL, &answer)) return answer;
-        return WITHOUT_BATON(t, real(select)(files, in, out, except, timeout));
+        return WITHOUT_TURN(t, real(select)(files, in, out, except, timeout));
     }
     answer = real(select)(files, in, out, except, timeout);
     if (answer == 0) rt_let_others(t);
@@ -124,7 +124,7 @@ RT_EXPORT int pselect(int files, fd_set *restrict in, fd_set *restrict out, fd_s
     int answer;
     if (takes_time(timeout)) {
         if (select_now(files, set, mask, &answer)) return answer;
-        return WITHOUT_BATON(t, real(pselect)(files, in, out, except, timeout, mask));
+        return WITHOUT_TURN(t, real(pselect)(files, in, out, except, timeout, mask));
     }
     answer = real(pselect)(files, in, out, except, timeout, mask);
     if (answer == 0) rt_let_others(t);

@@ -95,7 +95,7 @@ RT_NOINLINE void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t br
     rt_store(t, hd_wire_head(HD_EV_COUNT, 0, calls), fit);
 }
 
-/* Serial: all threads share one stream, so the holder of the baton can write an event that is
+/* Serial: all threads share one stream, so the thread that has the turn can write an event that is
  * another thread's (the wait that its signal ends, the block that a deadlock leaves). */
 void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) {
     rt_store(holder, hd_wire_head(HD_EV_THREAD, 0, other->number), 0);

@@ -69,7 +69,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (bytes <= CLEAR_LIMIT) {
         rt_shadow_clear(t, (uintptr_t)block, bytes);
     } else {
-        rt_settle(t);
+        rt_flush(t);
         rt_new_epoch(t);
     }
     rt_stamp(t);
@@ -80,7 +80,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
 static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, (uintptr_t)block, bytes);
-    if (bytes > CLEAR_LIMIT) rt_settle(t);
+    if (bytes > CLEAR_LIMIT) rt_flush(t);
     rt_shadow_clear(t, (uintptr_t)block, bytes);
     rt_stamp(t);
     rt_emit_extra(t, bytes);

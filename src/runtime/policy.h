@@ -1,7 +1,7 @@
-/* Policies of the serial scheduler: who runs next and for how long. sched.c keeps the baton, the
+/* Policies of the serial scheduler: who runs next and for how long. sched.c keeps the turn, the
  * ready threads and the waits, and asks the policy of the session; a new policy is one file and one
  * line in the table there. They are called with the scheduler's lock held, or by the thread that
- * holds the baton. */
+ * has the turn. */
 #ifndef HEDDLE_RUNTIME_POLICY_H
 #define HEDDLE_RUNTIME_POLICY_H
 
@@ -14,13 +14,13 @@ struct rt_policy {
     void (*start)(void);
     /* One of the `count` ready threads, linked by `next` in the order in which they became ready.
      * Is asked when the holder's turn is over (then it is itself among them), when it blocks, ends,
-     * or is outside, and, while nobody holds the baton, whenever a thread becomes ready. A policy
+     * or is outside, and, while nobody has the turn, whenever a thread becomes ready. A policy
      * that `commands` may say NULL: let nobody run yet; `count` may be 0 then. */
     struct rt_thread *(*pick)(struct rt_thread *first, unsigned count);
-    /* The thread has got the baton. How many calls until its turn is over: it stops, not executing
+    /* The thread has the turn now. Its time slice, in calls: it stops, not executing
      * it, in the call that many after the present one. At least 1. */
     uint64_t (*slice)(struct rt_thread *t);
-    /* Nobody held the baton for so many milliseconds, though threads are ready, because pick said
+    /* Nobody had the turn for so many milliseconds, though threads are ready, because pick said
      * NULL; true: ask again. May be NULL. */
     bool (*stalled)(unsigned milliseconds);
     /* The holder has computed for so many milliseconds without a hook while others are ready: it

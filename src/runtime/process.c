@@ -57,7 +57,7 @@ static struct hd_wire_channel *open_channel(void) {
     if (known) copy_plan(fd, channel);
     syscall(SYS_close, fd);
     if (channel == NULL || known) return channel;
-    rt_message("the recorder speaks another version: re-link the program with this heddle");
+    rt_message("the recorder has another version: re-link the program with this heddle");
     rt_unmap(memory, sizeof *channel);
     return NULL;
 }
@@ -222,7 +222,7 @@ void rt_process_ends(int status) {
     struct rt_thread *t = &rt_self;
     if (t->state == RT_RUNNING && !t->busy && !t->inside) {
         t->busy++;
-        rt_settle(t); /* accesses that were left out since the last event */
+        rt_flush(t); /* accesses that were left out since the last event */
         t->busy--;
     }
     session->exit_status = status & 0xff;
@@ -343,13 +343,13 @@ RT_EXPORT pid_t vfork(void) { return fork(); }
  * repetitions of earlier ones. Under free a thread that runs meanwhile can't call into a library
  * loaded later without some synchronisation, which ends its epoch as well. */
 static void forget_accesses(struct rt_thread *t) {
-    rt_settle(t);
+    rt_flush(t);
     for (uint32_t i = 0; rt.mode == HD_SCHED_SERIAL && i < rt.threads; i++) {
         struct rt_thread *other = rt.slot[i].thread;
         if (other == NULL || other == t || other->state == RT_NEW) continue;
-        if (other->owed_count != 0) {
+        if (other->deferred_count != 0) {
             rt_emit_as(t, other);
-            rt_settle(other);
+            rt_flush(other);
             rt_emit_back(t, other);
         }
         rt_new_epoch(other);

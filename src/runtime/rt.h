@@ -1,9 +1,33 @@
 /* The runtime's own header: the thread record, the event path, the shadow cell, and what the parts
- * of the runtime offer each other. Everything here runs inside the program under test: no malloc,
- * no stdio, no locks on the path of a memory access. */
+ * of the runtime offer each other. Everything here runs inside the program under test. The words
+ * are explained in docs/glossary.md.
+ *
+ * Ground rules
+ *
+ * 1. On the path of a memory access: no system call, no lock, no malloc, no stdio. errno is the
+ *    program's: what may change it saves it. The slow paths may make system calls and map memory
+ *    (rt_map); nothing of the runtime calls the program's malloc while it is inside (rule 3).
+ * 2. Serial: only the thread that has the turn writes events, changes shadow cells, and changes
+ *    records of other threads. What is shared beyond that (who has the turn, queues of ready and
+ *    waiting threads) is guarded by the scheduler's lock. Free: each thread writes its own stream
+ * and record; cells are shared without locks, and a lost update costs an event or a stamp, no more.
+ * 3. `inside` > 0: the thread is in an interceptor; what that calls is not recorded. `busy` > 0:
+ * the runtime's state is being changed; a signal's handler waits until it is 0 again. Code of the
+ *    program's (start functions, handlers, initialisers, fork handlers) runs with both at 0.
+ * 4. Lock order: an object's bucket (rt_object_get), then the scheduler's lock; a stripe of
+ * atomic.c, then nothing; the lock of modules and that of signals, then nothing. None is held while
+ * a thread waits for its turn, blocks, or runs the program's code. In a forked child all are made
+ * free.
+ * 5. A signal handler of ours may look at the thread's record and keep the signal. It may change
+ *    other state only if `busy` is 0 and the interrupted code is not the runtime's.
+ * 6. Memory that the program gave an address of is read and written only by functions in the
+ * section rt_program (RT_EXPORT, RT_PROGRAM): a fault there is the program's, elsewhere it is ours.
+ * 7. The watchdog never writes a record but `left` and `suspect`, under the scheduler's lock, of a
+ *    thread that sleeps outside the runtime. */
 #ifndef HEDDLE_RUNTIME_RT_H
 #define HEDDLE_RUNTIME_RT_H
 
+#include "runtime/base.h"
 #include "trace/wire.h"
 
 #include <pthread.h>
@@ -16,25 +40,14 @@
 /* Nothing of the runtime is visible to the program but hooks and interceptors. */
 #pragma GCC visibility push(hidden)
 
-/* A hook, which never looks at the program's memory, and an interceptor, which may. */
-#define RT_HOOK __attribute__((visibility("default")))
-#define RT_EXPORT __attribute__((visibility("default"), section("rt_program")))
-/* Other functions that use pointers which the program gave: a fault there may be its own. */
-#define RT_PROGRAM __attribute__((section("rt_program")))
-#define RT_NOINLINE __attribute__((noinline))
-#define RT_INLINE static inline __attribute__((always_inline))
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
-#define RT_CALLER ((uintptr_t)__builtin_return_address(0))
-
 /* ---- threads ------------------------------------------------------------------------------ */
 
 enum rt_state {
     RT_NEW = 0, /* no record of this thread yet */
-    RT_RUNNING, /* holds the baton (serial), or runs (free) */
-    RT_READY,   /* waits for the baton */
+    RT_RUNNING, /* has the turn (serial), or runs (free) */
+    RT_READY,   /* waits for the turn, and could run */
     RT_BLOCKED, /* waits for an object the scheduler knows */
-    RT_OUTSIDE, /* in a call that may block, without the baton */
+    RT_OUTSIDE, /* in a call that may block, without the turn */
     RT_DEAD
 };
 
@@ -43,10 +56,10 @@ struct rt_frame {
     uintptr_t sp;
 };
 
-/* Lives in thread-local storage; other threads reach it through rt.thread[]. The first two cache
- * lines are what a memory access touches. */
 #define RT_SPIN_KEYS 4u
 
+/* Lives in thread-local storage; other threads reach it through rt.slot[number].thread. The first
+ * two cache lines are what a memory access touches. */
 struct rt_thread {
     uint64_t branches;   /* first: compiled code counts here, as __heddle_branches */
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
@@ -67,15 +80,15 @@ struct rt_thread {
     volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
     volatile uint32_t signals_pending;
     volatile uint32_t blocking; /* between rt_block_enter and rt_block_leave */
-    volatile uint32_t suspect;  /* the watchdog is about to take the baton from this thread */
-    uintptr_t *owed;            /* cells with accesses that were left out in this epoch */
-    uint32_t owed_count, owed_room;
+    volatile uint32_t suspect;  /* the watchdog is about to take the turn from this thread */
+    uintptr_t *deferred;        /* cells with accesses that were left out in this epoch */
+    uint32_t deferred_count, deferred_room;
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
     uint64_t stamp;    /* the last one it took (free) */
     /* scheduler */
     enum rt_state state;
-    uint32_t go; /* futex: RT_GO_RUN = you have the baton, RT_GO_LOOK = a signal came */
+    uint32_t go; /* futex: RT_GO_RUN = you have the turn, RT_GO_LOOK = a signal came */
     uint8_t wait_type;
     bool timed_out;
     bool woken;   /* by the object it waited for */
@@ -194,40 +207,65 @@ RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
 
 /* ---- shadow (shadow.c) -------------------------------------------------------------------- */
 
+/* clang-format off */
 /* One cell for every 8 bytes of memory, found through a two-level table so that any address works.
- * A slot holds one kind of access: eight times its code address plus the address accessed, salted;
- * in one cell that tells apart code addresses by their low 29 bits, and offsets. owner: 32-63  the
- * epoch that last touched the cell 26-31  that thread's tag 25     the thread has listed the cell
- * as one that may owe events 24     the slots are of several offsets 20-23  slots that hold the
- * latest recorded access to their offset 16-19  slots that hold the latest access to their offset
- *     4i+j   (i, j < 4) an access of slot i directly after one of slot j to the same offset has
- * been recorded, or they are of different offsets An access is left out if its slot, and the step
- * to it from the thread's previous access to the location, are recorded already in this epoch and
- * nobody else came in between. When that run of accesses ends (by one that is recorded, at the end
- * of the epoch, or because another thread comes) and its latest access is of another slot than the
- * latest recorded one, steps that lead there are recorded again, as events that count no call. So
- * the trace has exactly the steps that the thread took, and the accesses of other threads stand
- * between the right two. */
+ *
+ * It has four slots. A slot holds one kind of access: eight times its code address plus the address
+ * accessed, salted; in one cell that tells apart code addresses by their low 29 bits, and offsets.
+ *
+ * The word `owner`:
+ *
+ *     bits    field     meaning
+ *     0-15    steps     bit 4i+j (i, j < 4): an access of slot i directly after one of slot j to the
+ *                       same offset has been recorded, or the two are of different offsets
+ *     16-19   latest    slots that hold the latest access to their offset
+ *     20-23   recorded  slots that hold the latest recorded access to their offset
+ *     24      mixed     the slots are of several offsets
+ *     25      listed    the thread has listed the cell as one that may have deferred accesses
+ *     26-31   tag       the thread that last touched the cell
+ *     32-63   epoch     and its epoch then
+ *
+ * An access is left out if its slot, and the step to it from the thread's previous access to the
+ * location, are recorded already in this epoch and nobody else came in between. When that run of
+ * accesses ends (by one that is recorded, at the end of the epoch, or because another thread comes)
+ * and its latest access is of another slot than the latest recorded one, it is deferred: steps that
+ * lead there are recorded again, as events that count no call. So the trace has exactly the steps
+ * that the thread took, and the accesses of other threads stand between the right two. */
+/* clang-format on */
+struct rt_cell_bits {
+    uint32_t steps : 16, latest : 4, recorded : 4, mixed : 1, listed : 1, tag : 6;
+    uint32_t epoch;
+};
 struct rt_cell {
     union {
         uint64_t owner;
         struct {
             uint32_t low, epoch; /* read apart, so that a store of one half does not stall them */
         };
+        struct rt_cell_bits bits; /* for a debugger; the hooks use the masks below */
     };
     uint32_t slot[4];
 };
+_Static_assert(sizeof(struct rt_cell_bits) == 8, "the fields fill a word");
 _Static_assert(sizeof(struct rt_cell) == 24, "three bytes of shadow for one");
 
+#define RT_LATEST_SHIFT 16
+#define RT_RECORDED_SHIFT 20
+#define RT_CELL_MIXED (1u << 24)
+#define RT_CELL_LISTED (1u << 25)
 #define RT_TAG_SHIFT 26
 #define RT_TAG(owner) ((unsigned)((owner) >> RT_TAG_SHIFT) & 0x3f)
 #define RT_TAG_ALIEN 0x3fu  /* threads beyond the tags, atomics, free: always another thread */
 #define RT_TAG_SHARED 0x3eu /* free: read by several threads; the epoch is the version */
-#define RT_OWNER_LISTED (1u << 25)
-#define RT_OWNER_MIXED (1u << 24)
 #define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << RT_TAG_SHIFT)
+/* Slot i is the latest of its offset, and recorded. */
+#define RT_LATEST_RECORDED(i) ((1u << RT_LATEST_SHIFT | 1u << RT_RECORDED_SHIFT) << (i))
+/* Slots from which a step to slot i is recorded; only the low four bits count. */
+RT_INLINE uint32_t rt_steps_to(uint32_t low, unsigned i) { return low >> 4 * i; }
 /* Slots that are the latest of their offset, but not as far as the trace knows. */
-#define RT_OWED(low) ((low) >> 16 & ~((low) >> 20) & 15)
+RT_INLINE uint32_t rt_deferred(uint32_t low) {
+    return low >> RT_LATEST_SHIFT & ~(low >> RT_RECORDED_SHIFT) & 15;
+}
 
 /* A region is 4 GB of memory, so that the low half of an address finds the cell in it. */
 #define RT_SHADOW_SHIFT 32
@@ -307,17 +345,17 @@ RT_INLINE void rt_new_epoch(struct rt_thread *t) {
     }
 }
 
-void rt_pay_all(struct rt_thread *t);
-/* Records what the thread's epoch still owes, before anything that ends it. */
-RT_INLINE void rt_settle(struct rt_thread *t) {
-    if (t->owed_count != 0) rt_pay_all(t);
+void rt_flush_all(struct rt_thread *t);
+/* Records the accesses that were deferred in the thread's epoch, before anything that ends it. */
+RT_INLINE void rt_flush(struct rt_thread *t) {
+    if (t->deferred_count != 0) rt_flush_all(t);
 }
 
 /* A synchronisation event: stamped, and the thread's epoch ends. */
 RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
                             uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    rt_settle(t);
+    rt_flush(t);
     rt_stamp(t);
     rt_emit(t, kind, flags, operand, site);
     rt_new_epoch(t);
@@ -325,7 +363,7 @@ RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, 
 RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned flags,
                                   uint64_t operand, uint64_t extra, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    rt_settle(t);
+    rt_flush(t);
     rt_stamp(t);
     rt_emit_extra(t, extra);
     rt_emit(t, kind, flags, operand, site);
@@ -340,12 +378,12 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
  * an epoch is recorded once. */
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 
-/* Before a cell is overwritten: records what its owner still owes there. */
-void rt_pay_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address);
-RT_INLINE void rt_settle_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
-    if (unlikely(RT_OWED(cell->low))) rt_pay_cell(t, cell, address);
+/* Before a cell is overwritten: records the accesses there that its owner has deferred. */
+void rt_flush_cell_slow(struct rt_thread *t, struct rt_cell *cell, uintptr_t address);
+RT_INLINE void rt_flush_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
+    if (unlikely(rt_deferred(cell->low))) rt_flush_cell_slow(t, cell, address);
 }
-void rt_owed_forget(struct rt_thread *t);                 /* the thread ends: its list goes back */
+void rt_deferred_free(struct rt_thread *t);               /* the thread ends: its list goes back */
 void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
 
 /* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */
@@ -354,7 +392,7 @@ void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to s
  *     struct rt_thread *t = rt_enter();       NULL: not recording, or called from the runtime
  *     if (t == NULL) return REAL(f)(...);
  *     ... rt_leave(t);
- * Between the two the thread holds the baton (serial), counts as one hook call, and signals wait.
+ * Between the two the thread has the turn (serial), counts as one hook call, and signals wait.
  */
 struct rt_thread *rt_enter_slow(void);
 void rt_leave_signals(struct rt_thread *t);
@@ -368,7 +406,7 @@ RT_INLINE struct rt_thread *rt_enter(void) {
     return t;
 }
 /* The same for a call that may come from inside the C library, which may hold a lock of its own:
- * the thread keeps the baton even if its turn is over. */
+ * the thread keeps the turn even if its time slice is over. */
 RT_INLINE struct rt_thread *rt_enter_from(uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
@@ -398,14 +436,14 @@ RT_INLINE void rt_leave(struct rt_thread *t) {
 void rt_sched_start(void);
 void rt_sched_forked(void); /* a child has no watchdog yet */
 bool rt_strangers(void);    /* does the process have threads that are not recorded? */
-/* Serial: give the baton to another ready thread, if there is one. */
+/* Serial: give the turn to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
 /* Serial: the process is about to end; others that can run go on first, for a while. */
 void rt_sched_last(struct rt_thread *t);
 /* Serial: the thread would sleep; true if the policy has let others run instead. */
 bool rt_sched_sleeps(struct rt_thread *t);
 /* Serial: wait until rt_sched_wake on the object, the deadline (NULL: none), or a signal. The
- * caller re-checks its condition. False if the deadline passed. Only with the baton held; returns
+ * caller re-checks its condition. False if the deadline passed. Only with the turn; returns
  * with it. */
 bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
                     const struct timespec *deadline, clockid_t clock, uintptr_t pc);
@@ -415,7 +453,7 @@ bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
 bool rt_sched_awaited(unsigned wait_type, uintptr_t object);
 /* Serial: make threads that wait for the object ready: all of them, or the first. */
 unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all);
-/* The same, with the baton: a thread that was woken in vain before has it now, so that one that
+/* The same, with the turn: a thread that was woken in vain before has it now, so that one that
  * takes and gives back the object again and again can't keep the others out for ever. */
 void rt_sched_hand_over(struct rt_thread *t, unsigned wait_type, uintptr_t object, bool all);
 /* Serial: takes the longest-waiting thread off the object and makes it ready; NULL if none. */
@@ -423,17 +461,17 @@ struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object);
 /* Around a call that may block outside our view. Both work in both modes and outside recording. */
 void rt_block_enter(struct rt_thread *t);
 void rt_block_leave(struct rt_thread *t);
-void rt_sched_acquire(struct rt_thread *t); /* wait for the baton */
+void rt_sched_acquire(struct rt_thread *t); /* wait for the turn */
 void rt_sched_first(struct rt_thread *t);   /* the thread that starts recording has it */
 void rt_sched_begin(struct rt_thread *t);   /* a thread added before runs: wait for its turn */
-bool rt_sched_lend(struct rt_thread *t);    /* give the baton away from inside a signal handler */
+bool rt_sched_lend(struct rt_thread *t);    /* give its turn away from inside a signal handler */
 void rt_sched_add(struct rt_thread *t);     /* a new thread, ready */
 /* The number that a replay has for the thread that is made next (by nobody: NULL), UINT32_MAX: any
  * that is not below *free. */
 uint32_t rt_replay_number(const struct rt_thread *creator, uint32_t *free);
-void rt_sched_exit(struct rt_thread *t); /* gives the baton away for good */
+void rt_sched_exit(struct rt_thread *t); /* gives its turn away for good */
 void rt_sched_preempted(
-    struct rt_thread *t); /* slow path of a hook: quantum over, or baton taken */
+    struct rt_thread *t); /* slow path of a hook: time slice over, or turn taken */
 /* The present call is one that the policy wants to see in the trace. */
 RT_INLINE bool rt_is_marked(const struct rt_thread *t) { return rt_calls(t) == t->mark; }
 void rt_sched_marked(struct rt_thread *t); /* it took the slow path: the next ones need not */
@@ -490,7 +528,7 @@ bool rt_is_fault(int number);
 void rt_fault(int number, const void *signal_info, const void *context);
 void rt_locks_reset(void);                 /* in a forked child: nobody holds the runtime's locks */
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
-/* The signal that asks a thread to let go of the baton: one the kernel never sends by itself. */
+/* The signal that asks a thread to let go of the turn: one the kernel never sends by itself. */
 #define RT_SIGNAL SIGSTKFLT
 
 /* ---- threads that others make (async.c) ---------------------------------------------------- */
@@ -513,69 +551,6 @@ void rt_robust_end(struct rt_thread *t); /* the thread ends: robust mutexes that
 int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);
 int rt_c11_error(int error); /* an errno value as thrd_success, thrd_busy, ... */
-
-/* ---- small things (util.c) ---------------------------------------------------------------- */
-
-void *rt_map(size_t bytes); /* zeroed, lazily backed, never fails (aborts with a message) */
-void rt_unmap(void *memory, size_t bytes);
-void rt_message(const char *text); /* one line on standard error */
-__attribute__((noreturn)) void rt_die(const char *text);
-long rt_futex_wait(uint32_t *word, uint32_t value, const struct timespec *timeout, bool shared);
-long rt_futex_wake(uint32_t *word, int count, bool shared);
-int rt_gettid(void);
-
-struct rt_spin {
-    uint32_t word;
-};
-long rt_futex_wait_until(uint32_t *word, uint32_t value, const struct timespec *deadline,
-                         clockid_t clock); /* deadline absolute, NULL: none */
-void rt_spin_lock_slow(struct rt_spin *lock);
-RT_INLINE void rt_spin_lock(struct rt_spin *lock) {
-    uint32_t free_word = 0;
-    if (!__atomic_compare_exchange_n(&lock->word, &free_word, 1, false, __ATOMIC_ACQUIRE,
-                                     __ATOMIC_RELAXED))
-        rt_spin_lock_slow(lock);
-}
-void rt_spin_unlock(struct rt_spin *lock);
-
-/* Real functions behind the interceptors, by dlsym(RTLD_NEXT), on first use. */
-void *rt_real(const char *name, void **cache);
-void *rt_stand_in(const char *name); /* our own, if there is no real one (cxx_own.c) */
-#define REAL(name)                                                                      \
-    ({                                                                                  \
-        static void *cache_;                                                            \
-        (__typeof__(&name))(likely(cache_ != NULL) ? cache_ : rt_real(#name, &cache_)); \
-    })
-
-/* Table from addresses of synchronisation objects to a small record (table.c): barriers' counts,
- * once controls, process-shared objects. */
-struct rt_object {
-    uintptr_t address;
-    uint32_t type;  /* enum rt_object_type */
-    uint32_t value; /* barrier: count; mutex: recursion depth... */
-    uint32_t extra;
-    uint32_t owner; /* thread number + 1 */
-    uint64_t round, done;
-};
-enum rt_object_type {
-    RT_OBJECT_NONE = 0,
-    RT_OBJECT_MUTEX,
-    RT_OBJECT_RWLOCK,
-    RT_OBJECT_SPIN,
-    RT_OBJECT_COND,
-    RT_OBJECT_BARRIER,
-    RT_OBJECT_SEM,
-    RT_OBJECT_ONCE,
-    RT_OBJECT_THREAD
-};
-#define RT_OBJECT_SHARED 0x100u /* process-shared: other processes may change it */
-/* Finds or makes; the record is locked until rt_object_put. */
-struct rt_object *rt_object_get(uintptr_t address);
-void rt_object_put(struct rt_object *object);
-void rt_object_drop(uintptr_t address);
-void rt_objects_unlock(void); /* these three: in a forked child */
-void rt_modules_unlock(void);
-void rt_atomics_unlock(void);
 
 #pragma GCC visibility pop
 

@@ -149,14 +149,14 @@ void sched_take_stream(struct rt_thread *t) {
     new_slice(t);
 }
 
-/* True once the baton is there; takes back what a signal handler left in the word. */
+/* True once the thread has the turn; takes back what a signal handler left in the word. */
 bool sched_has_turn(struct rt_thread *t) {
     uint32_t look = RT_GO_LOOK;
     __atomic_compare_exchange_n(&t->go, &look, 0, false, __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
     return __atomic_load_n(&t->go, __ATOMIC_ACQUIRE) == RT_GO_RUN;
 }
 
-/* Waits for the baton without a deadline. Short waits are common when threads hand work to each
+/* Waits for the turn without a deadline. Short waits are common when threads hand work to each
  * other, so look a few times before sleeping. */
 void sched_wait_turn(struct rt_thread *t) {
     for (int i = 0; i < 200 && __atomic_load_n(&t->go, __ATOMIC_ACQUIRE) != RT_GO_RUN; i++)

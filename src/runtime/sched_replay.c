@@ -94,7 +94,7 @@ static void next_turn(void) {
 /* What keeps the present turn's thread from running. */
 enum state {
     DONE,    /* nothing is left of its turn */
-    RUNS,    /* it is ready, or has the baton */
+    RUNS,    /* it is ready, or has the turn */
     WAIT,    /* it may come */
     DIVERGED /* it can't; the plan is over */
 };
@@ -185,7 +185,7 @@ static struct rt_thread *pick(struct rt_thread *first, unsigned count) {
     return t;
 }
 
-/* The thread has the baton: up to the end of its turn. If it is not its turn (the first thread of
+/* The thread runs up to the end of the plan's turn. If that is another's (the first thread of
  * all), it asks at its first call. */
 static uint64_t slice(struct rt_thread *t) {
     t->mark = 0;

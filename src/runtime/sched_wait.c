@@ -91,8 +91,8 @@ static void run_signals(struct rt_thread *t) {
     t->busy = busy;
 }
 
-bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
-                    const struct timespec *deadline, clockid_t clock, uintptr_t pc) {
+RT_PROGRAM bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
+                               const struct timespec *deadline, clockid_t clock, uintptr_t pc) {
     rt_spin_lock(&sched.lock);
     t->state = RT_BLOCKED;
     t->wait_type = (uint8_t)wait_type;

@@ -74,7 +74,7 @@ void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
                     *from = (struct rt_cell){.owner = owner};
             } else {
                 for (uintptr_t at = address; from < to; from++, at += 8) {
-                    rt_settle_cell(t, from, at);
+                    rt_flush_cell(t, from, at);
                     if (from->owner != owner) *from = (struct rt_cell){.owner = owner};
                 }
             }

@@ -1,5 +1,5 @@
 /* Signal handlers of the program: wrapped, so that what they do is recorded, never in the middle of
- * the runtime's own work, and with the baton held. A signal that comes at a bad moment is kept
+ * the runtime's own work, and with the turn. A signal that comes at a bad moment is kept
  * until the runtime is left. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
@@ -53,7 +53,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     t->busy++;
     t->inside++;
     if (outside) rt_sched_acquire(t);
-    rt_settle(t);
+    rt_flush(t);
     rt_emit(t, HD_EV_HANDLER_ENTER, 0, (uint64_t)number, 0);
     rt_stamp(t);
     rt_emit(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&user[number], 0);
@@ -67,7 +67,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     t->busy++;
     t->inside++;
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
-    rt_settle(t);
+    rt_flush(t);
     rt_emit(t, HD_EV_HANDLER_LEAVE, 0, (uint64_t)number, 0);
     rt_new_epoch(t);
     t->inside--;
@@ -88,7 +88,7 @@ static void wrapper(int number, siginfo_t *info, void *context) {
         call(number, info, context);
         return;
     }
-    /* Without the baton, or around a call that may block, it is in no hook. */
+    /* Without the turn, or around a call that may block, it is in no hook. */
     if (!t->busy &&
         (t->state == RT_OUTSIDE || t->blocking ||
          !rt_is_runtime_code((uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]))) {
@@ -240,7 +240,8 @@ void rt_signals_start(void) {
     REAL(sigaction)(RT_SIGNAL, &action, NULL);
 }
 
-static int set_action(int number, const struct sigaction *action, struct sigaction *old) {
+RT_PROGRAM static int set_action(int number, const struct sigaction *action,
+                                 struct sigaction *old) {
     if (rt.mode == HD_SCHED_OFF || number < 1 || number > 64)
         return REAL(sigaction)(number, action, old);
     if (number == RT_SIGNAL && rt.mode == HD_SCHED_SERIAL) { /* ours: pretend */
@@ -316,13 +317,13 @@ RT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler) {
 }
 
 /* The program sees and changes its own mask, without what is blocked by us. */
-static void settle_kept(void) {
+static void run_kept(void) {
     struct rt_thread *t = &rt_self;
     if (rt.mode != HD_SCHED_OFF && t->signals_pending && t->busy == 0) rt_leave_signals(t);
 }
 
 /* The watchdog's signal stays deliverable. */
-static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy) {
+RT_PROGRAM static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy) {
     if (set == NULL || how == SIG_UNBLOCK || rt.mode != HD_SCHED_SERIAL) return set;
     *copy = *set;
     sigdelset(copy, RT_SIGNAL);
@@ -330,11 +331,11 @@ static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy
 }
 RT_EXPORT int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
     sigset_t copy;
-    settle_kept();
+    run_kept();
     return REAL(pthread_sigmask)(how, without_ours(how, set, &copy), old);
 }
 RT_EXPORT int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old) {
     sigset_t copy;
-    settle_kept();
+    run_kept();
     return REAL(sigprocmask)(how, without_ours(how, set, &copy), old);
 }

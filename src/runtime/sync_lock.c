@@ -99,8 +99,8 @@ RT_PROGRAM static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uin
     return result;
 }
 
-/* The thread ends: robust mutexes that it holds are released, and their next owner is told. The
- * kernel does that, also for those who wait (for a robust mutex, always in the C library). */
+/* The thread ends: robust mutexes that it holds are released, and their next owner gets EOWNERDEAD.
+ * The kernel does that, also for those who wait (for a robust mutex, always in the C library). */
 RT_PROGRAM void rt_robust_end(struct rt_thread *t) {
     struct robust_list_head *head = NULL;
     size_t bytes = 0;

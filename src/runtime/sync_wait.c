@@ -99,8 +99,8 @@ static void end_library_wait(struct library_wait *w) {
     rt_leave(w->thread);
 }
 
-static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
-                     const struct timespec *deadline, uintptr_t pc) {
+RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_mutex_t *m,
+                                clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
     rt_before_sync(t, (uintptr_t)c, pc);
@@ -309,8 +309,8 @@ RT_EXPORT int sem_destroy(sem_t *s) {
     return REAL(sem_destroy)(s);
 }
 
-static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock, const struct timespec *deadline,
-                    uintptr_t pc) {
+RT_PROGRAM static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock,
+                               const struct timespec *deadline, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)s, pc);
     if (REAL(sem_trywait)(s) == 0) return 0;
     if (errno != EAGAIN) return -1;

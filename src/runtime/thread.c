@@ -88,7 +88,7 @@ static void thread_end(struct rt_thread *t) {
     t->busy++;
     t->inside++; /* and so it stays: what runs after this is not recorded */
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
-    rt_settle(t);
+    rt_flush(t);
     rt_robust_end(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_END, 0, 0, 0);
@@ -112,7 +112,7 @@ static void thread_end(struct rt_thread *t) {
     struct rt_frame *frames = t->frame_base;
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
     rt_unmap(frames, FRAMES * sizeof *frames);
-    rt_owed_forget(t);
+    rt_deferred_free(t);
     rt_signals_let(&mask);
     rt_signals_end(t);
 }
@@ -218,7 +218,7 @@ static void *trampoline(void *argument) {
 
 /* A new thread has all signals blocked until it has its record. A mask of its own that its
  * attributes ask for is put aside meanwhile; NULL: it has none. */
-static const sigset_t *own_mask(const pthread_attr_t *attributes, sigset_t *mask) {
+RT_PROGRAM static const sigset_t *own_mask(const pthread_attr_t *attributes, sigset_t *mask) {
     if (attributes == NULL || pthread_attr_getsigmask_np(attributes, mask) != 0) return NULL;
     sigset_t all;
     sigfillset(&all);
@@ -226,8 +226,8 @@ static const sigset_t *own_mask(const pthread_attr_t *attributes, sigset_t *mask
     return mask;
 }
 
-static int create(pthread_t *handle, const pthread_attr_t *attributes, void *(*function)(void *),
-                  void *argument, bool c11, uintptr_t pc) {
+RT_PROGRAM static int create(pthread_t *handle, const pthread_attr_t *attributes,
+                             void *(*function)(void *), void *argument, bool c11, uintptr_t pc) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return -1;
     rt_before_sync(t, 0, pc);
@@ -302,8 +302,8 @@ void rt_cancel_point(struct rt_thread *t) {
 
 enum join_how { JOIN_WAIT, JOIN_TRY, JOIN_UNTIL };
 
-static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_how how,
-                clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
+RT_PROGRAM static int join(struct rt_thread *t, pthread_t handle, void **result, enum join_how how,
+                           clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
     uint32_t number = number_of(handle);
     int status = 0;
     rt_before_sync(t, 0, pc);

@@ -10,7 +10,7 @@
 #include <dlfcn.h>
 
 /* A call begins: it counts, and if another thread's turn has come it waits here. Under serial the
- * thread then holds the baton until its next hook, so what the real function does and what is noted
+ * thread then has the turn until its next hook, so what the real function does and what is noted
  * after it are one step. NULL: not recording, or a call of the runtime's own. Only for functions
  * that the program calls, and inline parts of them: who called is seen by the return address. */
 RT_INLINE struct rt_thread *rt_touch_begin(void) {
@@ -22,7 +22,7 @@ RT_INLINE struct rt_thread *rt_touch_begin(void) {
 }
 
 /* Back into the runtime after the real function, which may have slept long enough to lose the
- * baton. */
+ * turn. */
 RT_INLINE void rt_touch_resume(struct rt_thread *t) {
     if (unlikely(t->state != RT_RUNNING || t->suspect)) rt_sched_preempted(t);
     t->busy++;
