@@ -1,5 +1,7 @@
-/* Finds the accesses that a failure turns on. See critical.h. */
+/* Finds the accesses that a failure depends on. See critical.h. */
 #include "explore/critical.h"
+
+#include "facts/clocks.h"
 
 #define MOST_PAIRS 64u
 
@@ -39,11 +41,24 @@ static bool is_triple(const struct hd_model *model, const struct hd_new_pair *pa
     return false;
 }
 
+/* What forks and joins order can't come the other way: it is no cause. */
+static uint32_t drop_ordered(const struct hd_model *model, struct hd_new_pair *pair,
+                             uint32_t pairs) {
+    struct hd_analysis analysis = {.model = model};
+    const struct hd_clocks *clocks = hd_fork_clocks(&analysis);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < pairs; i++)
+        if (!hd_clocks_before(clocks, pair[i].first, pair[i].second)) pair[kept++] = pair[i];
+    hd_analysis_free(&analysis);
+    return kept;
+}
+
 struct hd_critical hd_critical_find(const struct hd_history *passing,
                                     const struct hd_model *failing) {
     struct hd_new_pair pair[MOST_PAIRS];
     struct hd_critical critical = {0};
     uint32_t pairs = hd_history_new_pairs(passing, failing, pair, MOST_PAIRS);
+    pairs = drop_ordered(failing, pair, pairs);
     for (uint32_t i = 0; i < pairs; i++)
         if (is_triple(failing, &pair[i], &critical)) return critical;
     for (uint32_t i = 0; i < pairs; i++) {

@@ -1,6 +1,6 @@
-/* Which accesses a failure turns on: the pair that follows each other in the failing run and in
+/* Which accesses a failure depends on: the pair that follows each other in the failing run and in
  * none that passed, or, if it closes one, the triple of two accesses of one thread with another's
- * between them. */
+ * between them. A pair that forks and joins order is none. */
 #ifndef HEDDLE_EXPLORE_CRITICAL_H
 #define HEDDLE_EXPLORE_CRITICAL_H
 

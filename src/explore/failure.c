@@ -81,8 +81,8 @@ static const char *found_words(struct explorer *x, const struct hd_finding *find
         return hd_finding_text(&x->own, "%s, and then %s %s it%s. %s",
                                hd_words_step(&x->own, &e[0], e[0].variable), e[1].thread, e[1].verb,
                                hd_words_at(&x->own, e[1].site), never);
-    return "The program fails under this schedule, but does no pair of accesses that it does not "
-           "do in runs that pass.";
+    return "The program fails under this schedule; heddle could not tell which order of accesses "
+           "causes it.";
 }
 
 static const char *suspended_words(struct explorer *x, const struct hd_finding *finding) {

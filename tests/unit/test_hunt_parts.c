@@ -100,6 +100,10 @@ static void test_nothing_new(void **state) {
     (void)state;
     struct hd_critical c = critical_of(passing, passing);
     assert_int_equal(c.events, 0);
+    /* nor is what a fork orders */
+    c = critical_of("T0|w(x)|1\nT0|w(x)|4\nT0|fork(T1)|5\nT1|r(x)|3\n",
+                    "T0|w(x)|1\nT0|fork(T1)|5\nT1|r(x)|3\n");
+    assert_int_equal(c.events, 0);
     /* two reads that follow each other are no cause */
     c = critical_of("T1|r(x)|1\nT1|w(x)|4\nT2|r(x)|2\n", "T1|r(x)|1\nT2|r(x)|2\n");
     assert_int_equal(c.events, 0);
