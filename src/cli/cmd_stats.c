@@ -57,11 +57,10 @@ int hd_cmd_stats(int argc, char **argv) {
     struct hd_usage usage = {
         .command = COMMAND,
         .operands = "TRACE...",
-        .about =
-            "Sums traces up: how the run ended, threads, events by kind, memory locations and\n"
-            "how many of them threads share, locks and how they are used, size in the file\n"
-            "and in memory. TRACE is a file of any format heddle reads, or - for standard\n"
-            "input.\n",
+        .about = "Summarises traces: how the run ended, threads, events by kind, memory locations\n"
+                 "and how many of them threads share, locks and how they are used, size in the\n"
+                 "file and in memory. TRACE is a file in any format that heddle reads, or - for\n"
+                 "standard input.\n",
         .example = "  heddle stats app.hdt\n"
                    "  heddle stats --format json --top 3 app.hdt\n",
         .options = options,

@@ -103,10 +103,7 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
     if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
     if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
     fprintf(page->out, ", holding ");
-    if (event->locks == 0) fprintf(page->out, "no lock");
-    for (uint32_t i = 0; i < event->locks; i++)
-        fprintf(page->out, "%s%s%s", i > 0 ? ", " : "", event->lock[i].name,
-                event->lock[i].reading ? " (for reading)" : "");
+    hd_page_locks(page, event);
     fputc('\n', page->out);
     for (uint32_t i = 1; i < event->frames; i++)
         fprintf(page->out, "      %scalled from %s%s%s:%u%s\n", page->dim, event->frame[i].function,

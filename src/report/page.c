@@ -91,6 +91,13 @@ void hd_page_paragraph(const struct hd_page *page, unsigned indent, const char *
     fputc('\n', page->out);
 }
 
+void hd_page_locks(const struct hd_page *page, const struct hd_finding_event *event) {
+    if (event->locks == 0) fprintf(page->out, "no lock");
+    for (uint32_t i = 0; i < event->locks; i++)
+        fprintf(page->out, "%s%s%s", i > 0 ? ", " : "", event->lock[i].name,
+                event->lock[i].reading ? " (for reading)" : "");
+}
+
 void hd_page_events(const struct hd_page *page, unsigned indent, const struct hd_finding *finding,
                     void (*print)(const struct hd_page *page,
                                   const struct hd_finding_event *event)) {

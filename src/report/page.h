@@ -29,6 +29,8 @@ void hd_report_json_value(FILE *out, json_t *value);
 
 /* Columns a UTF-8 text takes, as far as one character is one column. */
 unsigned hd_page_columns(const char *text);
+/* "no lock"; "a, b (for reading)" */
+void hd_page_locks(const struct hd_page *page, const struct hd_finding_event *event);
 /* Calls `print` for each event; of very many, for the first and the last ones. */
 void hd_page_events(const struct hd_page *page, unsigned indent, const struct hd_finding *finding,
                     void (*print)(const struct hd_page *page,

@@ -14,10 +14,7 @@ static void spaces(const struct hd_page *page, unsigned count) {
 static void print_locks(const struct hd_page *page, const struct hd_finding_event *event) {
     if (event->lock == NULL) return; /* source code does not always tell */
     fprintf(page->out, "      holding ");
-    if (event->locks == 0) fprintf(page->out, "no lock");
-    for (uint32_t i = 0; i < event->locks; i++)
-        fprintf(page->out, "%s%s%s", i > 0 ? ", " : "", event->lock[i].name,
-                event->lock[i].reading ? " (for reading)" : "");
+    hd_page_locks(page, event);
     fputc('\n', page->out);
 }
 
