@@ -105,7 +105,7 @@ static uint32_t *next_of(struct hd_session *s, uint32_t stream) {
     return &s->next_sequence.data[stream];
 }
 
-/* While the target runs, a chunk may become full behind our back after its successor was looked at:
+/* While the target runs, a chunk may become full after its successor was looked at:
  * a chunk is written only when its turn in its stream has come, and otherwise the next time. */
 bool hd_session_drain(struct hd_live *live, struct hd_session *s, enum hd_drain what) {
     if (s->writer == NULL) return false;

@@ -72,6 +72,11 @@ struct hd_field {
     }
 #define HD_FIELD_OTHER(label, reader, writer) \
     { .name = (label), .type = HD_FIELD_IS_OTHER, .read = (reader), .write = (writer) }
+#define HD_FIELD_NEEDED(label, reader, writer)                                        \
+    {                                                                                 \
+        .name = (label), .type = HD_FIELD_IS_OTHER, .needed = true, .read = (reader), \
+        .write = (writer)                                                             \
+    }
 #define HD_FIELDS_END \
     { .name = NULL }
 

@@ -68,11 +68,7 @@ static json_t *write_mark(const void *object) {
 }
 
 static const struct hd_field program_fields[] = {
-    {.name = "argv",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_argv,
-     .write = write_argv},
+    HD_FIELD_NEEDED("argv", read_argv, write_argv),
     HD_FIELD_OTHER("environment", read_environment, write_environment),
     HD_FIELD_BYTES(struct hd_program, directory),
     HD_FIELD_BYTES(struct hd_program, input),
@@ -132,18 +128,9 @@ static bool read_schedule(struct hd_fields_in *in, const json_t *value, const ch
 
 static const struct hd_field job_fields[] = {
     HD_FIELD_OTHER("schema", hd_fields_skip, write_schema),
-    {.name = "program",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_program,
-     .write = write_program},
-    {.name = "steering",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_steering,
-     .write = write_steering},
-    HD_FIELD_OTHER("schedule", read_schedule, write_schedule),
-    HD_FIELDS_END};
+    HD_FIELD_NEEDED("program", read_program, write_program),
+    HD_FIELD_NEEDED("steering", read_steering, write_steering),
+    HD_FIELD_OTHER("schedule", read_schedule, write_schedule), HD_FIELDS_END};
 
 static char *one_line(json_t *object) {
     char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
@@ -284,11 +271,7 @@ static json_t *write_result_schema(const void *object) {
 
 static const struct hd_field result_fields[] = {
     HD_FIELD_OTHER("schema", hd_fields_skip, write_result_schema),
-    {.name = "outcome",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_outcome,
-     .write = write_outcome},
+    HD_FIELD_NEEDED("outcome", read_outcome, write_outcome),
     HD_FIELD_OTHER("replay", read_replay, write_replay),
     HD_FIELD_INT(struct hd_result, interrupted),
     HD_FIELD_FLAG(struct hd_result, recorded),

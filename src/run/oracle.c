@@ -25,7 +25,7 @@ static bool judge(const char *oracle, const struct hd_record_result *result, int
                                      : "it was killed by a signal");
 }
 
-/* A plain run gives a command a process group, a time limit and a sure end. */
+/* A plain run gives a command a process group, a time limit, and ends what it left running. */
 bool hd_oracle_ask(const struct hd_program *program, const struct hd_host *host,
                    struct hd_result *run, int *status, struct hd_error *error) {
     char given[64], output[64], errors[64], own[64];

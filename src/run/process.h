@@ -17,8 +17,8 @@ struct hd_registered {
 
 void hd_register_run(struct hd_registered *run);
 /* Ends what the run left behind. `forked`: there is reason to think that there is something. While
- * other runs go on, orphans of a run that had a channel are told by that; all others are ended
- * with the last run. */
+ * other runs go on, orphans of a run that had a channel are recognised by that; all others are
+ * ended with the last run. */
 void hd_unregister_run(struct hd_registered *run, bool forked);
 /* Collects an orphan that has ended; false if it has not, or is no child of ours. */
 bool hd_reap(pid_t pid, int *wait_status);

@@ -27,7 +27,7 @@ struct watch {
     const struct hd_program *program;
     const struct hd_host *host;
     int output, error;
-    uint64_t told[2]; /* bytes of each stream that `echo` has been told */
+    uint64_t echoed[2]; /* bytes of each stream that `echo` has got */
     struct hd_standstill still;
     uint64_t next_look; /* at whether it stands still */
     struct hd_end end;
@@ -36,12 +36,12 @@ struct watch {
 static void echo(struct watch *watch, int stream) {
     if (watch->host->echo == NULL) return;
     int fd = stream == 1 ? watch->output : watch->error;
-    uint64_t *told = &watch->told[stream - 1];
+    uint64_t *echoed = &watch->echoed[stream - 1];
     char bytes[16384];
     ssize_t n;
-    while ((n = pread(fd, bytes, sizeof bytes, (off_t)*told)) > 0) {
+    while ((n = pread(fd, bytes, sizeof bytes, (off_t)*echoed)) > 0) {
         watch->host->echo(watch->host->context, stream, bytes, (size_t)n);
-        *told += (uint64_t)n;
+        *echoed += (uint64_t)n;
     }
 }
 

@@ -87,7 +87,7 @@ struct hd_host {
     struct hd_interrupt *stop;     /* looked at every few milliseconds */
     /* Standard input is this process's own; the program has the terminal too if there is one. */
     bool inherit_input;
-    /* Told what the program writes, as it writes it: `stream` is 1 or 2. May be NULL. */
+    /* Gets what the program writes, as it writes it: `stream` is 1 or 2. May be NULL. */
     void (*echo)(void *context, int stream, const char *bytes, size_t count);
     void *context;
     /* Where the words go if heddle's own runtime crashes in a run (HD_FAULT_WORDS); may be NULL. */
@@ -152,7 +152,7 @@ struct hd_rate {
 };
 
 /* Runs a job `times` times. `like` is the failure to be reproduced; NULL: the first that comes.
- * `step` is told after every run, and may be NULL; false: that is enough. */
+ * `step` is called after every run, and may be NULL; false: that is enough. */
 bool hd_run_times(const struct hd_job *job, const struct hd_host *host, uint32_t times,
                   const struct hd_outcome *like,
                   bool (*step)(void *context, const struct hd_rate *rate), void *context,

@@ -72,27 +72,14 @@ static json_t *write_beyond(const void *object) {
     return beyond == 0 ? NULL : json_integer((json_int_t)beyond);
 }
 
-static const struct hd_field turn_fields[] = {{.name = "thread",
-                                               .type = HD_FIELD_IS_OTHER,
-                                               .needed = true,
-                                               .read = read_turn_thread,
-                                               .write = write_turn_thread},
-                                              {.name = "calls",
-                                               .type = HD_FIELD_IS_OTHER,
-                                               .needed = true,
-                                               .read = read_calls,
-                                               .write = write_calls},
-                                              HD_FIELD_TEXT(struct hd_turn, to),
-                                              HD_FIELD_OTHER("beyond", read_beyond, write_beyond),
-                                              HD_FIELDS_END};
+static const struct hd_field turn_fields[] = {
+    HD_FIELD_NEEDED("thread", read_turn_thread, write_turn_thread),
+    HD_FIELD_NEEDED("calls", read_calls, write_calls), HD_FIELD_TEXT(struct hd_turn, to),
+    HD_FIELD_OTHER("beyond", read_beyond, write_beyond), HD_FIELDS_END};
 
 /* The error condition's turns are one call each as a rule. */
 static const struct hd_field then_fields[] = {
-    {.name = "thread",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_turn_thread,
-     .write = write_turn_thread},
+    HD_FIELD_NEEDED("thread", read_turn_thread, write_turn_thread),
     HD_FIELD_OTHER("calls", read_calls, write_calls_but_one),
     {.name = "at", .type = HD_FIELD_IS_TEXT, HD_FIELD_AT(struct hd_turn, to)},
     HD_FIELDS_END};
@@ -281,7 +268,7 @@ static bool read_root(struct hd_fields_in *in, const json_t *root, struct hd_sch
         return false;
     bool turns = json_object_get(root, "schedule") != NULL;
     if (schedule->has_control && (turns || schedule->then.size > 0 || schedule->made.size > 0))
-        return hd_fields_refuse(in, "control", "must not stand beside turns");
+        return hd_fields_refuse(in, "control", "and turns can't be in one file");
     return turns || schedule->has_control ||
            hd_fields_refuse(in, "this",
                             "is no schedule: it has no \"schedule\" and no \"control\"");

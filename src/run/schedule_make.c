@@ -198,18 +198,18 @@ static bool in_same_call(const struct maker *m, uint32_t event) {
     return false;
 }
 
-/* Where a thread has to stand for an event to be next, and how many calls bring it about. */
-static void place_next(const struct maker *m, uint32_t event, uint64_t *stand, uint64_t *calls) {
+/* How many calls a thread has made when an event is next, and how many calls it takes. */
+static void place_next(const struct maker *m, uint32_t event, uint64_t *position, uint64_t *calls) {
     bool own = is_call(m->model, event);
-    *stand = m->count[event] - own;
+    *position = m->count[event] - own;
     *calls = own;
     if (own || !hd_model_is_access(m->model, event)) return;
     if (in_same_call(m, event)) {
-        --*stand;
+        --*position;
         *calls = 1;
     } else {
         uint64_t through = calls_through(m, event);
-        *calls = through > *stand ? through - *stand : 1;
+        *calls = through > *position ? through - *position : 1;
     }
 }
 
@@ -227,10 +227,10 @@ static void walk(struct maker *m, const struct hd_span *run, uint32_t executed, 
     end_turn(m, last, call);
     for (uint32_t i = 0; i < next; i++) {
         uint32_t event = nth_event(run, &at, &within), thread = m->model->thread[event];
-        uint64_t stand, calls;
-        place_next(m, event, &stand, &calls);
-        if (stand > m->made[thread]) /* it has to get there first */
-            add_turn(m, false, thread, 0, stand - m->made[thread], event, "before ");
+        uint64_t position, calls;
+        place_next(m, event, &position, &calls);
+        if (position > m->made[thread]) /* it has to get there first */
+            add_turn(m, false, thread, 0, position - m->made[thread], event, "before ");
     }
 }
 
@@ -239,8 +239,8 @@ static void add_next(struct maker *m, const struct hd_span *run, uint32_t execut
     for (uint32_t i = 0; i < executed; i++) nth_event(run, &at, &within);
     for (uint32_t i = 0; i < next; i++) {
         uint32_t event = nth_event(run, &at, &within);
-        uint64_t stand, calls;
-        place_next(m, event, &stand, &calls);
+        uint64_t position, calls;
+        place_next(m, event, &position, &calls);
         add_turn(m, true, m->model->thread[event], calls, 0, event, "");
     }
 }
@@ -252,9 +252,10 @@ static void find_limits(struct maker *m, const struct hd_span *run, uint32_t exe
     for (uint32_t i = 0; i < executed; i++) nth_event(run, &at, &within);
     for (uint32_t i = 0; i < next; i++) {
         uint32_t event = nth_event(run, &at, &within);
-        uint64_t stand, calls;
-        place_next(m, event, &stand, &calls);
-        if (stand < m->most[m->model->thread[event]]) m->most[m->model->thread[event]] = stand;
+        uint64_t position, calls;
+        place_next(m, event, &position, &calls);
+        if (position < m->most[m->model->thread[event]])
+            m->most[m->model->thread[event]] = position;
     }
 }
 

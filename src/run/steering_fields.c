@@ -52,27 +52,19 @@ static bool read_place(struct hd_fields_in *in, const json_t *value, const char 
 }
 
 /* For reading only: what is written, and what not, depends on the table of places. */
-#define PLACE(member)                                                   \
-    {                                                                   \
-        .name = #member, .type = HD_FIELD_IS_OTHER, .read = read_place, \
-        HD_FIELD_AT(struct hd_force_target, member)                     \
+#define PLACE(member, is_needed)                                                               \
+    {                                                                                          \
+        .name = #member, .type = HD_FIELD_IS_OTHER, .needed = (is_needed), .read = read_place, \
+        HD_FIELD_AT(struct hd_force_target, member)                                            \
     }
 static const struct hd_field target_fields[] = {
-    PLACE(p),
-    {.name = "c",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_place,
-     HD_FIELD_AT(struct hd_force_target, c)},
-    {.name = "r",
-     .type = HD_FIELD_IS_OTHER,
-     .needed = true,
-     .read = read_place,
-     HD_FIELD_AT(struct hd_force_target, r)},
-    PLACE(c_stop),
-    PLACE(r_stop),
-    PLACE(c_caller),
-    PLACE(r_caller),
+    PLACE(p, false),
+    PLACE(c, true),
+    PLACE(r, true),
+    PLACE(c_stop, false),
+    PLACE(r_stop, false),
+    PLACE(c_caller, false),
+    PLACE(r_caller, false),
     HD_FIELD_NUMBER(struct hd_force_target, c_thread, UINT32_MAX),
     HD_FIELD_NUMBER(struct hd_force_target, r_thread, UINT32_MAX),
     HD_FIELD_NUMBER(struct hd_force_target, skip, UINT32_MAX),
