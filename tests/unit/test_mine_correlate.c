@@ -304,7 +304,7 @@ static uint32_t check_updates(const struct program *program, const struct hd_cor
 
 static void random_programs(void **state) {
     (void)state;
-    enum { PROGRAMS = 1500 };
+    enum { PROGRAMS = 700 };
     uint64_t pairs = 0, sets = 0, updates = 0, pruned = 0, popular = 0;
     printf("seeds 1 to %d\n", PROGRAMS);
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
@@ -339,7 +339,7 @@ static void random_programs(void **state) {
     printf("%llu correlations, %llu sets, %llu updates, %llu pruned, %llu popular variables\n",
            (unsigned long long)pairs, (unsigned long long)sets, (unsigned long long)updates,
            (unsigned long long)pruned, (unsigned long long)popular);
-    assert_true(pairs > 15000 && sets > 400 && updates > 400 && pruned > 1800 && popular > 1800);
+    assert_true(pairs > 7000 && sets > 180 && updates > 180 && pruned > 800 && popular > 800);
 }
 
 static void names(void **state) {
