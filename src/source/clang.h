@@ -19,6 +19,17 @@ struct hd_clang_seen {
     uint32_t index;
 };
 
+/* The children of a cursor that are expressions: asked for again and again, and each time libclang
+ * would have to be asked. */
+#define HD_CLANG_KNOWN_CHILDREN 3
+#define HD_CLANG_KNOWN 256 /* a power of two */
+struct hd_clang_known {
+    CXCursor cursor;
+    unsigned count; /* more than HD_CLANG_KNOWN_CHILDREN: not kept */
+    bool used;
+    CXCursor child[HD_CLANG_KNOWN_CHILDREN];
+};
+
 struct hd_clang_open {
     uint32_t node, last_child;
 };
@@ -33,6 +44,7 @@ struct hd_clang {
     uint32_t unit_index, left_out;
     struct hd_map seen_at, file_at;
     HD_VECTOR(struct hd_clang_seen) seen;
+    struct hd_clang_known known[HD_CLANG_KNOWN];
     HD_VECTOR(CXCursor) cursors; /* stack: children of the cursors being looked at */
     /* The text of the file looked at last, to read operators from. */
     CXFile text_file;

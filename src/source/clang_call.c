@@ -150,7 +150,8 @@ void hd_clang_call(struct hd_clang *clang, CXCursor cursor, struct hd_clang_valu
     CXCursor declaration = clang_getCursorReferenced(cursor);
     uint32_t function = hd_clang_function(clang, declaration);
     int given = clang_Cursor_getNumArguments(cursor);
-    uint32_t name = hd_clang_text(clang, clang_getCursorSpelling(cursor));
+    uint32_t name =
+        function != HD_SOURCE_NONE ? source->function.data[function].name : HD_SOURCE_NONE;
     if (function != HD_SOURCE_NONE && given > 0 && transparent(hd_source_text(source, name))) {
         hd_clang_value(clang, call_argument(cursor, 0), value);
         return;

@@ -6,8 +6,29 @@
 const struct hd_clang_value hd_clang_no_value = {
     .path = HD_SOURCE_NONE, .function = HD_SOURCE_NONE, .index = HD_SOURCE_NONE};
 
-/* The first child that is an expression, from the given one on; null if there is none. */
+static struct hd_clang_known *known_children(struct hd_clang *clang, CXCursor cursor) {
+    size_t slot = (size_t)((uintptr_t)cursor.data[1] >> 3) & (HD_CLANG_KNOWN - 1);
+    struct hd_clang_known *known = &clang->known[slot];
+    if (known->used && clang_equalCursors(known->cursor, cursor)) return known;
+    size_t first;
+    unsigned count = hd_clang_children(clang, cursor, &first), expressions = 0;
+    for (unsigned i = 0; i < count; i++) {
+        CXCursor child = hd_clang_child(clang, first + i);
+        if (!clang_isExpression(clang_getCursorKind(child))) continue;
+        if (expressions < HD_CLANG_KNOWN_CHILDREN) known->child[expressions] = child;
+        expressions++;
+    }
+    clang->cursors.size = first;
+    known->used = true;
+    known->cursor = cursor;
+    known->count = expressions;
+    return known;
+}
+
 CXCursor hd_clang_operand(struct hd_clang *clang, CXCursor cursor, unsigned number) {
+    const struct hd_clang_known *known = known_children(clang, cursor);
+    if (number >= known->count) return clang_getNullCursor();
+    if (number < HD_CLANG_KNOWN_CHILDREN) return known->child[number];
     size_t first;
     unsigned count = hd_clang_children(clang, cursor, &first);
     CXCursor found = clang_getNullCursor();

@@ -8,21 +8,11 @@
 
 CXCursor hd_clang_strip(struct hd_clang *clang, CXCursor cursor) {
     while (clang_getCursorKind(cursor) == CXCursor_ParenExpr) {
-        size_t first;
-        unsigned count = hd_clang_children(clang, cursor, &first);
-        if (count == 0) return cursor;
-        cursor = hd_clang_child(clang, first);
-        clang->cursors.size = first;
+        CXCursor inside = hd_clang_operand(clang, cursor, 0);
+        if (clang_Cursor_isNull(inside)) break;
+        cursor = inside;
     }
     return cursor;
-}
-
-static CXCursor first_child(struct hd_clang *clang, CXCursor cursor) {
-    size_t first;
-    unsigned count = hd_clang_children(clang, cursor, &first);
-    CXCursor child = count > 0 ? hd_clang_child(clang, first) : clang_getNullCursor();
-    clang->cursors.size = first;
-    return child;
 }
 
 /* The macro bit of clang's own encoding of a location: libclang has no question for it that also
@@ -151,12 +141,8 @@ static enum hd_clang_operator binary_by_text(struct hd_clang *clang, CXCursor le
 }
 
 static enum hd_clang_operator binary_by_shape(struct hd_clang *clang, CXCursor cursor) {
-    size_t first;
-    unsigned count = hd_clang_children(clang, cursor, &first);
-    CXCursor left = count > 0 ? hd_clang_child(clang, first) : clang_getNullCursor();
-    CXCursor right = count > 1 ? hd_clang_child(clang, first + 1) : left;
-    clang->cursors.size = first;
-    if (count < 2) return HD_OPERATOR_PLAIN;
+    CXCursor left = hd_clang_operand(clang, cursor, 0), right = hd_clang_operand(clang, cursor, 1);
+    if (clang_Cursor_isNull(right)) return HD_OPERATOR_PLAIN;
     enum hd_clang_operator found = binary_by_text(clang, left, right);
     if (found != HD_OPERATOR_PLAIN) return found;
     return hd_clang_is_place(clang, left) ? HD_OPERATOR_ASSIGN : HD_OPERATOR_PLAIN;
@@ -211,7 +197,7 @@ static enum hd_clang_operator unary_of_value(struct hd_clang *clang, CXCursor cu
 }
 
 static enum hd_clang_operator unary_by_shape(struct hd_clang *clang, CXCursor cursor) {
-    CXCursor operand = hd_clang_strip(clang, first_child(clang, cursor));
+    CXCursor operand = hd_clang_strip(clang, hd_clang_operand(clang, cursor, 0));
     if (clang_Cursor_isNull(operand)) return HD_OPERATOR_PLAIN;
     CXType type = clang_getCanonicalType(clang_getCursorType(cursor));
     enum CXCursorKind kind = clang_getCursorKind(operand);
