@@ -17,9 +17,9 @@ install(CODE "
   file(MAKE_DIRECTORY \"\${tools}\")
   file(CREATE_LINK ../../../bin/heddle \"\${tools}/as\" SYMBOLIC)
   list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/lib/heddle/heddle-tools/as\")")
-if(EXISTS ${CMAKE_SOURCE_DIR}/include/heddle)
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heddle DESTINATION include)
-endif()
+# For any compiler, and beside the runtime, where `heddle cc` looks for it.
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heddle DESTINATION include)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/heddle DESTINATION lib/heddle/include)
 
 # A man page is a file of docs/ whose title names a section: "# heddle-record(1)".
 file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)

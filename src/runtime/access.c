@@ -85,7 +85,7 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     struct rt_thread *t = &rt_self;
     t->next_address = address;
     t->next_write = write;
-    if (!may_run(t)) return;
+    if (!may_run(t) || RT_IGNORES(t, write)) return;
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
     struct rt_cell *cell = rt_cell(address);
@@ -276,7 +276,7 @@ static void range(void *address, size_t size, bool write, uintptr_t pc) {
         access_slow((uintptr_t)address, size, write, pc);
         return;
     }
-    if (!run && !may_run(t)) return;
+    if (!run && (!may_run(t) || RT_IGNORES(t, write))) return;
     rt_access_range(t, (uintptr_t)address, size, write, pc);
 }
 

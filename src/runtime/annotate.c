@@ -1,6 +1,9 @@
-/* Annotations a program may carry: ThreadSanitizer's interface for custom locks and order, and the
- * dynamic annotations older code uses. Custom locks become locks of the trace, happens-before marks
- * become atomic writes and reads of the marked address. */
+/* Annotations a program may carry: heddle's own (heddle/annotate.h), ThreadSanitizer's interface
+ * for custom locks and order, and the dynamic annotations older code uses. Custom locks become
+ * locks of the trace, happens-before marks become atomic updates and reads of the marked address.
+ */
+#include "heddle/annotate.h"
+
 #include "runtime/rt.h"
 
 #define ORDER_FLAGS (5u << 4)
@@ -11,6 +14,51 @@ static void mark(unsigned kind, unsigned flags, const volatile void *address, ui
     rt_emit_sync(t, kind, flags, (uintptr_t)address, pc);
     rt_leave(t);
 }
+
+/* ---- heddle's own ------------------------------------------------------------------------------
+ */
+
+RT_EXPORT void __heddle_lock(const volatile void *lock, int what) {
+    static const uint8_t kinds[] = {[HEDDLE_LOCK_TAKEN] = HD_EV_ACQUIRE,
+                                    [HEDDLE_LOCK_RELEASED] = HD_EV_RELEASE,
+                                    [HEDDLE_LOCK_READ_TAKEN] = HD_EV_READ_ACQUIRE,
+                                    [HEDDLE_LOCK_READ_RELEASED] = HD_EV_READ_RELEASE,
+                                    [HEDDLE_LOCK_REFUSED] = HD_EV_TRY_FAILED};
+    if (what == HEDDLE_LOCK_CREATED || what == HEDDLE_LOCK_DESTROYED) {
+        struct rt_thread *t = rt_enter();
+        if (t == NULL) return;
+        rt_access_range(t, (uintptr_t)lock, 1, true, RT_CALLER);
+        rt_leave(t);
+    } else if (what > 0 && what < (int)sizeof kinds) {
+        mark(kinds[what], HD_LOCK_USER, lock, RT_CALLER);
+    }
+}
+
+RT_EXPORT void __heddle_order(const volatile void *object, int after) {
+    mark(after ? HD_EV_ATOMIC_READ : HD_EV_ATOMIC_UPDATE, ORDER_FLAGS, object, RT_CALLER);
+}
+
+/* The hooks take the slow path as long as something is ignored. */
+RT_EXPORT void __heddle_ignore(int reads, int writes) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return;
+    if (reads > 0 || t->ignores_reads > 0) t->ignores_reads += (uint32_t)reads;
+    if (writes > 0 || t->ignores_writes > 0) t->ignores_writes += (uint32_t)writes;
+    rt_flush(t);
+    rt_sched_marked(t);
+    rt_leave(t);
+}
+
+RT_EXPORT void __heddle_note(const char *text) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return;
+    rt_stamp(t);
+    rt_emit(t, HD_EV_NOTE, HD_NOTE_TEXT, (uintptr_t)text, rt_site(t, RT_CALLER));
+    rt_leave(t);
+}
+
+/* ---- ThreadSanitizer's
+ * --------------------------------------------------------------------------- */
 
 #define TSAN_TRY_FAILED (1u << 5)
 #define TSAN_READ_LOCK (1u << 3)

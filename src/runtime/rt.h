@@ -122,13 +122,18 @@ struct rt_thread {
     int tid; /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
-    void *region;      /* OpenMP's parallel region that it is in (openmp.c) */
+    /* Annotations: how often the program has said that its reads, or writes, are to be ignored. */
+    uint32_t ignores_reads, ignores_writes;
+    void *region; /* OpenMP's parallel region that it is in (openmp.c) */
 };
 
 #define RT_GO_RUN 1u
 #define RT_GO_LOOK 2u
 
 extern __thread struct rt_thread rt_self;
+
+/* The program does not want its accesses recorded now; never on the fast path, which is closed. */
+#define RT_IGNORES(t, write) unlikely((write) ? (t)->ignores_writes != 0 : (t)->ignores_reads != 0)
 
 RT_INLINE uint64_t rt_calls(const struct rt_thread *t) { return t->calls_mark - (uint64_t)t->left; }
 

@@ -125,7 +125,8 @@ static void set_stop(struct rt_thread *t) {
     uint64_t calls = rt_calls(t);
     uint64_t stop = t->mark > calls && t->mark < t->slice_end ? t->mark : t->slice_end;
     uint64_t rest = stop - calls;
-    rt_set_left(t, rt.always_slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest - 1);
+    bool slow = rt.always_slow || t->ignores_reads || t->ignores_writes;
+    rt_set_left(t, slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest - 1);
 }
 
 void rt_sched_marked(struct rt_thread *t) {

@@ -34,6 +34,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->mark = t->force_call = 0;
     t->held_back = t->ran_r = t->ran_c = false;
     t->region = NULL;
+    t->ignores_reads = t->ignores_writes = 0;
     t->cursor = t->chunk_end = NULL;
     t->chunk = NULL;
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);

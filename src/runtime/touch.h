@@ -33,7 +33,8 @@ RT_INLINE void rt_touch(struct rt_thread *t, const volatile void *address, size_
                         uintptr_t pc) {
     if (size == 0) return;
     rt_touch_resume(t);
-    if (likely(rt.mode != HD_SCHED_OFF)) rt_access(t, (uintptr_t)address, size, write, pc);
+    if (likely(rt.mode != HD_SCHED_OFF) && !RT_IGNORES(t, write))
+        rt_access(t, (uintptr_t)address, size, write, pc);
     rt_leave(t);
 }
 #define READS(address, size) rt_touch(t, (address), (size), false, RT_CALLER)

@@ -58,6 +58,18 @@ static void add_runtime(struct hd_argv *line, const char *directory) {
     ADD(line, "-Wl,--pop-state", "-Xlinker", "-rpath", "-Xlinker", directory);
 }
 
+/* heddle/annotate.h, for whatever reads sources, also if it only preprocesses them. Without a
+ * runtime there is none; whoever needs it is told by the compiler. */
+static void add_header(struct hd_argv *line, const struct hd_compiler_job *job) {
+    struct hd_error ignored;
+    char *directory = job->sources ? hd_runtime_directory(&ignored) : NULL;
+    if (directory != NULL) {
+        hd_argv_add(line, "-idirafter");
+        add_path(line, "", directory, "include");
+    }
+    free(directory);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------
  */
 
@@ -97,6 +109,7 @@ static bool build_line(int argc, char **argv, const struct hd_compiler_job *job,
     else if (instruments)
         add_clang_instrumentation(line);
     if (job->links) add_runtime(line, directory);
+    add_header(line, job);
     for (size_t i = 1; i < job->end; i++) hd_argv_add(line, argv[i]);
     /* The driver must not see thread sanitizing as on, or it links libtsan. */
     if (job->asks_thread && (job->compiles || job->links))

@@ -23,6 +23,7 @@ void hd_argv_split(struct hd_argv *words, const char *text);
 /* What a compiler would do with a command line. */
 struct hd_compiler_job {
     bool compiles;      /* some source goes through the compiler proper to assembly or further */
+    bool sources;       /* reads some source or header, if only to preprocess it */
     bool links;         /* ends in a link that makes an executable or a shared library */
     bool relocatable;   /* -r: a link that makes an object */
     bool makes_static;  /* -static or -static-pie */

@@ -279,7 +279,8 @@ bool hd_compiler_classify(int argc, char **argv, struct hd_compiler_job *job,
         if (!dashes && scan.after_dashes) job->end = (size_t)i;
     }
     bool any = scan.inputs[LINKER_INPUT] || scan.inputs[SOURCE] || scan.inputs[ASSEMBLY];
-    job->compiles = !scan.no_code && (scan.inputs[SOURCE] || scan.inputs[HEADER]);
+    job->sources = scan.inputs[SOURCE] || scan.inputs[HEADER];
+    job->compiles = !scan.no_code && job->sources;
     job->links = any && !scan.no_code && !scan.no_link && !job->relocatable;
     for (unsigned i = 0; i < COUNT(conflicting) && !*job->conflict; i++)
         if (scan.conflicts >> i & 1)
