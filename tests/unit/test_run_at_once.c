@@ -2,7 +2,9 @@
  * nothing is left running, and none ends another's processes. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
+#include "model/describe.h"
 #include "run/run.h"
+#include "run/schedule.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -92,6 +94,30 @@ static bool run_shell(struct worker *w, unsigned round) {
 
 /* ---- steered runs --------------------------------------------------------------------------- */
 
+/* The order of the run is taken again, and checked by its trace. */
+static bool follows(const struct hd_job *job, const char *trace_path, struct worker *w) {
+    struct hd_model model;
+    struct hd_error error;
+    if (!hd_model_load(trace_path, NULL, NULL, &model, &error)) return false;
+    struct hd_describe *describe = hd_describe_open(&model);
+    struct hd_schedule schedule;
+    bool good = hd_schedule_from_run(&schedule, &model, describe, &error);
+    hd_describe_close(describe);
+    hd_model_free(&model);
+    if (!good) return false;
+    struct hd_job again = {.program = job->program, .steering = hd_schedule_steering(&schedule)};
+    struct hd_result result;
+    good = hd_run(&again, NULL, &result, &error);
+    if (good) {
+        good = result.replay.verdict == HD_REPLAYED_DID_NOT_FAIL && result.replay.reached &&
+               !result.replay.unchecked;
+        if (!good) snprintf(w->complaint, sizeof w->complaint, "%.700s", result.replay.words);
+        hd_result_free(&result);
+    }
+    hd_schedule_free(&schedule);
+    return good;
+}
+
 static bool run_steered(struct worker *w, unsigned round) {
     char path[100], status[16];
     snprintf(path, sizeof path, "%s", w->program);
@@ -119,7 +145,8 @@ static bool run_steered(struct worker *w, unsigned round) {
         good = strcmp(trace.command, command) == 0 && trace.threads == 3;
         hd_trace_free(&trace);
     }
-    if (!good)
+    if (good && round % 2) good = follows(&job, result.trace_path, w);
+    if (!good && w->complaint[0] == '\0')
         snprintf(w->complaint, sizeof w->complaint, "%s %s: %.150s %.150s", path, status,
                  result.outcome.words, error.message);
     hd_result_free(&result);
