@@ -2,6 +2,7 @@
 #include "facts/clocks.h"
 
 #include "base/alloc.h"
+#include "facts/sane.h"
 
 /* The model with other edges, which the clocks need while they are built. */
 struct ordered {
@@ -14,6 +15,9 @@ static void *make_clocks(struct ordered *ordered) {
     ordered->model.edge = ordered->edge.data;
     ordered->model.edges = (uint32_t)ordered->edge.size;
     ordered->clocks = hd_clocks_build(&ordered->model);
+#ifdef HEDDLE_DEBUG
+    hd_check_clocks(&ordered->model, ordered->clocks);
+#endif
     hd_vector_free(&ordered->edge);
     return ordered;
 }
@@ -43,7 +47,11 @@ static void *build_forks(struct hd_analysis *analysis, unsigned variant) {
 
 static void *build_must(struct hd_analysis *analysis, unsigned variant) {
     (void)variant;
-    return hd_clocks_build(analysis->model);
+    struct hd_clocks *clocks = hd_clocks_build(analysis->model);
+#ifdef HEDDLE_DEBUG
+    hd_check_clocks(analysis->model, clocks);
+#endif
+    return clocks;
 }
 
 static void free_must(void *clocks) { hd_clocks_free(clocks); }

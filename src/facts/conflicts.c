@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "facts/guards.h"
+#include "facts/sane.h"
 #include "facts/scratch_table.h"
 #include "facts/site.h"
 
@@ -319,6 +320,9 @@ static void *build(struct hd_analysis *analysis, unsigned reading) {
     hd_map_free(&g.extent_number);
     hd_map_free(&g.site_number);
     hd_map_free(&g.group_number);
+#ifdef HEDDLE_DEBUG
+    hd_check_conflicts(conflicts);
+#endif
     return conflicts;
 }
 

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "facts/needs.h"
+#include "facts/sane.h"
 
 /* What is known of a thread during the pass. */
 struct holder {
@@ -103,6 +104,9 @@ static void *build(struct hd_analysis *analysis, unsigned reading) {
     free(pass.holder);
     hd_map_free(&pass.known);
     hd_vector_free(&pass.held);
+#ifdef HEDDLE_DEBUG
+    hd_check_segments(analysis, segments, (enum hd_reading)reading);
+#endif
     return segments;
 }
 

@@ -3,6 +3,7 @@
 #include "facts/triples.h"
 
 #include "base/alloc.h"
+#include "facts/sane.h"
 #include "facts/site.h"
 
 #include <string.h>
@@ -185,6 +186,9 @@ static void *build(struct hd_analysis *analysis, unsigned all_patterns) {
     hd_map_free(&g.site_number);
     hd_map_free(&g.two_sites);
     hd_map_free(&g.group_number);
+#ifdef HEDDLE_DEBUG
+    hd_check_triples(triples, g.all_patterns);
+#endif
     return triples;
 }
 
