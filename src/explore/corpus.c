@@ -90,9 +90,9 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
     if (model->threads > result->threads) result->threads = model->threads;
     if (model->events > result->events) result->events = model->events;
     if (model->trace->hook_calls > x->calls) x->calls = model->trace->hook_calls;
-    uint32_t news = hd_history_add(&x->history, model);
-    if (x->collect != NULL) news += x->collect(x, recorded);
-    if (news == 0) {
+    uint32_t fresh = hd_history_add(&x->history, model);
+    if (x->collect != NULL) fresh += x->collect(x, recorded);
+    if (fresh == 0) {
         explore_recorded_free(recorded);
         return NULL;
     }

@@ -229,7 +229,7 @@ bool explore_switch_schedule(const struct target *target, bool briefly,
 /* source_suspend.c: "buf->len: read at log.c:50, written at log.c:60; in between ..." */
 void explore_interleaving_words(const struct explorer *x, const struct hd_interleaving *it,
                                 char *text, size_t room);
-/* A finding about the candidate that a run was forced into, told by events of a recorded run; NULL
+/* A finding about the candidate that a run was forced into, with events of a recorded run; NULL
  * if there are none. */
 struct hd_finding *explore_suspended_finding(struct explorer *x, uint32_t candidate,
                                              struct recorded **from);

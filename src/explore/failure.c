@@ -322,7 +322,7 @@ static bool is_taken(const struct explorer *x, const char *fingerprint) {
     return false;
 }
 
-/* Failures that are told by the same accesses, but end in different ways, are not the same. */
+/* Failures with the same accesses that end in different ways are not the same. */
 static void number_fingerprint(const struct explorer *x, struct hd_finding *finding) {
     for (unsigned number = 2; is_taken(x, finding->fingerprint); number++)
         hd_finding_number(finding, number);
