@@ -1,24 +1,19 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "cli/commands.h"
-#include "cli/explored.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
-#include "explore/explore.h"
-#include "report/hunt.h"
+#include "report/explored.h"
+#include "report/page.h"
 #include "toolchain/compiler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define COMMAND "hunt"
 
 enum format { FORMAT_TEXT, FORMAT_JSON };
-
-static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 /* ---- while it works ------------------------------------------------------------------------- */
 
@@ -38,7 +33,7 @@ static void draw(void *context, const struct hd_explore_progress *progress) {
     double seconds = (double)(hd_now_ns() - status->start_ns) * 1e-9;
     used += snprintf(line + used, sizeof line - (size_t)used, "  %llu runs, %.0f/s, %u failure%s",
                      (unsigned long long)progress->runs, (double)progress->runs / seconds,
-                     progress->failures, plural(progress->failures));
+                     progress->failures, hd_page_plural(progress->failures));
     if (*progress->best != '\0')
         snprintf(line + used, sizeof line - (size_t)used, "  %s", progress->best);
     hd_status_line_draw(status, line);
@@ -46,155 +41,20 @@ static void draw(void *context, const struct hd_explore_progress *progress) {
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-static void print_runs(const struct hd_exploration *hunt) {
-    const struct hd_explore_runs *runs = &hunt->runs;
-    printf("%u plain run%s, %u recorded (%u thread%s, %u event%s), %u forced", runs->plain,
-           plural(runs->plain), runs->recorded, hunt->threads, plural(hunt->threads), hunt->events,
-           plural(hunt->events), runs->forced);
-    if (hunt->first_failure > 0) printf(" (number %u failed first)", hunt->first_failure);
-    if (runs->forced > 0) printf(": %u reached the target", hunt->reached);
-    if (hunt->diverged > 0) printf(", %u diverged", hunt->diverged);
-    if (hunt->foreseen > 0) printf(" (and %u that begin alike were not run)", hunt->foreseen);
-    if (runs->steered > 0) printf("; %u under expose's strategies", runs->steered);
-    printf("; %.1f s\n", hunt->seconds);
-    if (runs->forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
-        printf("No forced run reached its target. The program probably depends on time, input or "
-               "uninstrumented code; `heddle replay --check` shows which.\n");
-    if (hunt->refuted > 0)
-        printf("%u predicted order%s not reported: every time %s forced, the program diverged "
-               "before it; uninstrumented code probably prevents %s.\n",
-               hunt->refuted, hunt->refuted == 1 ? " is" : "s are",
-               hunt->refuted == 1 ? "it was" : "they were", hunt->refuted == 1 ? "it" : "them");
-    if (hunt->left > 0)
-        printf("%u prediction%s not forced: the time or the runs were used up (--time, --runs).\n",
-               hunt->left, hunt->left == 1 ? " was" : "s were");
-    if (hunt->flaky)
-        printf("A forced run failed (%s), but plain runs fail as often (%u of %u): not reported.\n",
-               hunt->flaky_outcome.words, hunt->plain_failed, hunt->plain_tries);
-    hd_print_cut(hunt);
-    if (hunt->interrupted) printf("Stopped by a signal: not everything was tried.\n");
-}
-
-/* Which of them gets what. */
-enum part {
-    PART_PAGE,      /* all about it */
-    PART_SAME,      /* fails in the same way as one with a page */
-    PART_ELSEWHERE, /* another race on a variable that has a page, without a failure */
-    PART_EXERCISED
-};
-
-static enum part part_of(const struct hd_exploration *hunt, size_t i) {
-    const struct hd_finding *finding = &hunt->findings.list.data[i];
-    if (!hd_explored_matters(finding)) return PART_EXERCISED;
-    if (finding->forced != NULL && finding->forced->failed)
-        return *finding->forced->same_as == '\0' ? PART_PAGE : PART_SAME;
-    for (size_t k = 0; k < i && finding->kind == HD_FINDING_RACE; k++) {
-        const struct hd_finding *before = &hunt->findings.list.data[k];
-        if (before->kind == HD_FINDING_RACE && strcmp(before->variable, finding->variable) == 0)
-            return PART_ELSEWHERE;
-    }
-    return PART_PAGE;
-}
-
-/* Lines for findings that get no page of their own. */
-static void print_list(const struct hd_exploration *hunt, const char *title, enum part part,
-                       const struct hd_report_style *style) {
-    bool any = false;
-    for (size_t i = 0; i < hunt->findings.list.size; i++) {
-        const struct hd_finding *finding = &hunt->findings.list.data[i];
-        if (part_of(hunt, i) != part) continue;
-        if (!any) printf("%s\n", title);
-        any = true;
-        hd_report_hunted_line(stdout, finding, style);
-    }
-    if (any) putchar('\n');
-}
-
-static void print_text(const struct hd_exploration *hunt, bool all) {
-    struct hd_report_style style = {.color = hd_color(stdout)};
-    unsigned exercised = 0;
-    for (size_t i = 0; i < hunt->findings.list.size; i++) {
-        const struct hd_finding *finding = &hunt->findings.list.data[i];
-        enum part part = part_of(hunt, i);
-        if (part == PART_PAGE) hd_report_hunted(stdout, finding, &style);
-        exercised += part == PART_EXERCISED;
-    }
-    print_list(hunt, "These fail in the same way:", PART_SAME, &style);
-    print_list(hunt, "More races on the same variables:", PART_ELSEWHERE, &style);
-    if (all) print_list(hunt, "Forced without any harm:", PART_EXERCISED, &style);
-    if (hunt->failures == 0) {
-        bool any = false;
-        for (size_t i = 0; i < hunt->findings.list.size; i++)
-            any |= hd_explored_matters(&hunt->findings.list.data[i]);
-        if (!any)
-            printf("Nothing found%s: no schedule that was tried makes the program fail.\n",
-                   hunt->interrupted ? " so far" : "");
-    }
-    if (exercised > 0 && !all)
-        printf("%u order%s forced without any harm (--all lists them)\n", exercised,
-               exercised == 1 ? " was" : "s were");
-    hd_print_output(hunt);
-    print_runs(hunt);
-}
-
-static bool print_json(const struct hd_exploration *hunt, const struct hd_explore_options *options,
-                       bool all) {
-    char *command = hd_quote_command(options->program.argv);
-    struct hd_findings shown = hunt->findings;
-    size_t kept = 0;
-    shown.list.data = hd_zalloc(hunt->findings.list.size, sizeof *shown.list.data);
-    for (size_t i = 0; i < hunt->findings.list.size; i++)
-        if (all || hd_explored_matters(&hunt->findings.list.data[i]))
-            shown.list.data[kept++] = hunt->findings.list.data[i];
-    shown.list.size = kept;
-    shown.summary.hidden = hunt->findings.list.size - kept;
-    struct hd_report_number effort[] = {
-        {"plain", hunt->runs.plain},
-        {"plain_failed", hunt->plain_failed},
-        {"recorded", hunt->runs.recorded},
-        {"recorded_failed", hunt->recorded_failed},
-        {"forced", hunt->runs.forced},
-        {"first_failure", hunt->first_failure},
-        {"reached", hunt->reached},
-        {"diverged", hunt->diverged},
-        {"foreseen", hunt->foreseen},
-        {"refuted", hunt->refuted},
-        {"exposed", hunt->runs.steered},
-        {"minimised", hunt->runs.asked},
-        {"repeated", hunt->runs.repeated},
-        {"targets", hunt->targets},
-        {"left", hunt->left},
-        {"output_differs", hunt->output_differs},
-        {"milliseconds", (uint64_t)(hunt->seconds * 1000)},
-        {"failure_milliseconds", (uint64_t)(hunt->failure_seconds * 1000)}};
-    struct hd_report_input input = {.path = options->program.argv[0],
-                                    .format = "program",
-                                    .command = command,
-                                    .events = hunt->events,
-                                    .threads = hunt->threads,
-                                    .effort = effort,
-                                    .efforts = sizeof effort / sizeof *effort};
-    bool done = hd_report_json(stdout, &shown, &input, HEDDLE_VERSION);
-    free(shown.list.data);
-    free(command);
-    return done;
-}
-
 static int finish(const struct hd_exploration *hunt, const struct hd_explore_options *options,
                   unsigned format, bool all) {
-    bool found = false, done = true;
-    for (size_t i = 0; i < hunt->findings.list.size; i++)
-        found |= hd_explored_matters(&hunt->findings.list.data[i]);
+    struct hd_report_style style = {.color = hd_color(stdout)};
+    bool done = true;
     if (hunt->plain_failed > 0)
         hd_warn(COMMAND, "%u of %u plain runs failed without being steered: %s", hunt->plain_failed,
                 hunt->plain_tries, hunt->plain_outcome.words);
     if (format == FORMAT_JSON)
-        done = print_json(hunt, options, all);
+        done = hd_report_hunt_json(stdout, hunt, &options->program, all, HEDDLE_VERSION);
     else
-        print_text(hunt, all);
+        hd_report_hunt(stdout, hunt, all, &style);
     if (hunt->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", hunt->unsaved.message);
     if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
-    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    return hd_explored_any(hunt) ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
 int hd_cmd_hunt(int argc, char **argv) {
@@ -258,7 +118,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_error error;
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);
-    char *path = hd_explored_path(argv[operands], "heddle");
+    char *path = hd_explore_path(argv[operands], "heddle");
     struct hd_status_line line;
     hd_status_line_begin(&line);
     char fault[HD_FAULT_WORDS] = "";

@@ -13,6 +13,17 @@ bool hd_explored_matters(const struct hd_finding *finding) {
            finding->harm == HD_HARM_ITSELF;
 }
 
+bool hd_explored_any(const struct hd_exploration *exploration) {
+    for (size_t i = 0; i < exploration->findings.list.size; i++)
+        if (hd_explored_matters(&exploration->findings.list.data[i])) return true;
+    return false;
+}
+
+char *hd_explore_path(const char *program, const char *kind) {
+    const char *name = strrchr(program, '/');
+    return hd_format("%s.%s.json", name != NULL ? name + 1 : program, kind);
+}
+
 /* ---- one wanted run ------------------------------------------------------------------------- */
 
 /* A run that followed a target's schedule, or was to. */

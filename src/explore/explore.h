@@ -138,5 +138,11 @@ void hd_exploration_free(struct hd_exploration *exploration);
 
 /* Is it something to act on: failed when forced, or harmful by itself? */
 bool hd_explored_matters(const struct hd_finding *finding);
+/* Does any of the findings? */
+bool hd_explored_any(const struct hd_exploration *exploration);
+
+/* "NAME.KIND.json" in the current directory, for a program's path: where a failure is saved if the
+ * user does not say; malloc'ed. */
+char *hd_explore_path(const char *program, const char *kind);
 
 #endif

@@ -1,5 +1,5 @@
 /* The report for programs: schema heddle-findings/1. */
-#include "report/report.h"
+#include "report/page.h"
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -78,7 +78,7 @@ static void add_text(json_t *object, const char *name, const char *text) {
     if (*text != '\0') json_object_set_new(object, name, hd_json_text(text));
 }
 
-static json_t *json_finding(const struct hd_finding *finding) {
+json_t *hd_report_finding_json(const struct hd_finding *finding) {
     json_t *events = json_array();
     for (uint32_t i = 0; i < finding->events; i++)
         json_array_append_new(events, json_event(&finding->event[i]));
@@ -200,7 +200,7 @@ bool hd_report_json(FILE *out, const struct hd_findings *findings,
     fputs(",\n  \"findings\": [", out);
     for (size_t i = 0; i < findings->list.size; i++) {
         fputs(i == 0 ? "\n    " : ",\n    ", out);
-        write_open(out, json_finding(&findings->list.data[i]), "    ");
+        write_open(out, hd_report_finding_json(&findings->list.data[i]), "    ");
         fputs(",\n      \"witness\": ", out);
         write_witness(out, &findings->list.data[i]);
         fputs("\n    }", out);

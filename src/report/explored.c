@@ -1,0 +1,161 @@
+/* What `heddle hunt` found, for a person and as JSON; and lines that it shares with expose. See
+ * explored.h. */
+#include "report/explored.h"
+
+#include "base/alloc.h"
+#include "report/hunt.h"
+#include "report/page.h"
+
+#include <string.h>
+
+void hd_report_output(FILE *out, const struct hd_exploration *exploration) {
+    if (exploration->output_differs == 0) return;
+    fprintf(out,
+            "Output depends on the schedule: in %u of %u run%s, %s. This is no failure; with "
+            "--same-output it is.\n",
+            exploration->output_differs, exploration->output_runs,
+            hd_page_plural(exploration->output_runs), exploration->output_words);
+}
+
+void hd_report_cut(FILE *out, const struct hd_exploration *exploration) {
+    if (exploration->cut == 0) return;
+    fprintf(out, "%u run%s had not ended when the time was up and may hang (--time, --limit).\n",
+            exploration->cut, hd_page_plural(exploration->cut));
+}
+
+/* ---- hunt ----------------------------------------------------------------------------------- */
+
+static void print_runs(FILE *out, const struct hd_exploration *hunt) {
+    const struct hd_explore_runs *runs = &hunt->runs;
+    fprintf(out, "%u plain run%s, %u recorded (%u thread%s, %u event%s), %u forced", runs->plain,
+            hd_page_plural(runs->plain), runs->recorded, hunt->threads,
+            hd_page_plural(hunt->threads), hunt->events, hd_page_plural(hunt->events),
+            runs->forced);
+    if (hunt->first_failure > 0) fprintf(out, " (number %u failed first)", hunt->first_failure);
+    if (runs->forced > 0) fprintf(out, ": %u reached the target", hunt->reached);
+    if (hunt->diverged > 0) fprintf(out, ", %u diverged", hunt->diverged);
+    if (hunt->foreseen > 0) fprintf(out, " (and %u that begin alike were not run)", hunt->foreseen);
+    if (runs->steered > 0) fprintf(out, "; %u under expose's strategies", runs->steered);
+    fprintf(out, "; %.1f s\n", hunt->seconds);
+    if (runs->forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
+        fprintf(out,
+                "No forced run reached its target. The program probably depends on time, input or "
+                "uninstrumented code; `heddle replay --check` shows which.\n");
+    if (hunt->refuted > 0)
+        fprintf(out,
+                "%u predicted order%s not reported: every time %s forced, the program diverged "
+                "before it; uninstrumented code probably prevents %s.\n",
+                hunt->refuted, hunt->refuted == 1 ? " is" : "s are",
+                hunt->refuted == 1 ? "it was" : "they were", hunt->refuted == 1 ? "it" : "them");
+    if (hunt->left > 0)
+        fprintf(out,
+                "%u prediction%s not forced: the time or the runs were used up (--time, --runs).\n",
+                hunt->left, hunt->left == 1 ? " was" : "s were");
+    if (hunt->flaky)
+        fprintf(
+            out,
+            "A forced run failed (%s), but plain runs fail as often (%u of %u): not reported.\n",
+            hunt->flaky_outcome.words, hunt->plain_failed, hunt->plain_tries);
+    hd_report_cut(out, hunt);
+    if (hunt->interrupted) fprintf(out, "Stopped by a signal: not everything was tried.\n");
+}
+
+/* Which of them gets what. */
+enum part {
+    PART_PAGE,      /* all about it */
+    PART_SAME,      /* fails in the same way as one with a page */
+    PART_ELSEWHERE, /* another race on a variable that has a page, without a failure */
+    PART_EXERCISED
+};
+
+static enum part part_of(const struct hd_exploration *hunt, size_t i) {
+    const struct hd_finding *finding = &hunt->findings.list.data[i];
+    if (!hd_explored_matters(finding)) return PART_EXERCISED;
+    if (finding->forced != NULL && finding->forced->failed)
+        return *finding->forced->same_as == '\0' ? PART_PAGE : PART_SAME;
+    for (size_t k = 0; k < i && finding->kind == HD_FINDING_RACE; k++) {
+        const struct hd_finding *before = &hunt->findings.list.data[k];
+        if (before->kind == HD_FINDING_RACE && strcmp(before->variable, finding->variable) == 0)
+            return PART_ELSEWHERE;
+    }
+    return PART_PAGE;
+}
+
+/* Lines for findings that get no page of their own. */
+static void print_list(FILE *out, const struct hd_exploration *hunt, const char *title,
+                       enum part part, const struct hd_report_style *style) {
+    bool any = false;
+    for (size_t i = 0; i < hunt->findings.list.size; i++) {
+        const struct hd_finding *finding = &hunt->findings.list.data[i];
+        if (part_of(hunt, i) != part) continue;
+        if (!any) fprintf(out, "%s\n", title);
+        any = true;
+        hd_report_hunted_line(out, finding, style);
+    }
+    if (any) fputc('\n', out);
+}
+
+void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all,
+                    const struct hd_report_style *style) {
+    unsigned exercised = 0;
+    for (size_t i = 0; i < hunt->findings.list.size; i++) {
+        const struct hd_finding *finding = &hunt->findings.list.data[i];
+        enum part part = part_of(hunt, i);
+        if (part == PART_PAGE) hd_report_hunted(out, finding, style);
+        exercised += part == PART_EXERCISED;
+    }
+    print_list(out, hunt, "These fail in the same way:", PART_SAME, style);
+    print_list(out, hunt, "More races on the same variables:", PART_ELSEWHERE, style);
+    if (all) print_list(out, hunt, "Forced without any harm:", PART_EXERCISED, style);
+    if (!hd_explored_any(hunt))
+        fprintf(out, "Nothing found%s: no schedule that was tried makes the program fail.\n",
+                hunt->interrupted ? " so far" : "");
+    if (exercised > 0 && !all)
+        fprintf(out, "%u order%s forced without any harm (--all lists them)\n", exercised,
+                exercised == 1 ? " was" : "s were");
+    hd_report_output(out, hunt);
+    print_runs(out, hunt);
+}
+
+bool hd_report_hunt_json(FILE *out, const struct hd_exploration *hunt,
+                         const struct hd_program *program, bool all, const char *version) {
+    char *command = hd_quote_command(program->argv);
+    struct hd_findings shown = hunt->findings;
+    size_t kept = 0;
+    shown.list.data = hd_zalloc(hunt->findings.list.size, sizeof *shown.list.data);
+    for (size_t i = 0; i < hunt->findings.list.size; i++)
+        if (all || hd_explored_matters(&hunt->findings.list.data[i]))
+            shown.list.data[kept++] = hunt->findings.list.data[i];
+    shown.list.size = kept;
+    shown.summary.hidden = hunt->findings.list.size - kept;
+    struct hd_report_number effort[] = {
+        {"plain", hunt->runs.plain},
+        {"plain_failed", hunt->plain_failed},
+        {"recorded", hunt->runs.recorded},
+        {"recorded_failed", hunt->recorded_failed},
+        {"forced", hunt->runs.forced},
+        {"first_failure", hunt->first_failure},
+        {"reached", hunt->reached},
+        {"diverged", hunt->diverged},
+        {"foreseen", hunt->foreseen},
+        {"refuted", hunt->refuted},
+        {"exposed", hunt->runs.steered},
+        {"minimised", hunt->runs.asked},
+        {"repeated", hunt->runs.repeated},
+        {"targets", hunt->targets},
+        {"left", hunt->left},
+        {"output_differs", hunt->output_differs},
+        {"milliseconds", (uint64_t)(hunt->seconds * 1000)},
+        {"failure_milliseconds", (uint64_t)(hunt->failure_seconds * 1000)}};
+    struct hd_report_input input = {.path = program->argv[0],
+                                    .format = "program",
+                                    .command = command,
+                                    .events = hunt->events,
+                                    .threads = hunt->threads,
+                                    .effort = effort,
+                                    .efforts = sizeof effort / sizeof *effort};
+    bool done = hd_report_json(out, &shown, &input, version);
+    free(shown.list.data);
+    free(command);
+    return done;
+}
