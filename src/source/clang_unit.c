@@ -315,6 +315,13 @@ static uint32_t field_of(struct hd_clang *clang, CXCursor field) {
 /* ---- variables and functions --------------------------------------------------------------------
  */
 
+/* Parameters need no name, nor do the constructors of a struct that only a typedef names. */
+static uint32_t name_of(struct hd_clang *clang, CXCursor declaration) {
+    uint32_t name = hd_clang_text(clang, clang_getCursorSpelling(declaration));
+    if (*hd_source_text(clang->source, name) != '\0') return name;
+    return hd_source_text_add(clang->source, "(unnamed)");
+}
+
 static void fill_variable(struct hd_clang *clang, CXCursor cursor, uint32_t index) {
     uint32_t type = hd_clang_type(clang, clang_getCursorType(cursor)), file, line;
     place_of(clang, cursor, &file, &line);
@@ -341,7 +348,7 @@ uint32_t hd_clang_variable(struct hd_clang *clang, CXCursor declaration) {
     enum CXLinkageKind linkage = clang_getCursorLinkage(declaration);
     bool local = linkage == CXLinkage_NoLinkage || linkage == CXLinkage_Invalid;
     bool fixed = clang_Cursor_getStorageClass(declaration) == CX_SC_Static;
-    uint32_t name = hd_clang_text(clang, clang_getCursorSpelling(declaration)), index;
+    uint32_t name = name_of(clang, declaration), index;
     if (clang->function == HD_SOURCE_NONE && local) return HD_SOURCE_NONE;
     if (kind == CXCursor_ParmDecl || (local && !fixed)) {
         index = hd_source_local_add(
@@ -386,7 +393,7 @@ uint32_t hd_clang_function(struct hd_clang *clang, CXCursor declaration) {
     if (!added && known != HD_SOURCE_NONE) return known;
     bool internal = clang_getCursorLinkage(declaration) == CXLinkage_Internal;
     uint32_t key = key_of(clang, canonical, internal);
-    uint32_t name = hd_clang_text(clang, clang_getCursorSpelling(declaration));
+    uint32_t name = name_of(clang, declaration);
     uint32_t index = hd_source_function_add(source, key, name);
     CXType type = clang_getCursorType(declaration);
     uint32_t spelled = hd_clang_type(clang, type);

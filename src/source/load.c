@@ -122,22 +122,36 @@ static int end_worker(struct worker *worker) {
 /* ---- results
  * --------------------------------------------------------------------------------------- */
 
+/* What the helper sent can't be read: that is a fault of heddle's, and costs the unit. */
+static void spoil(struct loader *loader, const char *path, size_t units,
+                  const struct hd_error *error) {
+    struct hd_source *source = loader->source;
+    uint32_t message = hd_source_text_add(source, error->message);
+    if (source->unit.size == units) {
+        struct hd_source_unit unit = {
+            .file = hd_source_file_add(source, hd_source_text_add(source, path))};
+        source->file.data[unit.file].header = false;
+        hd_vector_push(&source->unit, unit);
+    }
+    source->unit.data[units].state = HD_UNIT_LOST;
+    source->unit.data[units].message = message;
+}
+
 /* Takes what is there of the front of the list into the program. */
-static bool take_results(struct loader *loader) {
+static void take_results(struct loader *loader) {
     while (loader->taken < loader->database.command.size && loader->job[loader->taken].done) {
         struct job *job = &loader->job[loader->taken];
         const char *path = loader->database.command.data[loader->taken].path;
         size_t units = loader->source->unit.size;
-        bool good =
-            hd_source_read_text(loader->source, path, job->text, job->length, loader->error);
+        struct hd_error error;
+        if (!hd_source_read_text(loader->source, path, job->text, job->length, &error))
+            spoil(loader, path, units, &error);
         free(job->text);
         job->text = NULL;
-        if (!good) return false;
         if (loader->source->unit.size > units)
             loader->source->unit.data[units].cached = job->cached;
         loader->taken++;
     }
-    return true;
 }
 
 static void finish(struct loader *loader, uint32_t number, char *text, size_t length) {
@@ -253,7 +267,7 @@ static bool run(struct loader *loader) {
     for (;;) {
         if (!give_work(loader)) return false;
         /* While the helpers work. */
-        if (!take_results(loader)) return false;
+        take_results(loader);
         if (loader->taken == loader->database.command.size) return true;
         wait_for_results(loader);
     }

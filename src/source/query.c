@@ -81,6 +81,14 @@ static const char *field_name(const struct hd_source *source, uint32_t variable)
     return name;
 }
 
+/* Whether a dereference is that of a C++ reference, which is not written. */
+static bool of_reference(const struct hd_source *source, uint32_t deref) {
+    const struct hd_source_path *path = &source->path.data[source->path.data[deref].parent];
+    if (path->kind != HD_PATH_VARIABLE) return false;
+    const char *type = hd_source_text(source, source->variable.data[path->of].type);
+    return *type != '\0' && type[strlen(type) - 1] == '&';
+}
+
 /* `implied`: the element behind it says ->, or [ ], which already mean the dereference. */
 static void name_path(const struct hd_source *source, uint32_t index, bool implied,
                       struct name_buffer *out) {
@@ -99,7 +107,8 @@ static void name_path(const struct hd_source *source, uint32_t index, bool impli
         add(out, "(...)");
         break;
     case HD_PATH_FIELD: {
-        bool arrow = source->path.data[path->parent].kind == HD_PATH_DEREF;
+        bool arrow = source->path.data[path->parent].kind == HD_PATH_DEREF &&
+                     !of_reference(source, path->parent);
         name_path(source, path->parent, true, out);
         add(out, "%s%s", arrow ? "->" : ".", field_name(source, path->of));
         break;
@@ -112,7 +121,7 @@ static void name_path(const struct hd_source *source, uint32_t index, bool impli
             if (again) add(out, ")");
             break;
         }
-        add(out, "*");
+        if (!of_reference(source, index)) add(out, "*");
         name_path(source, path->parent, false, out);
         break;
     default:

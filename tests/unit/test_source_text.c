@@ -110,11 +110,14 @@ static void short_names(void **state) {
                  {"%p^[3].s::x", "p[3].x"},
                  {"%p^^[]", "(*p)[...]"},
                  {"table[i]", "table[i]"},
+                 {"%r->s::x", "r.x"},
+                 {"%r^", "r"},
                  {"get()->s::x", "get()->x"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct hd_source source = {0};
         char body[200], name[64];
-        snprintf(body, sizeof body, "local p\nblock {\nexpr {\nr %s 1:1\n}\n}", cases[i].path);
+        snprintf(body, sizeof body, "local p\nlocal r - \"int &\"\nblock {\nexpr {\nr %s 1:1\n}\n}",
+                 cases[i].path);
         read_function(&source, body);
         assert_string_equal(
             hd_source_path_name(&source, source.step.data[0].path, name, sizeof name),
