@@ -58,13 +58,6 @@ static bool write_plot(const struct choices *choices, const struct hd_cover *all
     return good;
 }
 
-static bool write_file(const char *path, const struct hd_cover *cover, struct hd_error *error) {
-    char *text = hd_cover_write(cover);
-    bool good = hd_whole_file_write(path, text, error);
-    free(text);
-    return good;
-}
-
 static void print_text(const struct choices *choices, const struct hd_cover *cover) {
     hd_report_cover(stdout, cover);
     if (choices->open)
@@ -96,7 +89,7 @@ static bool run(const struct choices *choices, int traces, char **trace, struct 
     if (!load_files(choices, cover, file, error)) return false;
     for (int i = 0; i < traces; i++)
         if (!add_trace(choices, trace[i], cover, measures, error)) return false;
-    if (choices->output != NULL && !write_file(choices->output, cover, error)) return false;
+    if (choices->output != NULL && !hd_cover_save(choices->output, cover, error)) return false;
     if (choices->plot != NULL && !write_plot(choices, cover, file, error)) return false;
     if (choices->json)
         print_json(cover, measures);

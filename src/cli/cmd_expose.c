@@ -61,6 +61,7 @@ int hd_cmd_expose(int argc, char **argv) {
     uint64_t seconds = 60, runs = 0, seed = 1, tries = 20, plain = 3, profile = 6, depth = 3;
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
+    const char *cover_file = NULL, *targets_file = NULL;
     bool same_output = false, stats = false, aslr = false, list = false, keep_control = false;
     const char *names = NULL;
     struct hd_option options[] = {
@@ -94,7 +95,11 @@ int hd_cmd_expose(int argc, char **argv) {
                   "ctrigger, race: suspend only in the profiled caller, or thread too"),
         HD_NUMBER("timeout", 0, "MS", &timeout, 1, 60000,
                   "ctrigger, race: longest suspension at first (default 25)"),
-        HD_NUMBER("targets", 0, "N", &targets, 1, HD_FORCE_MOST,
+        HD_TEXT("cover", 0, "FILE", &cover_file,
+                "trace every run, write what was covered to FILE, and stop when nothing is open"),
+        HD_TEXT("targets", 0, "FILE", &targets_file,
+                "ctrigger: force only what is open in FILE, which heddle cover wrote"),
+        HD_NUMBER("at-once", 0, "N", &targets, 1, HD_FORCE_MOST,
                   "ctrigger: interleavings of the first runs (default 8)"),
         HD_FLAG("list", 0, &list, "ctrigger, race: list what would be forced, ranked, and stop"),
         HD_NUMBER("depth", 0, "D", &depth, 1, 64, "pct: depth of the bug looked for (default 3)"),
@@ -158,17 +163,26 @@ int hd_cmd_expose(int argc, char **argv) {
                                         .list = list ? list_candidate : NULL,
                                         .report = draw,
                                         .report_context = &line};
+    struct hd_cover cover = {0}, open = {0};
+    wanted.cover = &cover;
+    wanted.trace_all = wanted.until_covered = cover_file != NULL;
+    if (targets_file != NULL) wanted.targets_cover = &open;
     struct hd_exploration exploration;
-    bool done = hd_explore(&wanted, &exploration, &error);
+    bool done = (targets_file == NULL || hd_cover_load(targets_file, &open, &error)) &&
+                hd_explore(&wanted, &exploration, &error);
     hd_status_line_wipe(&line);
     int interrupted = 0;
     if (done) {
         interrupted = exploration.interrupted;
         status = finish(&exploration, wanted.strategy, format == 1, stats);
+        if (cover_file != NULL && !hd_cover_save(cover_file, &cover, &error))
+            status = hd_complain_error(COMMAND, &error);
         hd_exploration_free(&exploration);
     } else {
         status = hd_complain_error(COMMAND, &error);
     }
+    hd_cover_free(&cover);
+    hd_cover_free(&open);
     free(path);
     free(library);
     return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));

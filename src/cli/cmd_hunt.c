@@ -60,7 +60,7 @@ static int finish(const struct hd_exploration *hunt, const struct hd_explore_opt
 int hd_cmd_hunt(int argc, char **argv) {
     uint64_t seconds = 60, runs = 0, records = 12, repeats = 20, limit = 0, seed = 0, jobs = 0,
              good_status = 0, expose = 50;
-    const char *output = NULL, *oracle = NULL, *input = NULL;
+    const char *output = NULL, *oracle = NULL, *input = NULL, *cover_file = NULL;
     unsigned format = FORMAT_TEXT;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
@@ -92,6 +92,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "predict with N threads (default: the cores)"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
+        HD_TEXT("cover", 0, "FILE", &cover_file,
+                "write what the traced runs covered to FILE, for heddle cover"),
         HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
         HD_CHOICE("format", 0, "F", &format, "text|json", "a report to read, or JSON"),
         HD_NAMES_OPTION(&names),
@@ -154,6 +156,8 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                                        : path,
                                         .report = draw,
                                         .report_context = &line};
+    struct hd_cover cover = {0};
+    wanted.cover = &cover;
     struct hd_exploration hunt;
     bool done = hd_explore(&wanted, &hunt, &error);
     hd_status_line_wipe(&line);
@@ -161,10 +165,13 @@ int hd_cmd_hunt(int argc, char **argv) {
     if (done) {
         interrupted = hunt.interrupted;
         status = finish(&hunt, &wanted, format, all);
+        if (cover_file != NULL && !hd_cover_save(cover_file, &cover, &error))
+            status = hd_complain_error(COMMAND, &error);
         hd_exploration_free(&hunt);
     } else {
         status = hd_complain_error(COMMAND, &error);
     }
+    hd_cover_free(&cover);
     free(path);
     free(library);
     return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));

@@ -23,6 +23,7 @@ void hd_cover_free(struct hd_cover *cover) {
         hd_vector_free(&cover->kept[c].list);
         hd_map_free(&cover->kept[c].number);
     }
+    for (unsigned does = 0; does < 4; does++) hd_map_free(&cover->by_code[does]);
     hd_map_free(&cover->pair_number);
     hd_vector_free(&cover->pair);
     hd_vector_free(&cover->run);

@@ -83,6 +83,8 @@ struct hd_cover {
         HD_VECTOR(struct hd_property) list;
         struct hd_map number; /* sites -> property */
     } kept[HD_CRITERION_COUNT];
+    struct hd_map by_code[4];  /* by what an access does: its code and its caller's -> site; saves
+                                  later runs of a build from looking at symbols */
     struct hd_map pair_number; /* two sites -> pair */
     HD_VECTOR(struct hd_cover_pair) pair;
     HD_VECTOR(struct hd_cover_run) run;
@@ -120,6 +122,8 @@ char *hd_cover_write(const struct hd_cover *cover); /* malloc'ed text */
 bool hd_cover_read(const char *text, size_t bytes, const char *name, struct hd_cover *cover,
                    struct hd_error *error);
 bool hd_cover_load(const char *path, struct hd_cover *cover, struct hd_error *error);
+/* Appears under its name only when it is whole. */
+bool hd_cover_save(const char *path, const struct hd_cover *cover, struct hd_error *error);
 
 /* ---- shared by the files of this directory -------------------------------------------------- */
 
@@ -151,8 +155,15 @@ struct hd_cover_orders {
     const struct hd_clocks *clocks; /* must-order */
 };
 bool hd_cover_between(const struct hd_cover_orders *orders, uint32_t i, uint32_t j, uint32_t k);
-/* May a read see this write of another thread? */
-bool hd_cover_sees(const struct hd_cover_orders *orders, uint32_t write, uint32_t read,
-                   uint32_t own_write);
+/* A read, its thread's last write of the location before it, and the write that it saw in this run;
+ * HD_NONE: none. */
+struct hd_cover_read {
+    uint32_t read, own_write, seen;
+};
+/* May it see this write of another thread? */
+bool hd_cover_sees(const struct hd_cover_orders *orders, const struct hd_cover_read *read,
+                   uint32_t write);
+/* May it see its own thread's write, or the initial value? */
+bool hd_cover_sees_local(const struct hd_cover_orders *orders, const struct hd_cover_read *read);
 
 #endif

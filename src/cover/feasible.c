@@ -29,9 +29,26 @@ bool hd_cover_between(const struct hd_cover_orders *orders, uint32_t i, uint32_t
            !excluded(orders->model, i, k, j);
 }
 
-/* The read's own write before it (if any) must not come after the other thread's. */
-bool hd_cover_sees(const struct hd_cover_orders *orders, uint32_t write, uint32_t read,
-                   uint32_t own_write) {
-    if (hd_clocks_before(orders->clocks, read, write)) return false;
-    return own_write == HD_NONE || hd_cover_between(orders, own_write, write, read);
+/* Not if it is ordered after the read, if the read's own write must come after it, or if the write
+ * that the read saw in this run must come between the two. */
+bool hd_cover_sees(const struct hd_cover_orders *orders, const struct hd_cover_read *read,
+                   uint32_t write) {
+    const struct hd_clocks *clocks = orders->clocks;
+    if (hd_clocks_before(clocks, read->read, write)) return false;
+    if (read->seen != HD_NONE && read->seen != write &&
+        hd_clocks_before(clocks, write, read->seen) &&
+        hd_clocks_before(clocks, read->seen, read->read))
+        return false;
+    return read->own_write == HD_NONE ||
+           hd_cover_between(orders, read->own_write, write, read->read);
+}
+
+/* Not if the write that it saw is another thread's and must come between. */
+bool hd_cover_sees_local(const struct hd_cover_orders *orders, const struct hd_cover_read *read) {
+    const struct hd_model *model = orders->model;
+    if (read->seen == HD_NONE || model->thread[read->seen] == model->thread[read->read])
+        return true;
+    return !hd_clocks_before(orders->clocks, read->seen, read->read) ||
+           (read->own_write != HD_NONE &&
+            !hd_clocks_before(orders->clocks, read->own_write, read->seen));
 }

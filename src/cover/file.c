@@ -212,3 +212,10 @@ bool hd_cover_load(const char *path, struct hd_cover *cover, struct hd_error *er
     free(text);
     return good;
 }
+
+bool hd_cover_save(const char *path, const struct hd_cover *cover, struct hd_error *error) {
+    char *text = hd_cover_write(cover);
+    bool good = hd_whole_file_write(path, text, error);
+    free(text);
+    return good;
+}

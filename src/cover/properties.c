@@ -24,8 +24,8 @@ struct entry {
     uint32_t thread;  /* SEVERAL: of more than one */
     uint8_t does[2];
     uint32_t event[2];
-    uint32_t own_write; /* of an access: its thread's last write there before it, HD_NONE */
-    uint32_t count;     /* it and the next ones: instances */
+    struct hd_cover_read read; /* of an access that reads */
+    uint32_t count;            /* it and the next ones: instances */
 };
 
 /* The latest access of one thread at one site. */
@@ -67,8 +67,15 @@ static uint32_t site_of(struct scan *scan, uint32_t event, unsigned does) {
     /* An unnamed site is told by what it accesses. */
     uint64_t key = named != 0 ? (uint64_t)node << 32 | named : UINT64_MAX - model->object[event];
     uint32_t *slot = hd_map_slot(&scan->site_of[does], key, 0);
-    if (*slot == 0) *slot = words_number(scan, event);
-    return *slot;
+    if (*slot != 0) return *slot;
+    const struct hd_trace *trace = model->trace;
+    uint64_t code = trace->format == HD_FORMAT_BINARY ? hd_site_code(trace, named) : 0;
+    if (code == 0) return *slot = words_number(scan, event);
+    uint64_t caller = node != 0 ? hd_site_code(trace, trace->stack_site[node]) : 0;
+    uint32_t *known =
+        hd_map_slot(&scan->cover->by_code[does], hd_mix64(code ^ hd_mix64(caller)), 0);
+    if (*known == 0) *known = words_number(scan, event);
+    return *slot = *known;
 }
 
 /* ---- properties -------------------------------------------------------------------------------
@@ -187,8 +194,7 @@ static bool read_is_possible(const struct scan *scan, const struct entry *read,
     if ((uint64_t)read->count * write->count > INSTANCE_LIMIT) return true;
     for (uint32_t r = 0; r < read->count; r++)
         for (uint32_t w = 0; w < write->count; w++)
-            if (hd_cover_sees(scan->orders, write[w].event[0], read[r].event[0], read[r].own_write))
-                return true;
+            if (hd_cover_sees(scan->orders, &read[r].read, write[w].event[0])) return true;
     return false;
 }
 
@@ -214,8 +220,11 @@ static void combine_reads(struct scan *scan) {
     for (size_t r = 0; r < scan->accesses.size; r++) {
         const struct entry *read = &scan->access.data[scan->accesses.data[r]];
         if ((read->does[0] & HD_DOES_READ) == 0) continue;
-        note_property(scan, HD_COVER_DEF_USE, HD_COVER_LOCAL, read->site[0], 0, false, true);
-        note_property(scan, HD_COVER_LR_DEF, read->site[0], 0, 0, false, true);
+        bool local = scan->orders == NULL;
+        for (uint32_t i = 0; i < read->count && !local; i++)
+            local = hd_cover_sees_local(scan->orders, &read[i].read);
+        note_property(scan, HD_COVER_DEF_USE, HD_COVER_LOCAL, read->site[0], 0, false, local);
+        note_property(scan, HD_COVER_LR_DEF, read->site[0], 0, 0, false, local);
         for (size_t w = 0; w < scan->accesses.size; w++) {
             const struct entry *write = &scan->access.data[scan->accesses.data[w]];
             if ((write->does[0] & HD_DOES_WRITE) == 0 || !of_two_threads(read, write)) continue;
@@ -294,7 +303,8 @@ static void scan_accesses(struct scan *scan, const uint32_t *list, uint32_t coun
                               .thread = thread,
                               .does = {(uint8_t)does, 0},
                               .event = {list[i], list[i]},
-                              .own_write = own != HD_NONE ? list[own] : HD_NONE};
+                              .read = {list[i], own != HD_NONE ? list[own] : HD_NONE,
+                                       writes.last != HD_NONE ? list[writes.last] : HD_NONE}};
         hd_vector_push(&scan->access, entry);
         if (scan->last[thread] != HD_NONE) cover_pair(scan, list, scan->last[thread], i, writes);
         if ((does & HD_DOES_READ) != 0) cover_read(scan, list, i, writes.last);

@@ -39,6 +39,7 @@ bool explore_run(struct explorer *x, const struct hd_steering *steering, bool ha
     job.program.limit_ms = limit_for(x, steering, hangs, &cut);
     x->broken = !hd_run(&job, x->options->host, run, x->error);
     if (x->broken) return false;
+    explore_cover(x, run);
     if (judge(x, run, cut)) return true;
     hd_result_free(run);
     return false;

@@ -99,6 +99,7 @@ static bool stop_here(struct explorer *x) {
     bool expose = x->options->plan == HD_PLAN_EXPOSE;
     if (result->failures > 0 && x->options->first) return true;
     if (result->flaky && expose) return true;
+    if (explore_is_covered(x)) return true;
     return explore_phase_is_over(x);
 }
 
@@ -117,7 +118,7 @@ static bool next_run(struct explorer *x, const struct stage *stage) {
         .steering = {.strategy =
                          options->plan == HD_PLAN_EXPOSE ? options->strategy : stage->strategy,
                      .seed = options->seed + x->number + (options->plan == HD_PLAN_HUNT),
-                     .no_trace = true,
+                     .no_trace = !options->trace_all,
                      .places = &x->profile.places}};
     bool any = stage->source->next(x, &wanted);
     if (any && wanted.target != NULL)
@@ -155,7 +156,8 @@ static void run_plan(struct explorer *x) {
         if (result->failures > 0 && !plan[i].despite_failure) continue;
         run_stage(x, &plan[i]);
     }
-    if (!explore_is_over(x)) result->end = HD_END_EXHAUSTED;
+    if (!explore_is_over(x))
+        result->end = explore_is_covered(x) ? HD_END_COVERED : HD_END_EXHAUSTED;
     if (result->failures > 0 && x->options->first) result->end = HD_END_FAILURE;
     if (result->interrupted) result->end = HD_END_STOPPED;
 }
@@ -301,6 +303,7 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
     memset(result, 0, sizeof *result);
     struct explorer *x = hd_zalloc(1, sizeof *x);
     x->options = options;
+    result->cover = options->cover;
     x->result = result;
     x->error = error;
     x->program = options->program;

@@ -8,6 +8,7 @@
 #ifndef HEDDLE_EXPLORE_EXPLORE_H
 #define HEDDLE_EXPLORE_EXPLORE_H
 
+#include "cover/cover.h"
 #include "explore/potential.h"
 #include "finding/finding.h"
 #include "run/run.h"
@@ -53,7 +54,13 @@ struct hd_explore_options {
     uint64_t seed;
     unsigned jobs; /* for predictions; 0: one for each core */
     enum hd_output_rule output;
-    bool first;        /* stop at the first failure */
+    bool first; /* stop at the first failure */
+    /* Gets what every traced run covers; may be NULL. */
+    struct hd_cover *cover;
+    bool trace_all;     /* runs of strategies that need no trace have one too, for `cover` */
+    bool until_covered; /* end when nothing feasible is open under Def-Use and LR-Inv */
+    /* Only interleavings that are open here are forced by suspensions; NULL: all. */
+    const struct hd_cover *targets_cover;
     bool keep_control; /* save how the failing run was steered, not its schedule */
     /* the strategies' own */
     uint32_t depth; /* pct */
@@ -76,6 +83,7 @@ enum hd_explore_end {
     HD_END_RUNS,      /* no more runs */
     HD_END_TIME,      /* no more time */
     HD_END_EXHAUSTED, /* nothing left to try */
+    HD_END_COVERED,   /* nothing feasible is open (until_covered) */
     HD_END_STOPPED    /* a signal */
 };
 
@@ -128,6 +136,7 @@ struct hd_exploration {
     uint32_t control_tries, control_reproduced;
     bool has_schedule;       /* what was saved is a schedule, not a control */
     struct hd_error unsaved; /* why a file could not be written; code HD_OK: all were */
+    const struct hd_cover *cover; /* the options'; NULL: not asked for */
     void *work;              /* owner of what findings point to */
 };
 

@@ -280,4 +280,12 @@ bool explore_order_tells(struct explorer *x, const struct order *order,
 /* A string that lives as long as the exploration. */
 const char *explore_text(struct explorer *x, const char *text);
 
+/* coverage.c */
+/* Adds what a run covered, if that is wanted and it has a trace. */
+void explore_cover(struct explorer *x, const struct hd_result *run);
+/* Is nothing feasible open, and does that end the exploration? */
+bool explore_is_covered(const struct explorer *x);
+/* Is it among the interleavings that the user wants? */
+bool explore_is_target(const struct explorer *x, const struct hd_interleaving *it);
+
 #endif

@@ -3,8 +3,7 @@
 #include "explore/explorer.h"
 
 static bool next_stress(struct explorer *x, struct wanted *wanted) {
-    (void)x;
-    wanted->steering.scheduler = HD_SCHED_OFF;
+    wanted->steering.scheduler = x->options->trace_all ? HD_SCHED_FREE : HD_SCHED_OFF;
     return true;
 }
 

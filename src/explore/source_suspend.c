@@ -68,6 +68,11 @@ static void begin(struct explorer *x, uint32_t (*collect)(struct explorer *, str
     x->collect = NULL;
     free(x->order);
     x->order = hd_profile_rank(&x->profile, &x->count);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < x->count; i++)
+        if (explore_is_target(x, &x->profile.list.data[x->order[i]]))
+            x->order[kept++] = x->order[i];
+    x->count = kept;
     x->all = x->count;
 }
 static void begin_ctrigger(struct explorer *x) { begin(x, add_interleavings); }

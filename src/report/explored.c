@@ -25,6 +25,17 @@ void hd_report_cut(FILE *out, const struct hd_exploration *exploration) {
 
 /* ---- hunt ----------------------------------------------------------------------------------- */
 
+void hd_report_coverage(FILE *out, const struct hd_exploration *exploration) {
+    const struct hd_cover *cover = exploration->cover;
+    if (cover == NULL || cover->run.size == 0) return;
+    struct hd_cover_count def_use = hd_cover_count(cover, HD_COVER_DEF_USE);
+    struct hd_cover_count lr_inv = hd_cover_count(cover, HD_COVER_LR_INV);
+    fprintf(out, "Coverage: Def-Use %u of %u feasible, LR-Inv %u of %u, in %zu traced run%s\n",
+            def_use.covered, def_use.properties - def_use.infeasible, lr_inv.covered,
+            lr_inv.properties - lr_inv.infeasible, cover->run.size,
+            hd_page_plural(cover->run.size));
+}
+
 static void print_runs(FILE *out, const struct hd_exploration *hunt) {
     const struct hd_explore_runs *runs = &hunt->runs;
     fprintf(out, "%u plain run%s, %u recorded (%u thread%s, %u event%s), %u forced", runs->plain,
@@ -114,6 +125,7 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all,
         fprintf(out, "%u order%s forced without any harm (--all lists them)\n", exercised,
                 exercised == 1 ? " was" : "s were");
     hd_report_output(out, hunt);
+    hd_report_coverage(out, hunt);
     print_runs(out, hunt);
 }
 

@@ -20,9 +20,10 @@ void hd_report_exposed(FILE *out, const struct hd_exploration *exploration,
 void hd_report_exposed_json(FILE *out, const struct hd_exploration *exploration,
                             enum hd_strategy strategy);
 
-/* Lines of both: output that depends on the schedule, and runs that did not end before the time was
- * up; nothing if there are none. */
+/* Lines of both: output that depends on the schedule, runs that did not end before the time was up,
+ * and what traced runs covered of what is feasible; nothing if there are none. */
 void hd_report_output(FILE *out, const struct hd_exploration *exploration);
 void hd_report_cut(FILE *out, const struct hd_exploration *exploration);
+void hd_report_coverage(FILE *out, const struct hd_exploration *exploration);
 
 #endif

@@ -142,6 +142,7 @@ static void print_nothing(FILE *out, const struct hd_exploration *r, const char 
                                       [HD_END_RUNS] = "no more runs",
                                       [HD_END_TIME] = "no more time",
                                       [HD_END_EXHAUSTED] = "nothing left to try",
+                                      [HD_END_COVERED] = "nothing feasible is left to cover",
                                       [HD_END_STOPPED] = "stopped"};
     fprintf(out, "nothing exposed by %s in ", strategy);
     print_runs(out, r);
@@ -169,6 +170,7 @@ void hd_report_exposed(FILE *out, const struct hd_exploration *r, enum hd_strate
     }
     hd_report_output(out, r);
     hd_report_cut(out, r);
+    hd_report_coverage(out, r);
     if (stats) print_stats(out, r, strategy);
 }
 
@@ -224,7 +226,7 @@ static void add_failure(json_t *root, const struct hd_exploration *r) {
 
 void hd_report_exposed_json(FILE *out, const struct hd_exploration *r, enum hd_strategy strategy) {
     static const char *const word[] = {"nothing", "exposed", "flaky", "stopped"};
-    static const char *const end[] = {"failure", "runs", "time", "exhausted", "stopped"};
+    static const char *const end[] = {"failure", "runs", "time", "exhausted", "covered", "stopped"};
     enum verdict verdict = verdict_of(r);
     const struct hd_explore_runs *runs = runs_of(r);
     json_t *root =

@@ -269,9 +269,44 @@ static bool by_force(const struct small *small, uint32_t i, uint32_t j, uint32_t
     return search_decide(small, HD_CSR, &query, path, &length);
 }
 
+/* Is there a reordering in which a read sees this write (HD_NONE: the initial value)? */
+static bool sees_by_force(const struct small *small, uint32_t write, uint32_t read) {
+    struct hd_stop stop = {read, true};
+    struct hd_query query = {.stop = &stop, .stops = 1, .reader = read, .writer = write};
+    uint32_t path[SMALL_EVENTS], length;
+    return search_decide(small, HD_CSR, &query, path, &length);
+}
+
+static void check_reads(const struct hd_cover_orders *orders, const struct small *small,
+                        uint32_t location, unsigned long *unseen) {
+    const struct hd_model *m = orders->model;
+    for (uint32_t r = 0; r < m->events; r++) {
+        if (!is_counted(m, r, location) || (hd_access_does(m, r) & HD_DOES_READ) == 0) continue;
+        if (__builtin_popcountll(small->event[r].touches) != 1)
+            continue; /* brute force asks for one */
+        struct hd_cover_read read = {r, HD_NONE, HD_NONE};
+        for (uint32_t w = 0; w < r; w++) {
+            if (!is_counted(m, w, location) || (hd_access_does(m, w) & HD_DOES_WRITE) == 0)
+                continue;
+            read.seen = w;
+            if (m->thread[w] == m->thread[r]) read.own_write = w;
+        }
+        for (uint32_t w = 0; w < m->events; w++) {
+            if (m->thread[w] == m->thread[r] || !is_counted(m, w, location) ||
+                (hd_access_does(m, w) & HD_DOES_WRITE) == 0 || hd_cover_sees(orders, &read, w))
+                continue;
+            ++*unseen;
+            assert_false(sees_by_force(small, w, r));
+        }
+        if (hd_cover_sees_local(orders, &read)) continue;
+        ++*unseen;
+        assert_false(sees_by_force(small, read.own_write, r));
+    }
+}
+
 static void infeasible_is_proved(void **state) {
     (void)state;
-    unsigned long ruled_out = 0, left = 0;
+    unsigned long ruled_out = 0, left = 0, unseen = 0;
     for (uint64_t seed = 1; seed <= 12000; seed++) {
         struct hd_model model;
         struct text_trace text;
@@ -295,11 +330,12 @@ static void infeasible_is_proved(void **state) {
                                  k);
                 }
             }
+        for (uint32_t l = 0; l < model.locations; l++) check_reads(&orders, &small, l, &unseen);
         hd_clocks_free(clocks);
         hd_model_free(&model);
     }
-    printf("# %lu ruled out, %lu left\n", ruled_out, left);
-    assert_true(ruled_out > 250 && left > 5000);
+    printf("# %lu ruled out, %lu left, %lu writes that can't be seen\n", ruled_out, left, unseen);
+    assert_true(ruled_out > 250 && left > 5000 && unseen > 500);
 }
 
 /* ---- over runs --------------------------------------------------------------------------------
