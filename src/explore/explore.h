@@ -134,10 +134,10 @@ struct hd_exploration {
     /* the first failure, by how the run was steered */
     const char *control; /* "the suspensions", "the seed"; NULL: it was found otherwise */
     uint32_t control_tries, control_reproduced;
-    bool has_schedule;       /* what was saved is a schedule, not a control */
-    struct hd_error unsaved; /* why a file could not be written; code HD_OK: all were */
+    bool has_schedule;            /* what was saved is a schedule, not a control */
+    struct hd_error unsaved;      /* why a file could not be written; code HD_OK: all were */
     const struct hd_cover *cover; /* the options'; NULL: not asked for */
-    void *work;              /* owner of what findings point to */
+    void *work;                   /* owner of what findings point to */
 };
 
 /* False if the job can't be done: *error says why and *exploration needs no freeing. */
