@@ -199,7 +199,7 @@ static bool print_json(const struct request *request, const struct hd_source *so
         request->source.database != NULL ? request->source.database : request->argv[request->first];
     struct hd_report_input input = {
         .path = path, .format = "source", .warning = &warning, .warnings = 1};
-    return hd_report_json(stdout, findings, &input, HEDDLE_VERSION);
+    return hd_report_json(stdout, findings, &input, &(struct hd_report_size){0}, HEDDLE_VERSION);
 }
 
 static int report(const struct request *request, const struct hd_source *source,

@@ -31,8 +31,11 @@ struct request {
     unsigned format;
     bool compare, stats, strict;
     const char *witness; /* directory for schedules, NULL */
-    unsigned model;      /* enum model */
-    bool nondet;         /* among the kinds */
+    struct hd_report_size size;
+    unsigned fail_on; /* enum hd_fail_on */
+    bool printed;     /* the JSON is out */
+    unsigned model;   /* enum model */
+    bool nondet;      /* among the kinds */
 };
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -173,7 +176,7 @@ static bool parse_budget(const char *text, struct hd_budget *budget) {
 /* ---- what is said -----------------------------------------------------------------------------
  */
 
-static bool print_json(const struct request *request, const struct hd_model *model,
+static bool print_json(struct request *request, const struct hd_model *model,
                        const struct hd_findings *findings, const struct hd_nondet_stats *nondet) {
     const struct hd_trace *trace = model->trace;
     uint32_t count = 0;
@@ -197,14 +200,15 @@ static bool print_json(const struct request *request, const struct hd_model *mod
         input.read = read;
         input.reads = sizeof read / sizeof *read;
     }
-    bool done = hd_report_json(stdout, findings, &input, HEDDLE_VERSION);
+    request->printed = true;
+    bool done = hd_report_json(stdout, findings, &input, &request->size, HEDDLE_VERSION);
     free(warning);
     return done;
 }
 
 static void print_text(const struct request *request, const struct hd_findings *findings) {
     struct hd_report_style style = {.color = hd_color(stdout)};
-    hd_report_text(stdout, findings, &style);
+    hd_report_text(stdout, findings, request->size.most, &style);
     hd_report_text_summary(stdout, findings, request->options.instances, &style);
 }
 
@@ -300,7 +304,7 @@ static int compare(const struct request *request, struct hd_predict *predict,
     return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
-static int predict_all(const struct request *request, struct hd_predict *predict,
+static int predict_all(struct request *request, struct hd_predict *predict,
                        struct hd_progress_bar *bar) {
     struct hd_findings findings = {0};
     struct hd_error error;
@@ -325,7 +329,7 @@ static int predict_all(const struct request *request, struct hd_predict *predict
     hd_findings_fingerprint(&findings);
     bool found = false;
     for (size_t i = 0; i < findings.list.size; i++)
-        found |= hd_finding_matters(&findings.list.data[i]);
+        found |= hd_finding_fails(&findings.list.data[i], (enum hd_fail_on)request->fail_on);
     bool json = request->format == FORMAT_JSON;
     if (json)
         done = print_json(request, predict->model, &findings, &nondet);
@@ -452,7 +456,9 @@ int hd_cmd_predict(int argc, char **argv) {
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
-    uint64_t jobs = 0;
+    uint64_t jobs = 0, most = 100;
+    bool events = false;
+    request.fail_on = HD_FAIL_ON_PREDICTED;
     const char *names = NULL;
     struct hd_option options[] = {
         HD_CHOICE("engine", 'e', "E", &engine, engines,
@@ -470,6 +476,13 @@ int hd_cmd_predict(int argc, char **argv) {
                 "decide and list every pair of events, not one for each pair of sites"),
         HD_FLAG("all", 'a', &request.options.all,
                 "show every verdict and every rank, not only what was found"),
+        HD_NUMBER("max", 0, "N", &most, 0, UINT32_MAX,
+                  "show at most N findings and count the rest (default 100; 0: all)"),
+        HD_FLAG("events", 0, &events,
+                "JSON: list all events of a witness, also of more than 1,000"),
+        HD_CHOICE("fail-on", 0, "WHAT", &request.fail_on, HD_FAIL_ON_WORDS,
+                  "exit with status 1 for findings that this run did itself; for all that are "
+                  "harmful or likely (default); for every one that is shown"),
         HD_CHOICE("patterns", 0, "P", &patterns, "avio|avfilter",
                   "atomicity: the four patterns of AVIO (default), or W-W-W too"),
         HD_FLAG("relax-branches", 0, &request.options.relax_branches,
@@ -515,6 +528,10 @@ int hd_cmd_predict(int argc, char **argv) {
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;
-    if (!understand_operands(&request, argc - first, argv + first)) return HD_EXIT_FAILED;
-    return run(&request);
+    request.size = (struct hd_report_size){.most = (size_t)most, .turns = !events};
+    status =
+        understand_operands(&request, argc - first, argv + first) ? run(&request) : HD_EXIT_FAILED;
+    if (status == HD_EXIT_FAILED && request.format == FORMAT_JSON && !request.printed)
+        hd_report_json_error(stdout, hd_last_complaint(), HEDDLE_VERSION);
+    return status;
 }

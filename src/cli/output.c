@@ -23,8 +23,15 @@ static void message(const char *command, const char *severity, const char *forma
     fputc('\n', stderr);
 }
 
+static char last_complaint[1024];
+
+const char *hd_last_complaint(void) { return last_complaint; }
+
 int hd_complain(const char *command, const char *format, ...) {
     va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(last_complaint, sizeof last_complaint, format, arguments);
+    va_end(arguments);
     va_start(arguments, format);
     message(command, "", format, arguments);
     va_end(arguments);

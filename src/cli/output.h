@@ -13,6 +13,8 @@
 /* "heddle: record: message" on stderr, one line. command NULL leaves its part out. Returns 2, the
  * status of a command that could not do its job, so that `return hd_complain(...)` reads well. */
 int hd_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What was complained of last, for those who want it as JSON; "" */
+const char *hd_last_complaint(void);
 /* The same for an error value. */
 int hd_complain_error(const char *command, const struct hd_error *error);
 /* "heddle: record: warning: message". */

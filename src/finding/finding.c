@@ -58,6 +58,21 @@ bool hd_finding_matters(const struct hd_finding *finding) {
            (finding->harm == HD_HARM_ITSELF || finding->harm == HD_HARM_LIKELY);
 }
 
+bool hd_finding_fails(const struct hd_finding *finding, enum hd_fail_on what) {
+    bool found = finding->verdict == HD_VERDICT_FEASIBLE ||
+                 finding->verdict == HD_VERDICT_POSSIBLE ||
+                 finding->verdict == HD_VERDICT_CONFIRMED;
+    switch (what) {
+    case HD_FAIL_ON_CONFIRMED:
+        return hd_finding_matters(finding) &&
+               (finding->verdict == HD_VERDICT_CONFIRMED || finding->observed);
+    case HD_FAIL_ON_PREDICTED:
+        return hd_finding_matters(finding);
+    default:
+        return found;
+    }
+}
+
 /* ---- making one ----------------------------------------------------------------------------- */
 
 static void fill(const char **text) {

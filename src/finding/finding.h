@@ -113,6 +113,14 @@ struct hd_span {
     uint32_t first, count;
 };
 
+/* The same by threads: who goes how far before another goes on. */
+struct hd_finding_turn {
+    const char *thread;
+    uint32_t events;
+};
+/* A witness with more events than this is reported by its turns. */
+#define HD_LONG_WITNESS 1000u
+
 /* A line of an order of accesses that a person reads: "T1", "r(len)", "log.c:57". */
 struct hd_finding_line {
     const char *thread, *text, *site;
@@ -150,8 +158,10 @@ struct hd_finding {
     const char *place;       /* of a finding without events: what tells it from others; "" */
     struct hd_span *witness; /* events in the order of the reordering; NULL if there is none */
     uint32_t witness_spans;
-    uint32_t witness_count; /* events in all */
-    uint32_t witness_next;  /* how many at its end are not executed */
+    uint32_t witness_count;       /* events in all */
+    uint32_t witness_next;        /* how many at its end are not executed */
+    struct hd_finding_turn *turn; /* of a long witness */
+    uint32_t turns;
     struct hd_finding_step *step;
     uint32_t steps;
     const char **lane; /* threads of the schedule, by name */
@@ -192,6 +202,12 @@ const char *hd_finding_verdict_name(enum hd_finding_verdict verdict);
 const char *hd_finding_harm_name(enum hd_finding_harm harm);
 /* Is it something to act on: found (not infeasible or undecided), and harmful or likely? */
 bool hd_finding_matters(const struct hd_finding *finding);
+
+/* What a command's exit status speaks of: findings that the program was seen to do; those, and what
+ * is harmful by itself or likely; every finding, intended or not. */
+#define HD_FAIL_ON_WORDS "confirmed|predicted|any"
+enum hd_fail_on { HD_FAIL_ON_CONFIRMED, HD_FAIL_ON_PREDICTED, HD_FAIL_ON_ANY };
+bool hd_finding_fails(const struct hd_finding *finding, enum hd_fail_on what);
 
 /* Says that what was added to the summary since *before is about a kind. */
 void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind kind,

@@ -282,6 +282,26 @@ static uint32_t take_end(const struct hd_finding *finding, uint32_t *event, uint
     return room - at;
 }
 
+/* Consecutive events of one thread, counted in a first pass and written in a second. */
+static void set_turns(struct hd_findings *findings, struct hd_finding *finding,
+                      struct hd_describe *describe, const struct hd_model *model) {
+    for (int write = 0; write < 2; write++) {
+        uint32_t last = HD_NONE, turns = 0;
+        for (uint32_t s = 0; s < finding->witness_spans; s++)
+            for (uint32_t i = 0; i < finding->witness[s].count; i++) {
+                uint32_t thread = model->thread[finding->witness[s].first + i];
+                if (thread != last && write)
+                    finding->turn[turns].thread =
+                        hd_finding_text(findings, "%s", hd_describe_thread(describe, thread));
+                if (thread != last) turns++;
+                if (write) finding->turn[turns - 1].events++;
+                last = thread;
+            }
+        if (!write) finding->turn = hd_arena_zalloc(&findings->arena, turns, sizeof *finding->turn);
+        finding->turns = turns;
+    }
+}
+
 void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *finding,
                             struct hd_describe *describe, const struct hd_model *model,
                             const struct hd_span *span, uint32_t spans, uint32_t next) {
@@ -291,6 +311,7 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
     finding->witness_next = next;
     finding->witness_count = 0;
     for (uint32_t i = 0; i < spans; i++) finding->witness_count += span[i].count;
+    if (finding->witness_count > HD_LONG_WITNESS) set_turns(findings, finding, describe, model);
     uint32_t *end = hd_alloc(LONGEST_LOOK, sizeof *end);
     struct schedule s = {.findings = findings,
                          .finding = finding,

@@ -166,7 +166,7 @@ bool hd_report_hunt_json(FILE *out, const struct hd_exploration *hunt,
                                     .threads = hunt->threads,
                                     .effort = effort,
                                     .efforts = sizeof effort / sizeof *effort};
-    bool done = hd_report_json(out, &shown, &input, version);
+    bool done = hd_report_json(out, &shown, &input, &(struct hd_report_size){0}, version);
     free(shown.list.data);
     free(command);
     return done;

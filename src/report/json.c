@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
+#include "report/page.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,7 +169,19 @@ static void write_open(FILE *out, json_t *object, const char *indent) {
 
 /* A witness may have millions of events, and a report thousands of witnesses: they are written
  * number by number, never held as JSON. */
-static void write_witness(FILE *out, const struct hd_finding *finding) {
+static void write_witness(FILE *out, const struct hd_finding *finding, bool turns) {
+    if (turns && finding->turns > 0) {
+        fputs("null,\n      \"turns\": [", out);
+        for (uint32_t i = 0; i < finding->turns; i++) {
+            json_t *turn = json_pack("{s:o, s:I}", "thread", hd_json_text(finding->turn[i].thread),
+                                     "events", HD_INT(finding->turn[i].events));
+            if (i > 0) fputs(", ", out);
+            json_dumpf(turn, out, 0);
+            json_decref(turn);
+        }
+        fputc(']', out);
+        return;
+    }
     if (finding->witness == NULL) {
         fputs("null", out);
         return;
@@ -183,8 +196,17 @@ static void write_witness(FILE *out, const struct hd_finding *finding) {
     fputc(']', out);
 }
 
+void hd_report_json_error(FILE *out, const char *message, const char *version) {
+    hd_report_json_value(out, json_pack("{s:s, s:{s:s, s:s}, s:o}", "schema", "heddle-findings/1",
+                                        "tool", "name", "heddle", "version", version, "error",
+                                        hd_json_text(message)));
+}
+
 bool hd_report_json(FILE *out, const struct hd_findings *findings,
-                    const struct hd_report_input *input, const char *version) {
+                    const struct hd_report_input *input, const struct hd_report_size *size,
+                    const char *version) {
+    size_t count = findings->list.size;
+    if (size->most > 0 && count > size->most) count = size->most;
     json_t *root =
         json_pack("{s:s, s:{s:s, s:s}, s:o, s:o, s:o}", "schema", "heddle-findings/1", "tool",
                   "name", "heddle", "version", version, "input", json_input(input), "summary",
@@ -196,13 +218,15 @@ bool hd_report_json(FILE *out, const struct hd_findings *findings,
     }
     if (input->efforts > 0)
         json_object_set_new(root, "effort", json_numbers(input->effort, input->efforts));
+    if (count < findings->list.size)
+        json_object_set_new(root, "not_shown", hd_json_number(findings->list.size - count));
     write_open(out, root, "");
     fputs(",\n  \"findings\": [", out);
-    for (size_t i = 0; i < findings->list.size; i++) {
+    for (size_t i = 0; i < count; i++) {
         fputs(i == 0 ? "\n    " : ",\n    ", out);
         write_open(out, hd_report_finding_json(&findings->list.data[i]), "    ");
         fputs(",\n      \"witness\": ", out);
-        write_witness(out, &findings->list.data[i]);
+        write_witness(out, &findings->list.data[i], size->turns);
         fputs("\n    }", out);
     }
     fputs(findings->list.size > 0 ? "\n  ]\n}\n" : "]\n}\n", out);

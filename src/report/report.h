@@ -29,13 +29,19 @@ struct hd_report_input {
     uint32_t reads;
 };
 
+/* How much of the findings is written; zeroed: everything. */
+struct hd_report_size {
+    size_t most; /* findings; 0: all. The rest is counted */
+    bool turns;  /* witnesses of more than HD_LONG_WITNESS events as turns */
+};
+
 struct hd_report_style {
     bool color;
     unsigned width; /* columns of a line; 0: 100 */
 };
 
-/* All findings of the list, a page each. */
-void hd_report_text(FILE *out, const struct hd_findings *findings,
+/* The findings of the list, a page each; `most` of them at most (0: all). */
+void hd_report_text(FILE *out, const struct hd_findings *findings, size_t most,
                     const struct hd_report_style *style);
 /* The lines at the end of a text report, one for each kind that was looked for: "2 candidate pairs
  * of sites: ...". `instances`: candidates are events, not sites. */
@@ -43,6 +49,9 @@ void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool 
                             const struct hd_report_style *style);
 /* False when the stream takes no more. */
 bool hd_report_json(FILE *out, const struct hd_findings *findings,
-                    const struct hd_report_input *input, const char *version);
+                    const struct hd_report_input *input, const struct hd_report_size *size,
+                    const char *version);
+/* What a command that could not do its job says to whoever wanted JSON. */
+void hd_report_json_error(FILE *out, const char *message, const char *version);
 
 #endif
