@@ -3,21 +3,17 @@
 
 #ifdef HEDDLE_DEBUG
 
-#include "base/alloc.h"
 #include "facts/needs.h"
 
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 enum { MOST_EVENTS = 256, MOST_HELD = 16 };
 
 static bool is_small(const struct hd_model *model) { return model->events <= MOST_EVENTS; }
 
-static void expect(bool good, const char *what, uint32_t a, uint32_t b) {
-    if (good) return;
-    fprintf(stderr, "heddle: a fact is wrong: %s (%u, %u)\n", what, a, b);
-    abort();
-}
+/* What is wrong is in the assertion's text. */
+#define expect(good, what) assert((good) && (what))
 
 /* ---- clocks: which events can be reached ----------------------------------------------------- */
 
@@ -40,7 +36,7 @@ void hd_check_clocks(const struct hd_model *model, const struct hd_clocks *clock
     }
     for (uint32_t b = 0; b < model->events; b++)
         for (uint32_t a = 0; a < model->events; a++)
-            if (a != b) expect(hd_clocks_before(clocks, a, b) == before[b][a], "clocks", a, b);
+            if (a != b) expect(hd_clocks_before(clocks, a, b) == before[b][a], "clocks");
 }
 
 /* ---- sections ---------------------------------------------------------------------------------
@@ -83,15 +79,15 @@ void hd_check_segments(struct hd_analysis *analysis, const struct hd_segments *s
     for (uint32_t a = 0; a < model->events; a++) {
         bool ended = false;
         uint32_t first = segments->segment.data[segments->of[a]].first;
-        expect(first <= a && segments->of[first] == segments->of[a], "a segment's first", first, a);
+        expect(first <= a && segments->of[first] == segments->of[a], "a segment's first");
         for (uint32_t b = a; b < model->events; b++) {
             if (model->thread[a] != model->thread[b]) {
-                expect(segments->of[a] != segments->of[b], "a segment of two threads", a, b);
+                expect(segments->of[a] != segments->of[b], "a segment of two threads");
                 continue;
             }
             if (segments->of[a] == segments->of[b]) {
-                expect(!ended, "a segment goes beyond what others need", a, b);
-                expect(same_sections(model, a, b), "a segment's sections", a, b);
+                expect(!ended, "a segment goes beyond what others need");
+                expect(same_sections(model, a, b), "a segment's sections");
             }
             ended |= hd_bitset_has(needed, b);
         }
@@ -123,7 +119,7 @@ void hd_check_conflicts(const struct hd_conflicts *conflicts) {
                       !hd_clocks_before(conflicts->fork_clocks, a, b);
     for (uint32_t g = 0; g < conflicts->group.size; g++)
         found += hd_conflicts_instances(conflicts, g);
-    expect(found == listed, "conflicts", (uint32_t)found, (uint32_t)listed);
+    expect(found == listed, "conflicts");
 }
 
 /* The thread's next access to the location after the one at `at`; HD_NONE. */
@@ -155,8 +151,7 @@ void hd_check_triples(const struct hd_triples *triples, bool all_patterns) {
     for (uint32_t g = 0; g < triples->group.size; g++)
         found[triples->group.data[g].pattern] += hd_triples_instances(triples, g);
     for (uint32_t p = HD_PATTERN_NONE + 1; p < HD_PATTERN_COUNT; p++)
-        expect(found[p] == listed[p], hd_pattern_name((enum hd_pattern)p), (uint32_t)found[p],
-               (uint32_t)listed[p]);
+        expect(found[p] == listed[p], "triples of a pattern");
 }
 
 #else

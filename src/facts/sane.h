@@ -9,7 +9,7 @@
 #include "facts/conflicts.h"
 #include "facts/triples.h"
 
-/* Ends the program with a line on standard error if a fact is wrong. Large models pass unseen. */
+/* An assertion fails if a fact is wrong. Large models pass unseen. */
 void hd_check_clocks(const struct hd_model *model, const struct hd_clocks *clocks);
 void hd_check_segments(struct hd_analysis *analysis, const struct hd_segments *segments,
                        enum hd_reading reading);
