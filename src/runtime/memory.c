@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 
 /* ---- before the real allocator is known: dlsym itself may allocate --------------------------- */
 
@@ -290,4 +291,38 @@ RT_EXPORT void *mremap(void *address, size_t bytes, size_t new_bytes, int flags,
     rt_leave(t);
     errno = saved;
     return made;
+}
+
+/* ---- System V shared memory: a block from its attachment on -------------------------------------
+ */
+
+RT_EXPORT void *shmat(int id, const void *address, int flags) {
+    struct rt_thread *t = rt_enter();
+    void *made = REAL(shmat)(id, address, flags);
+    if (t == NULL) return made;
+    int saved = errno;
+    struct shmid_ds about;
+    if (made != (void *)-1 && shmctl(id, IPC_STAT, &about) == 0) {
+        struct rt_object *object = rt_object_get((uintptr_t)made);
+        object->round = (about.shm_segsz + 4095) & ~(size_t)4095;
+        uint64_t bytes = object->round;
+        rt_object_put(object);
+        born(t, made, bytes, HD_BLOCK_MMAP, RT_CALLER);
+    }
+    rt_leave(t);
+    errno = saved;
+    return made;
+}
+
+RT_EXPORT int shmdt(const void *address) {
+    struct rt_thread *t = rt_enter();
+    if (t == NULL) return REAL(shmdt)(address);
+    struct rt_object *object = rt_object_get((uintptr_t)address);
+    uint64_t bytes = object->round;
+    rt_object_put(object);
+    rt_object_drop((uintptr_t)address);
+    if (bytes != 0) dies(t, (void *)(uintptr_t)address, bytes, HD_BLOCK_MMAP, RT_CALLER);
+    int result = REAL(shmdt)(address);
+    rt_leave(t);
+    return result;
 }
