@@ -146,14 +146,12 @@ static bool is_nameless(struct hd_describe *describe, const struct hd_location *
                                NULL) == NULL;
 }
 
-/* The name that the source has for it, and what it would be called otherwise. */
+/* Short: the expression of the source. Long: its struct and field, and what memory it is. */
 static const char *with_name(struct hd_describe *describe, const struct hd_name *name,
                              const char *plain, enum hd_detail detail) {
     if (detail == HD_SHORT) return text_of(describe, name->expression);
-    if (*name->variable == '\0' || strcmp(name->variable, name->expression) == 0)
-        return hd_pool_format(describe->pool, "%s, in %s", name->expression, plain);
-    return hd_pool_format(describe->pool, "%s (%s), in %s", name->expression, name->variable,
-                          plain);
+    const char *known = *name->variable != '\0' ? name->variable : name->expression;
+    return hd_pool_format(describe->pool, "%s, in %s", known, plain);
 }
 
 /* By the first of its accesses that the source names. */

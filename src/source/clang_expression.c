@@ -220,12 +220,23 @@ static void set_target(struct hd_clang *clang, size_t mark, uint32_t path) {
     if (step->kind == HD_STEP_CALL && step->target == HD_SOURCE_NONE) step->target = path;
 }
 
+/* `x = p->f`: gcc has one instruction for it, which stands where the assignment does. */
+static void widen_copy(struct hd_clang *clang, size_t mark, const struct hd_clang_value *value,
+                       CXCursor cursor) {
+    if (clang->values.size != mark + 1 || value->path == HD_SOURCE_NONE || value->address) return;
+    uint32_t step = clang->values.data[mark];
+    const struct hd_source_step *read = &clang->source->step.data[step];
+    if (read->kind == HD_STEP_ACCESS && read->mode == HD_ACCESS_READ)
+        hd_clang_widen(clang, step, cursor);
+}
+
 static void assign(struct hd_clang *clang, CXCursor cursor, uint8_t mode) {
     CXCursor left = hd_clang_strip(clang, hd_clang_operand(clang, cursor, 0));
     CXCursor right = hd_clang_operand(clang, cursor, 1);
     struct hd_clang_value value;
     size_t from = clang->values.size;
     hd_clang_value(clang, right, &value);
+    if (mode == HD_ACCESS_WRITE) widen_copy(clang, from, &value, cursor);
     size_t via = clang->values.size;
     uint32_t path = hd_clang_place(clang, left);
     if (mode == HD_ACCESS_WRITE) {
@@ -355,6 +366,7 @@ void hd_clang_initialise(struct hd_clang *clang, CXCursor declaration, CXCursor 
         list_values(clang, value, path);
     else {
         hd_clang_value(clang, value, &ignored);
+        widen_copy(clang, from, &ignored, declaration);
         set_target(clang, from, path);
     }
     uint32_t step = hd_clang_access(clang, declaration, HD_ACCESS_WRITE, path, HD_STEP_INITIAL,

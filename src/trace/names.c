@@ -187,10 +187,11 @@ static uint32_t find_file(const struct hd_names *names, const char *path) {
     return unique ? best : UINT32_MAX;
 }
 
-/* Smaller is better; UINT32_MAX: it is not there. */
+/* Smaller is better. */
+#define ELSEWHERE (UINT32_MAX - 1)
 static uint32_t distance(const struct entry *entry, uint32_t column) {
     if (entry->column == column) return 0;
-    if (column < entry->begin || column > entry->end) return UINT32_MAX;
+    if (column < entry->begin || column > entry->end) return ELSEWHERE;
     return (uint32_t)(entry->end - entry->begin) + 1;
 }
 
@@ -207,14 +208,16 @@ bool hd_names_find(const struct hd_names *names, const char *file, uint32_t line
         else
             high = middle;
     }
+    /* Where no expression is at the column (compilers put some accesses where the statement
+     * begins), all of the line must agree. */
     uint32_t best = UINT32_MAX, nearest = UINT32_MAX;
     bool clear = true;
     for (size_t i = low; i < names->entry.size; i++) {
         const struct entry *entry = &names->entry.data[i];
         if (entry->file != number_of_file || entry->line != line) break;
         if ((entry->mode & (write ? 2 : 1)) == 0) continue;
-        uint32_t away = column == 0 ? 0 : distance(entry, column);
-        if (away == UINT32_MAX || away > nearest) continue;
+        uint32_t away = distance(entry, column);
+        if (away > nearest) continue;
         if (away == nearest && entry->expression != names->entry.data[best].expression)
             clear = false;
         else if (away < nearest)

@@ -22,8 +22,8 @@ struct hd_names *hd_names_read(const char *name, const char *text, size_t length
                                struct hd_error *error);
 /* The file beside a program (`app.names` beside `app`); NULL if there is none. malloc'ed. */
 char *hd_names_beside(const char *program);
-/* What is read or written there. A column of 0 is not known: then all accesses of the line must
- * have one name. False if there is none, or it is not clear which. */
+/* What is read or written there. If no expression is at the column (0: it is not known), all
+ * accesses of the line must have one name. False if there is none, or it is not clear which. */
 bool hd_names_find(const struct hd_names *names, const char *file, uint32_t line, uint32_t column,
                    bool write, struct hd_name *name);
 uint32_t hd_names_count(const struct hd_names *names);

@@ -59,6 +59,7 @@ static void by_column(void **state) {
     assert_string_equal(find(file, 11, 13, false), "p->q");
     assert_string_equal(find(file, 11, 22, false), "p->q->r");
     assert_string_equal(find(file, 11, 15, false), "p->q->r");
+    assert_string_equal(find(file, 10, 40, false), "d->clients"); /* the only one of the line */
     assert_null(find(file, 9, 40, false));
     assert_null(find(file, 8, 5, false));
     assert_null(find(file, 11, 13, true));
