@@ -168,8 +168,8 @@ bool explore_run(struct explorer *x, const struct hd_steering *steering, bool ha
 void explore_plain_runs(struct explorer *x);
 /* Settles a run's outcome: output that differs is a failure only if the user says so. */
 void explore_judge(struct explorer *x, struct hd_result *run);
-/* Does the program fail about as often by itself? If plain runs failed at all, there are as many of
- * them then as of the runs that they are compared with. */
+/* Does the program fail about as often by itself? If plain runs failed at all, there are at least
+ * as many of them then as of the runs that they are compared with. */
 bool explore_is_natural(struct explorer *x, uint32_t runs, uint32_t reproduced);
 
 /* corpus.c */

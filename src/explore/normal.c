@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LEAST_COMPARED 20u /* plain runs that say how often the program fails by itself */
+
 /* ---- output --------------------------------------------------------------------------------- */
 
 /* Threads that print may do so in any order: the order of lines does not count. */
@@ -111,9 +113,10 @@ bool explore_is_natural(struct explorer *x, uint32_t runs, uint32_t reproduced) 
     bool first = false;
     if (result->plain_failed == 0) return false;
     double until = explore_until(x, 20);
-    while (result->plain_tries < runs && hd_seconds_now() < until) {
+    uint32_t wanted = runs > LEAST_COMPARED ? runs : LEAST_COMPARED;
+    while (result->plain_tries < wanted && hd_seconds_now() < until) {
         struct hd_outcome outcome;
-        explore_report(x, "plain runs", result->plain_tries, runs);
+        explore_report(x, "plain runs", result->plain_tries, wanted);
         if (!plain_run(x, &outcome, &first)) break;
         result->runs.repeated++;
     }
