@@ -5,20 +5,18 @@
 
 #include <string.h>
 
-bool hd_bitset_reserve(struct hd_bitset *set, size_t limit) {
+void hd_bitset_reserve(struct hd_bitset *set, size_t limit) {
     size_t words = limit / 64 + (limit % 64 != 0);
-    if (words <= set->words) return true;
+    if (words <= set->words) return;
     if (words < set->words * 2) words = set->words * 2;
     set->word = hd_realloc(set->word, words, sizeof *set->word);
     memset(set->word + set->words, 0, (words - set->words) * sizeof *set->word);
     set->words = words;
-    return true;
 }
 
-bool hd_bitset_add(struct hd_bitset *set, size_t member) {
+void hd_bitset_add(struct hd_bitset *set, size_t member) {
     hd_bitset_reserve(set, member + 1);
     set->word[member / 64] |= (uint64_t)1 << member % 64;
-    return true;
 }
 
 size_t hd_bitset_count(const struct hd_bitset *set) {

@@ -12,9 +12,9 @@ struct hd_bitset {
     size_t words;
 };
 
-/* Makes room for members below `limit`. Both return true. */
-bool hd_bitset_reserve(struct hd_bitset *set, size_t limit);
-bool hd_bitset_add(struct hd_bitset *set, size_t member);
+/* Makes room for members below `limit`. */
+void hd_bitset_reserve(struct hd_bitset *set, size_t limit);
+void hd_bitset_add(struct hd_bitset *set, size_t member);
 size_t hd_bitset_count(const struct hd_bitset *set);
 /* The smallest member >= from, SIZE_MAX if there is none. */
 size_t hd_bitset_next(const struct hd_bitset *set, size_t from);

@@ -7,6 +7,7 @@
 
 #include "base/vector.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Items are numbers below `items`. Those of transaction t are item[start[t] .. start[t + 1]), each

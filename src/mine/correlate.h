@@ -6,6 +6,8 @@
 
 #include "mine/access_sets.h"
 
+#include <stdbool.h>
+
 /* name, option, the dissertation's value (section 5.6), least, most, what it is */
 #define HD_MINE_NUMBERS(X)                                                                         \
     X(min_support, "min-support", 10, 1, UINT32_MAX, "functions that access both, at least")       \

@@ -6,6 +6,8 @@
 #include "mine/closed.h"
 #include "mine/correlate.h"
 
+#include <stdbool.h>
+
 struct hd_correlate_work {
     const struct hd_access_sets *sets;
     const struct hd_mine_options *options;

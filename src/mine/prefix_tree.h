@@ -6,6 +6,7 @@
 
 #include "base/vector.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define HD_PREFIX_NONE UINT32_MAX
