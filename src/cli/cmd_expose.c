@@ -22,6 +22,9 @@ static void draw(void *context, const struct hd_explore_progress *progress) {
     double seconds = (double)(hd_now_ns() - drawn->start_ns) * 1e-9;
     int used = snprintf(line, sizeof line, "%s: %llu run%s", progress->what,
                         (unsigned long long)progress->runs, hd_page_plural(progress->runs));
+    if (progress->most_runs != 0)
+        used += snprintf(line + used, sizeof line - (size_t)used, " of at most %llu",
+                         (unsigned long long)progress->most_runs);
     if (progress->all != 0)
         used += snprintf(line + used, sizeof line - (size_t)used, ", %u of %u", progress->done,
                          progress->all);

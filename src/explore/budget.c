@@ -62,14 +62,15 @@ double explore_until(const struct explorer *x, double seconds) {
 void explore_report(struct explorer *x, const char *what, uint32_t done, uint32_t all) {
     if (x->options->report == NULL) return;
     const struct hd_explore_runs *runs = &x->result->runs;
-    struct hd_explore_progress progress = {.what = what,
-                                           .runs = (uint64_t)runs->plain + runs->recorded +
-                                                   runs->forced + runs->steered + runs->asked +
-                                                   runs->repeated,
-                                           .done = done,
-                                           .all = all,
-                                           .failures = x->result->failures,
-                                           .best = x->best};
+    struct hd_explore_progress progress = {
+        .what = what,
+        .runs = (uint64_t)runs->plain + runs->recorded + runs->forced + runs->steered +
+                runs->asked + runs->repeated,
+        .most_runs = x->options->plan == HD_PLAN_EXPOSE ? x->options->most_runs : 0,
+        .done = done,
+        .all = all,
+        .failures = x->result->failures,
+        .best = x->best};
     x->options->report(x->options->report_context, &progress);
 }
 

@@ -32,6 +32,7 @@ enum hd_context { HD_CONTEXT_NONE, HD_CONTEXT_CALLER, HD_CONTEXT_THREAD };
 struct hd_explore_progress {
     const char *what;   /* "recording", "predicting", "forcing", ... */
     uint64_t runs;      /* of the program, of every sort */
+    uint64_t most_runs; /* 0: no limit */
     uint32_t done, all; /* of what is done now; all 0: unknown */
     uint32_t failures;  /* different ones */
     const char *best;   /* what is tried now: "race on total"; "" */

@@ -80,12 +80,21 @@ void rt_spin_unlock(struct rt_spin *lock) {
         rt_futex_wake(&lock->word, 1, false);
 }
 
+/* A linker that drops libraries nobody needs (--as-needed) drops libgomp, if all that the program
+ * calls of it is here. */
+static void *from_libgomp(const char *name) {
+    if (strncmp(name, "GOMP_", 5) != 0 && strncmp(name, "omp_", 4) != 0) return NULL;
+    void *library = dlopen("libgomp.so.1", RTLD_NOW | RTLD_GLOBAL);
+    return library != NULL ? dlsym(library, name) : NULL;
+}
+
 /* Condition variables have an old and a new version under one name; the new one is meant. */
 void *rt_real(const char *name, void **cache) {
     void *found = NULL;
     if (strncmp(name, "pthread_cond_", 13) == 0) found = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
     if (found == NULL) found = dlsym(RTLD_NEXT, name);
     if (found == NULL) found = rt_stand_in(name);
+    if (found == NULL) found = from_libgomp(name);
     if (found == NULL) {
         char text[160] = "the C library has no ";
         strncat(text, name, 100);
