@@ -111,7 +111,7 @@ static void draw_lines(FILE *out, const struct hd_plot *plot, struct range range
                 }
         }
         name_at[l] = y;
-        fprintf(out, "<text x=\"%d\" y=\"%.1f\" fill=\"%s\" class=\"name\">", WIDTH - RIGHT + 8, y,
+        fprintf(out, "<text x=\"%d\" y=\"%.1f\" style=\"fill:%s\">", WIDTH - RIGHT + 8, y,
                 colour[l]);
         put_text(out, line->name);
         fprintf(out, "</text>\n");
@@ -124,7 +124,7 @@ void hd_plot_svg(FILE *out, const struct hd_plot *plot) {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
             "height=\"%d\">\n"
             "<style>svg{background:#fff}text{font:12px sans-serif;fill:#333}.title{font:bold 14px "
-            "sans-serif}.grid{stroke:#ddd}polyline{fill:none;stroke-width:2}.name{fill:inherit}"
+            "sans-serif}.grid{stroke:#ddd}polyline{fill:none;stroke-width:2}"
             "@media(prefers-color-scheme:dark){svg{background:#181818}text{fill:#ddd}"
             ".grid{stroke:#444}}</style>\n",
             WIDTH, HEIGHT, WIDTH, HEIGHT);

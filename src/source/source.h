@@ -215,7 +215,7 @@ enum hd_step_kind {
     HD_STEP_NESTED    /* an AND, OR, CONDITIONAL, or a BLOCK as an expression: `node` */
 };
 
-enum hd_access_mode {
+enum hd_source_mode {
     HD_ACCESS_READ = 1,
     HD_ACCESS_WRITE = 2,
     HD_ACCESS_READ_WRITE = 3, /* `x += y`, `x++`: the old value flows into the new one */
@@ -233,7 +233,7 @@ enum hd_step_flag {
 
 struct hd_source_step {
     uint8_t kind; /* enum hd_step_kind */
-    uint8_t mode; /* ACCESS: enum hd_access_mode */
+    uint8_t mode; /* ACCESS: enum hd_source_mode */
     uint16_t flags;
     uint32_t node; /* the EXPRESSION it is part of; NESTED: the nested node, whose parent that is */
     uint32_t line;

@@ -17,7 +17,7 @@ static size_t name_length(const char *at, const char *end) {
     return (size_t)(c - at);
 }
 
-static bool read_root(struct hd_text_reader *reader, const char **at, const char *end,
+static bool read_root(struct hd_source_reader *reader, const char **at, const char *end,
                       uint32_t *path) {
     struct hd_source *source = reader->source;
     if (*at < end && **at == '?') {
@@ -57,7 +57,7 @@ static bool read_root(struct hd_text_reader *reader, const char **at, const char
     return true;
 }
 
-static bool read_field(struct hd_text_reader *reader, const char **at, const char *end,
+static bool read_field(struct hd_source_reader *reader, const char **at, const char *end,
                        uint32_t *path) {
     size_t length = name_length(*at, end);
     if (length == 0) return hd_text_lines_fail(&reader->lines, "a field without a name");
@@ -68,7 +68,7 @@ static bool read_field(struct hd_text_reader *reader, const char **at, const cha
     return true;
 }
 
-static bool read_index(struct hd_text_reader *reader, const char **at, const char *end,
+static bool read_index(struct hd_source_reader *reader, const char **at, const char *end,
                        uint32_t *path) {
     size_t length = name_length(*at, end);
     if (*at + length == end || (*at)[length] != ']')
@@ -80,7 +80,7 @@ static bool read_index(struct hd_text_reader *reader, const char **at, const cha
     return true;
 }
 
-static bool read_path(struct hd_text_reader *reader, const char **at, const char *end,
+static bool read_path(struct hd_source_reader *reader, const char **at, const char *end,
                       uint32_t *path) {
     struct hd_source *source = reader->source;
     if (!read_root(reader, at, end, path)) return false;
@@ -106,7 +106,7 @@ static bool read_path(struct hd_text_reader *reader, const char **at, const char
     return true;
 }
 
-static bool read_path_word(struct hd_text_reader *reader, uint32_t *path) {
+static bool read_path_word(struct hd_source_reader *reader, uint32_t *path) {
     struct hd_word word;
     if (!hd_text_lines_word(&reader->lines, &word) || word.string)
         return hd_text_lines_fail(&reader->lines, "a path is missing");
@@ -119,7 +119,7 @@ static bool read_path_word(struct hd_text_reader *reader, uint32_t *path) {
  */
 
 /* Steps by number, with commas; all of them are before the step that is being read. */
-static bool read_links(struct hd_text_reader *reader, const char *at, const char *end,
+static bool read_links(struct hd_source_reader *reader, const char *at, const char *end,
                        struct hd_source_range *range) {
     struct hd_source *source = reader->source;
     uint32_t first = source->function.data[reader->function].steps.first;
@@ -136,7 +136,7 @@ static bool read_links(struct hd_text_reader *reader, const char *at, const char
     return true;
 }
 
-static bool read_links_word(struct hd_text_reader *reader, struct hd_source_range *range) {
+static bool read_links_word(struct hd_source_reader *reader, struct hd_source_range *range) {
     struct hd_word word;
     if (!hd_text_lines_word(&reader->lines, &word) || word.string)
         return hd_text_lines_fail(&reader->lines, "a list of steps is missing");
@@ -148,7 +148,7 @@ static bool is_position(const struct hd_word *word) {
 }
 
 /* LINE:COLUMN, for steps with +BEGIN-END, for nodes with -ENDLINE; may be left out. */
-static bool read_position(struct hd_text_reader *reader, uint32_t number[static 4]) {
+static bool read_position(struct hd_source_reader *reader, uint32_t number[static 4]) {
     struct hd_word word;
     if (!hd_text_lines_peek(&reader->lines, &word) || !is_position(&word)) return true;
     hd_text_lines_word(&reader->lines, &word);
@@ -174,7 +174,7 @@ static uint16_t short_column(uint32_t column) {
     return column > UINT16_MAX ? UINT16_MAX : (uint16_t)column;
 }
 
-static bool read_step_position(struct hd_text_reader *reader, struct hd_source_step *step) {
+static bool read_step_position(struct hd_source_reader *reader, struct hd_source_step *step) {
     uint32_t number[4] = {reader->source->node.data[step->node].line, 0, 0, UINT32_MAX};
     if (!read_position(reader, number)) return false;
     step->line = number[0];
@@ -184,7 +184,7 @@ static bool read_step_position(struct hd_text_reader *reader, struct hd_source_s
     return true;
 }
 
-static bool read_argument(struct hd_text_reader *reader, const struct hd_word *word) {
+static bool read_argument(struct hd_source_reader *reader, const struct hd_word *word) {
     struct hd_source_argument argument = {.path = HD_SOURCE_NONE, .function = HD_SOURCE_NONE};
     const char *at = word->text, *end = word->text + word->length;
     if (at < end && *at == '&') {
@@ -209,7 +209,7 @@ static bool read_argument(struct hd_text_reader *reader, const struct hd_word *w
     return true;
 }
 
-static bool read_arguments(struct hd_text_reader *reader, struct hd_source_step *step) {
+static bool read_arguments(struct hd_source_reader *reader, struct hd_source_step *step) {
     struct hd_source *source = reader->source;
     step->arguments.first = (uint32_t)source->argument.size;
     if (!hd_text_lines_take(&reader->lines, "(")) return true;
@@ -224,14 +224,14 @@ static bool read_arguments(struct hd_text_reader *reader, struct hd_source_step 
     return true;
 }
 
-static bool read_type_string(struct hd_text_reader *reader, uint32_t *type) {
+static bool read_type_string(struct hd_source_reader *reader, uint32_t *type) {
     struct hd_word word;
     if (!hd_text_lines_string(&reader->lines, &word)) return true;
     *type = hd_source_text_unescape(reader->source, word.text, word.length);
     return *type != HD_SOURCE_NONE || hd_text_lines_fail(&reader->lines, "wrong string");
 }
 
-static bool read_step_words(struct hd_text_reader *reader, struct hd_source_step *step) {
+static bool read_step_words(struct hd_source_reader *reader, struct hd_source_step *step) {
     struct hd_word word;
     while (hd_text_lines_word(&reader->lines, &word)) {
         const struct hd_source_word *known = hd_source_step_words;
@@ -262,7 +262,7 @@ static struct hd_source_step new_step(uint8_t kind, uint32_t node) {
                                    .target = HD_SOURCE_NONE};
 }
 
-static bool read_access(struct hd_text_reader *reader, uint32_t node, uint8_t mode) {
+static bool read_access(struct hd_source_reader *reader, uint32_t node, uint8_t mode) {
     struct hd_source_step step = new_step(HD_STEP_ACCESS, node);
     bool indirect;
     step.mode = mode;
@@ -275,7 +275,7 @@ static bool read_access(struct hd_text_reader *reader, uint32_t node, uint8_t mo
     return true;
 }
 
-static bool read_callee(struct hd_text_reader *reader, struct hd_source_step *step) {
+static bool read_callee(struct hd_source_reader *reader, struct hd_source_step *step) {
     struct hd_word word;
     if (!hd_text_lines_word(&reader->lines, &word) || word.string)
         return hd_text_lines_fail(&reader->lines, "a function is missing");
@@ -286,7 +286,7 @@ static bool read_callee(struct hd_text_reader *reader, struct hd_source_step *st
     return step->function != HD_SOURCE_NONE;
 }
 
-static bool read_call(struct hd_text_reader *reader, uint32_t node, uint8_t kind) {
+static bool read_call(struct hd_source_reader *reader, uint32_t node, uint8_t kind) {
     struct hd_source_step step = new_step(kind, node);
     if (!read_callee(reader, &step) || !read_step_position(reader, &step)) return false;
     if (kind == HD_STEP_CALL) {
@@ -360,7 +360,7 @@ static bool shape_holds(const struct hd_source *source, uint32_t index, uint32_t
     return true;
 }
 
-static bool open_node(struct hd_text_reader *reader, const struct hd_word *first, bool nested) {
+static bool open_node(struct hd_source_reader *reader, const struct hd_word *first, bool nested) {
     struct hd_source *source = reader->source;
     struct hd_word word = *first;
     unsigned role = HD_ROLE_NONE, kind = 0;
@@ -425,7 +425,7 @@ static bool open_node(struct hd_text_reader *reader, const struct hd_word *first
     return true;
 }
 
-static bool close_node(struct hd_text_reader *reader) {
+static bool close_node(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     if (reader->open.size == 0) return hd_text_lines_fail(&reader->lines, "nothing to close");
     struct hd_open_node open = reader->open.data[--reader->open.size];
@@ -448,7 +448,7 @@ static bool close_node(struct hd_text_reader *reader) {
     return true;
 }
 
-static bool read_body_line(struct hd_text_reader *reader) {
+static bool read_body_line(struct hd_source_reader *reader) {
     struct hd_word word;
     hd_text_lines_word(&reader->lines, &word);
     if (hd_word_is(&word, "}")) return close_node(reader);
@@ -467,7 +467,7 @@ static bool read_body_line(struct hd_text_reader *reader) {
     return hd_text_lines_fail(&reader->lines, "not a step of an expression");
 }
 
-static bool read_local(struct hd_text_reader *reader, uint8_t kind, uint32_t *index) {
+static bool read_local(struct hd_source_reader *reader, uint8_t kind, uint32_t *index) {
     uint32_t number[4] = {0};
     if (!hd_text_read_variable(reader, kind, index) || !read_position(reader, number)) return false;
     struct hd_source_variable *variable = &reader->source->variable.data[*index];
@@ -482,7 +482,7 @@ static bool read_local(struct hd_text_reader *reader, uint8_t kind, uint32_t *in
 }
 
 /* Annotations, parameters and locals, before the body's block. */
-static bool read_locals(struct hd_text_reader *reader) {
+static bool read_locals(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     HD_VECTOR(uint32_t) list = {0};
     bool good = true;
@@ -515,7 +515,7 @@ static bool read_locals(struct hd_text_reader *reader) {
     return good;
 }
 
-bool hd_text_read_body(struct hd_text_reader *reader) {
+bool hd_text_read_body(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     struct hd_source_function *function = &source->function.data[reader->function];
     function->parameters = 0;

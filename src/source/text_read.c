@@ -13,7 +13,7 @@
 /* ---- names -------------------------------------------------------------------------------------
  */
 
-uint32_t hd_text_word(struct hd_text_reader *reader, const char *name, size_t length) {
+uint32_t hd_text_word(struct hd_source_reader *reader, const char *name, size_t length) {
     uint32_t word = hd_intern(&reader->words, name, length);
     while (reader->variable_of.size <= word) {
         hd_vector_push(&reader->variable_of, HD_SOURCE_NONE);
@@ -24,7 +24,7 @@ uint32_t hd_text_word(struct hd_text_reader *reader, const char *name, size_t le
 }
 
 /* The name as it is shown: without the number that tells equal names apart. */
-static uint32_t shown_name(struct hd_text_reader *reader, const char *name, size_t length) {
+static uint32_t shown_name(struct hd_source_reader *reader, const char *name, size_t length) {
     const char *number = memchr(name, '#', length);
     size_t shown = number != NULL ? (size_t)(number - name) : length;
     bool good = shown > 0;
@@ -57,7 +57,7 @@ static uint32_t default_record(struct hd_source *source, uint32_t field_name) {
     return hd_source_record_add(source, default_key(source, "c:@S@", name), name);
 }
 
-uint32_t hd_text_variable(struct hd_text_reader *reader, const char *name, size_t length,
+uint32_t hd_text_variable(struct hd_source_reader *reader, const char *name, size_t length,
                           uint8_t kind) {
     struct hd_source *source = reader->source;
     uint32_t word = hd_text_word(reader, name, length);
@@ -82,7 +82,7 @@ uint32_t hd_text_variable(struct hd_text_reader *reader, const char *name, size_
     return variable;
 }
 
-uint32_t hd_text_function(struct hd_text_reader *reader, const char *name, size_t length) {
+uint32_t hd_text_function(struct hd_source_reader *reader, const char *name, size_t length) {
     uint32_t word = hd_text_word(reader, name, length);
     if (reader->function_of.data[word] != HD_SOURCE_NONE) return reader->function_of.data[word];
     uint32_t shown = shown_name(reader, name, length);
@@ -94,7 +94,7 @@ uint32_t hd_text_function(struct hd_text_reader *reader, const char *name, size_
 /* ---- parts of declarations ----------------------------------------------------------------------
  */
 
-static bool read_text(struct hd_text_reader *reader, const struct hd_word *word, uint32_t *text) {
+static bool read_text(struct hd_source_reader *reader, const struct hd_word *word, uint32_t *text) {
     *text = hd_source_text_unescape(reader->source, word->text, word->length);
     return *text != HD_SOURCE_NONE || hd_text_lines_fail(&reader->lines, "wrong string");
 }
@@ -110,7 +110,7 @@ static bool add_flag(const struct hd_source_word *words, const char *name, size_
 }
 
 /* `-`, or words with commas between them; nothing if the next word is no word of the table. */
-static bool read_flags(struct hd_text_reader *reader, const struct hd_source_word *words,
+static bool read_flags(struct hd_source_reader *reader, const struct hd_source_word *words,
                        unsigned *flags) {
     struct hd_word word;
     *flags = 0;
@@ -131,7 +131,7 @@ static bool read_flags(struct hd_text_reader *reader, const struct hd_source_wor
 }
 
 /* A number or a range of lines as a word of its own. */
-static bool read_lines_word(struct hd_text_reader *reader, uint32_t *line, uint32_t *end) {
+static bool read_lines_word(struct hd_source_reader *reader, uint32_t *line, uint32_t *end) {
     struct hd_word word;
     *line = *end = 0;
     if (!hd_text_lines_word(&reader->lines, &word)) return true;
@@ -147,7 +147,7 @@ static bool read_lines_word(struct hd_text_reader *reader, uint32_t *line, uint3
     return at == stop || hd_text_lines_fail(&reader->lines, "not a line number");
 }
 
-static bool read_place(struct hd_text_reader *reader, uint32_t *file, uint32_t *line,
+static bool read_place(struct hd_source_reader *reader, uint32_t *file, uint32_t *line,
                        uint32_t *end) {
     struct hd_word word;
     uint32_t path;
@@ -160,14 +160,14 @@ static bool read_place(struct hd_text_reader *reader, uint32_t *file, uint32_t *
 /* ---- declarations -------------------------------------------------------------------------------
  */
 
-static bool read_name(struct hd_text_reader *reader, struct hd_word *word, uint32_t *shown) {
+static bool read_name(struct hd_source_reader *reader, struct hd_word *word, uint32_t *shown) {
     if (!hd_text_lines_word(&reader->lines, word) || word->string)
         return hd_text_lines_fail(&reader->lines, "a name is missing");
     *shown = shown_name(reader, word->text, word->length);
     return *shown != HD_SOURCE_NONE;
 }
 
-static bool read_key(struct hd_text_reader *reader, const char *prefix, uint32_t shown,
+static bool read_key(struct hd_source_reader *reader, const char *prefix, uint32_t shown,
                      uint32_t *key) {
     struct hd_word word;
     if (hd_text_lines_string(&reader->lines, &word)) return read_text(reader, &word, key);
@@ -175,12 +175,12 @@ static bool read_key(struct hd_text_reader *reader, const char *prefix, uint32_t
     return true;
 }
 
-static bool read_type(struct hd_text_reader *reader, uint32_t *type) {
+static bool read_type(struct hd_source_reader *reader, uint32_t *type) {
     struct hd_word word;
     return !hd_text_lines_string(&reader->lines, &word) || read_text(reader, &word, type);
 }
 
-bool hd_text_read_variable(struct hd_text_reader *reader, uint8_t kind, uint32_t *index) {
+bool hd_text_read_variable(struct hd_source_reader *reader, uint8_t kind, uint32_t *index) {
     struct hd_source *source = reader->source;
     struct hd_word word;
     uint32_t shown, key, type = HD_SOURCE_NONE;
@@ -213,7 +213,7 @@ bool hd_text_read_variable(struct hd_text_reader *reader, uint8_t kind, uint32_t
     return true;
 }
 
-static bool read_unit(struct hd_text_reader *reader) {
+static bool read_unit(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     struct hd_source_unit unit = {.message = HD_SOURCE_NONE};
     struct hd_word word;
@@ -242,7 +242,7 @@ static bool read_unit(struct hd_text_reader *reader) {
     return true;
 }
 
-static bool read_record(struct hd_text_reader *reader) {
+static bool read_record(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     struct hd_word word;
     uint32_t shown, key, file = HD_SOURCE_NONE, line = 0, end;
@@ -259,7 +259,7 @@ static bool read_record(struct hd_text_reader *reader) {
 }
 
 /* All fields of the record; if another unit declared them already, only their names are learnt. */
-static bool read_fields(struct hd_text_reader *reader) {
+static bool read_fields(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     bool known = source->record.data[reader->record].fields.count > 0, good = true;
     struct hd_bitset seen = {0};
@@ -287,7 +287,7 @@ static bool read_fields(struct hd_text_reader *reader) {
     return good;
 }
 
-static bool read_global(struct hd_text_reader *reader) {
+static bool read_global(struct hd_source_reader *reader) {
     uint32_t index, file = HD_SOURCE_NONE, line = 0, end;
     if (!hd_text_read_variable(reader, HD_VARIABLE_GLOBAL, &index) ||
         !read_place(reader, &file, &line, &end))
@@ -307,7 +307,7 @@ struct function_line {
     unsigned flags;
 };
 
-static bool read_function_line(struct hd_text_reader *reader, struct function_line *line) {
+static bool read_function_line(struct hd_source_reader *reader, struct function_line *line) {
     line->type = HD_SOURCE_NONE;
     return read_name(reader, &line->word, &line->shown) &&
            read_key(reader, "c:@F@", line->shown, &line->key) &&
@@ -315,7 +315,7 @@ static bool read_function_line(struct hd_text_reader *reader, struct function_li
            read_type(reader, &line->type);
 }
 
-static void fill_function(struct hd_text_reader *reader, const struct function_line *line,
+static void fill_function(struct hd_source_reader *reader, const struct function_line *line,
                           uint32_t index) {
     struct hd_source_function *function = &reader->source->function.data[index];
     function->flags |= (uint16_t)line->flags;
@@ -324,20 +324,20 @@ static void fill_function(struct hd_text_reader *reader, const struct function_l
     reader->function_of.data[word] = index;
 }
 
-static bool read_extern(struct hd_text_reader *reader) {
+static bool read_extern(struct hd_source_reader *reader) {
     struct function_line line;
     if (!read_function_line(reader, &line)) return false;
     fill_function(reader, &line, hd_source_function_add(reader->source, line.key, line.shown));
     return true;
 }
 
-static bool skip_body(struct hd_text_reader *reader) {
+static bool skip_body(struct hd_source_reader *reader) {
     while (hd_text_lines_next(&reader->lines))
         if (hd_text_lines_take(&reader->lines, "end")) return true;
     return hd_text_lines_fail(&reader->lines, "the function has no end");
 }
 
-static bool read_function(struct hd_text_reader *reader) {
+static bool read_function(struct hd_source_reader *reader) {
     struct hd_source *source = reader->source;
     struct function_line line;
     uint32_t file = HD_SOURCE_NONE, first = 0, last = 0, unit = HD_SOURCE_NONE, unused;
@@ -371,7 +371,7 @@ static bool read_function(struct hd_text_reader *reader) {
     return good;
 }
 
-static bool read_line(struct hd_text_reader *reader) {
+static bool read_line(struct hd_source_reader *reader) {
     struct hd_word word;
     hd_text_lines_word(&reader->lines, &word);
     if (hd_word_is(&word, "function")) return read_function(reader);
@@ -384,7 +384,7 @@ static bool read_line(struct hd_text_reader *reader) {
 
 bool hd_source_read_text(struct hd_source *source, const char *name, const char *bytes,
                          size_t length, struct hd_error *error) {
-    struct hd_text_reader reader = {
+    struct hd_source_reader reader = {
         .source = source,
         .lines = {.name = name, .at = bytes, .end = bytes + length, .error = error},
         .first_unit = (uint32_t)source->unit.size};

@@ -11,7 +11,7 @@ struct hd_open_node {
     bool nested;
 };
 
-struct hd_text_reader {
+struct hd_source_reader {
     struct hd_source *source;
     struct hd_text_lines lines;
     /* What a name of this text stands for; HD_SOURCE_NONE: nothing yet. By number of the word. */
@@ -28,14 +28,14 @@ struct hd_text_reader {
 
 /* The variable or function that a name means; a name without a declaration means the thing with
  * that name that every unit sees. NONE (with an error) if the name is wrong. */
-uint32_t hd_text_variable(struct hd_text_reader *reader, const char *name, size_t length,
+uint32_t hd_text_variable(struct hd_source_reader *reader, const char *name, size_t length,
                           uint8_t kind);
-uint32_t hd_text_function(struct hd_text_reader *reader, const char *name, size_t length);
-uint32_t hd_text_word(struct hd_text_reader *reader, const char *name, size_t length);
+uint32_t hd_text_function(struct hd_source_reader *reader, const char *name, size_t length);
+uint32_t hd_text_word(struct hd_source_reader *reader, const char *name, size_t length);
 
 /* The lines of a function behind its first one, including `end`. */
-bool hd_text_read_body(struct hd_text_reader *reader);
+bool hd_text_read_body(struct hd_source_reader *reader);
 /* A declaration of a variable behind its first word; *index gets it. */
-bool hd_text_read_variable(struct hd_text_reader *reader, uint8_t kind, uint32_t *index);
+bool hd_text_read_variable(struct hd_source_reader *reader, uint8_t kind, uint32_t *index);
 
 #endif

@@ -18,7 +18,7 @@ extern const struct hd_source_word hd_source_step_words[];
 extern const char *const hd_source_node_words[HD_NODE_KINDS_COUNT];
 extern const char *const hd_source_role_words[HD_ROLES];
 extern const char *const hd_source_state_words[3]; /* by enum hd_unit_state */
-extern const char *const hd_source_mode_words[5];  /* by enum hd_access_mode; NULL: none */
+extern const char *const hd_source_mode_words[5];  /* by enum hd_source_mode; NULL: none */
 
 /* Whether a character stands for itself in a name; others are written as \hh. */
 static inline bool hd_source_name_character(unsigned char c) {
