@@ -224,7 +224,7 @@ static int report(const struct request *request, const struct hd_source *source,
     return status;
 }
 
-static int mine_source(const struct request *request) {
+static int mine_source(struct request *request) {
     struct hd_source source = {0};
     int status;
     uint64_t start = hd_now_ns();

@@ -27,8 +27,8 @@ static char *default_cache(void) {
     return NULL;
 }
 
-bool hd_source_input_load(const struct hd_source_input *input, const char *command, int argc,
-                          char **argv, int first, struct hd_source *source, int *status) {
+static bool load(const struct hd_source_input *input, const char *command, int argc, char **argv,
+                 int first, struct hd_source *source, int *status) {
     struct hd_error error;
     *status = HD_EXIT_FAILED;
     if (input->database == NULL && first == argc) {
@@ -67,6 +67,15 @@ bool hd_source_input_load(const struct hd_source_input *input, const char *comma
     }
     *status = HD_EXIT_CLEAN;
     return true;
+}
+
+bool hd_source_input_load(struct hd_source_input *input, const char *command, int argc, char **argv,
+                          int first, struct hd_source *source, int *status) {
+    bool good = load(input, command, argc, argv, first, source, status);
+    free(input->include.item);
+    free(input->exclude.item);
+    input->include = input->exclude = (struct hd_option_list){0};
+    return good;
 }
 
 void hd_source_input_warn(const char *command, const struct hd_source *source) {

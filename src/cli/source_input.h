@@ -35,8 +35,8 @@ int hd_source_input_flags(struct hd_source_input *input, int argc, char **argv);
 
 /* Operands are argv[first..argc-1]: files. With a progress bar. Complains and
  * returns false if nothing can be read; *status is for the command to return. */
-bool hd_source_input_load(const struct hd_source_input *input, const char *command, int argc,
-                          char **argv, int first, struct hd_source *source, int *status);
+bool hd_source_input_load(struct hd_source_input *input, const char *command, int argc, char **argv,
+                          int first, struct hd_source *source, int *status);
 /* A warning for each file with errors (at most a few; the rest are counted). */
 void hd_source_input_warn(const char *command, const struct hd_source *source);
 
