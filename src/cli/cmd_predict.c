@@ -306,7 +306,8 @@ static int compare(const struct request *request, struct hd_predict *predict,
 
 static int predict_all(struct request *request, struct hd_predict *predict,
                        struct hd_progress_bar *bar) {
-    struct hd_findings findings = {0};
+    struct hd_findings findings = {.want_turns =
+                                       request->format == FORMAT_JSON && request->size.turns};
     struct hd_error error;
     bool done = true;
     struct hd_predict_stats stats[HD_PREDICT_KIND_COUNT];

@@ -191,6 +191,7 @@ struct hd_findings {
     struct hd_finding_summary summary;
     struct hd_finding_summary of_kind[HD_FINDING_KIND_COUNT]; /* the same by kind */
     bool looked_for[HD_FINDING_KIND_COUNT];                   /* the kinds that were asked for */
+    bool want_turns; /* long witnesses by their turns too: JSON has them, and they take time */
 };
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind);

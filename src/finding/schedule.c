@@ -311,7 +311,8 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
     finding->witness_next = next;
     finding->witness_count = 0;
     for (uint32_t i = 0; i < spans; i++) finding->witness_count += span[i].count;
-    if (finding->witness_count > HD_LONG_WITNESS) set_turns(findings, finding, describe, model);
+    if (findings->want_turns && finding->witness_count > HD_LONG_WITNESS)
+        set_turns(findings, finding, describe, model);
     uint32_t *end = hd_alloc(LONGEST_LOOK, sizeof *end);
     struct schedule s = {.findings = findings,
                          .finding = finding,
