@@ -120,7 +120,7 @@ int hd_cmd_cover(int argc, char **argv) {
         .operands = "[TRACE]...",
         .about = "Measures interleaving coverage under seven criteria: how many properties the\n"
                  "runs have, and how many they covered. PInv, Def-Use, LR-Inv and LR-Def are kept\n"
-                 "by sites over any number of runs.",
+                 "by sites over any number of runs.\n",
         .example = "  heddle cover app1.hdt app2.hdt\n"
                    "  heddle cover -o app.cover app3.hdt\n"
                    "  heddle cover --show app.cover --plot cover.svg --open\n",
