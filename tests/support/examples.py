@@ -12,7 +12,7 @@ needs, and nothing else may be there:
 
 Examples of one page are run in one directory, in their order. What a command prints on standard output
 and standard error stands below it; a line "..." stands for any number of lines. Compared are the lines
-without trailing blanks, after times, sizes, addresses and offsets in stacks were replaced.
+without trailing blanks, after times, sizes, addresses, offsets in stacks and numbers of runs were replaced.
 --update writes what is printed into the page, where no line is "...".
 """
 import pathlib, re, shutil, subprocess, sys
@@ -28,6 +28,10 @@ def normalised(line):
     line = re.sub(r"\b(stack of T\d+)\+\d+", r"\1+OFFSET", line)
     line = re.sub(r"\b\d+(\.\d+)? (s|ms|us|seconds?)\b", "TIME", line)
     line = re.sub(r"\b\d+(\.\d+)? (bytes an event|kB|MB)", "SIZE", line)
+    # Threads that run in parallel need not take as many runs, and switches, every time.
+    line = re.sub(r"\b\d+ (runs|plain|profiled|steered|traced runs?)\b", r"N \1", line)
+    line = re.sub(r"\(\d+ before minimising\)", "(N before minimising)", line)
+    line = re.sub(r"by the suspensions \d+ of \d+", "by the suspensions N of N", line)
     return re.sub(r" +", " ", line.rstrip())
 
 
