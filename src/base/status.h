@@ -12,8 +12,7 @@ enum hd_code {
     HD_ERR_FORMAT,      /* the input is not what it should be */
     HD_ERR_DAMAGED,     /* the input is damaged or cut short */
     HD_ERR_UNSUPPORTED, /* a version or feature this build does not know */
-    HD_ERR_LIMIT,       /* too large */
-    HD_ERR_MEMORY
+    HD_ERR_LIMIT        /* too large */
 };
 
 struct hd_error {

@@ -1,6 +1,7 @@
 /* heddle mine: which variables of a program belong together, and who updates one without the other.
  */
 #define _GNU_SOURCE /* get_current_dir_name */
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/whole_file.h"
 #include "cli/commands.h"
@@ -111,7 +112,7 @@ static bool same_group(const char *one, const char *other) {
 /* By struct, in the order of the best update of each. */
 static void print_updates(const struct hd_findings *findings) {
     size_t count = findings->list.size;
-    bool *done = calloc(count + 1, sizeof *done);
+    bool *done = hd_zalloc(count, sizeof *done);
     for (size_t i = 0; i < count; i++) {
         const char *variable = findings->list.data[i].variable;
         if (done[i]) continue;

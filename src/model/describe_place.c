@@ -49,7 +49,7 @@ static struct hd_frames build_stack(struct hd_describe *describe, uint32_t site,
     for (; node && node < trace->stacks && builder.count < DEEPEST_STACK;
          node = outer_node(trace, node))
         if (trace->stack_site[node]) add_site(describe, &builder, trace->stack_site[node]);
-    /* what the C library does below main, and around a thread's function, is no news */
+    /* what the C library does below main, and around a thread's function, is left out */
     while (builder.count > 1 && hd_frame_is_system(&builder.frame[builder.count - 1]))
         builder.count--;
     struct hd_frame *frame = hd_pool_alloc(describe->pool, builder.count * sizeof *frame);
