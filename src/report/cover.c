@@ -2,6 +2,7 @@
 #include "report/cover.h"
 
 #include "base/alloc.h"
+#include "report/page.h"
 #include "report/plot.h"
 
 #include <math.h>
@@ -9,8 +10,6 @@
 #include <string.h>
 
 #define KEPT_CRITERIA (HD_CRITERION_COUNT - HD_COVER_KEPT)
-
-static const char *plural(uint64_t count) { return count == 1 ? "" : "s"; }
 
 static double mean(uint64_t sum, uint64_t count) {
     return count > 0 ? (double)sum / (double)count : 0;
@@ -59,9 +58,9 @@ static void put_cost(FILE *out, double power) {
 
 void hd_report_measure(FILE *out, const char *name, const struct hd_cover_measure *m, bool costs) {
     fprintf(out, "%s: %u thread%s, %u shared variable%s, %llu access%s, %llu read%s\n\n", name,
-            m->threads, plural(m->threads), m->variables, plural(m->variables),
+            m->threads, hd_page_plural(m->threads), m->variables, hd_page_plural(m->variables),
             (unsigned long long)m->accesses, m->accesses == 1 ? "" : "es",
-            (unsigned long long)m->reads, plural(m->reads));
+            (unsigned long long)m->reads, hd_page_plural(m->reads));
     fprintf(out, "  %-9s %24s %20s%s\n", "criterion", "properties", "covered by this run",
             costs ? "    runs at least       at most" : "");
     for (unsigned c = 0; c < HD_CRITERION_COUNT; c++) {
@@ -127,7 +126,8 @@ static void growth_free(struct growth *growth) {
 }
 
 void hd_report_cover(FILE *out, const struct hd_cover *cover) {
-    fprintf(out, "%zu run%s, properties by sites:\n\n", cover->run.size, plural(cover->run.size));
+    fprintf(out, "%zu run%s, properties by sites:\n\n", cover->run.size,
+            hd_page_plural(cover->run.size));
     fprintf(out, "  %-9s %10s %10s %10s %12s\n", "criterion", "properties", "covered", "open",
             "infeasible");
     for (unsigned c = HD_COVER_KEPT; c < HD_CRITERION_COUNT; c++) {
