@@ -314,6 +314,21 @@ const char *hd_describe_plain(struct hd_describe *describe, uint32_t event) {
                             : hd_describe_event(describe, event, HD_SHORT);
 }
 
+const char *hd_describe_variable(struct hd_describe *describe, uint32_t event) {
+    const struct hd_model *model = describe->model;
+    if (event >= model->events) return NULL;
+    enum hd_event_class class = hd_kind_class(model->kind[event]);
+    if (class != HD_CLASS_ACCESS && class != HD_CLASS_ATOMIC) return NULL;
+    const struct hd_name *name = hd_describe_source_name(describe, event);
+    if (name != NULL && *name->variable != '\0') return name->variable;
+    uint32_t first = first_location(model, event);
+    if (first == HD_NONE || is_nameless(describe, &model->location[first], 1)) return NULL;
+    const char *plain = accessed_plain(describe, event, first, HD_SHORT);
+    const char *index = strchr(plain, '[');
+    if (index == NULL) return plain;
+    return hd_pool_format(describe->pool, "%.*s", (int)(index - plain), plain);
+}
+
 const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum hd_detail detail) {
     const struct hd_model *model = describe->model;
     if (event >= model->events) return "?";

@@ -42,6 +42,10 @@ const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum
 /* The same in short without names from source code: what a fingerprint may rest on, whether or not
  * there is a file of names. */
 const char *hd_describe_plain(struct hd_describe *describe, uint32_t event);
+/* The variable that an access is to, whatever the object: `struct::field` or a global as names from
+ * source code have it; else the variable as the program or a text trace calls it, without the index
+ * of an array. NULL if it is not known. */
+const char *hd_describe_variable(struct hd_describe *describe, uint32_t event);
 /* The address that the event is about; false if it has none. Text traces have none. */
 bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uint64_t *address);
 
