@@ -3,6 +3,7 @@
 #include "mine/corr_file.h"
 
 #include "base/alloc.h"
+#include "base/line_reader.h"
 #include "base/whole_file.h"
 #include "mine/access_sets.h"
 
@@ -37,18 +38,9 @@ bool hd_corr_name_fits(const char *name, const char *word) {
 /* ---- writing ----------------------------------------------------------------------------------
  */
 
-/* Names with blanks (templates of C++), and those that look like something else, are quoted. */
 static void write_name(FILE *to, const char *name) {
-    if (*name != '\0' && strpbrk(name, " \t\r\"\\#") == NULL && strcmp(name, ":") != 0) {
-        fprintf(to, " %s", name);
-        return;
-    }
-    fputs(" \"", to);
-    for (; *name != '\0'; name++) {
-        if (*name == '"' || *name == '\\') fputc('\\', to);
-        fputc(*name, to);
-    }
-    fputc('"', to);
+    fputc(' ', to);
+    hd_line_write_name(to, name);
 }
 
 static void write_rule(FILE *to, const struct hd_corr_rule *rule) {
@@ -93,179 +85,107 @@ char *hd_corr_write(const struct hd_corr_file *file) {
 /* ---- reading ----------------------------------------------------------------------------------
  */
 
-struct reader {
-    const char *name;
-    uint32_t line;
-    const char *at, *end; /* of the line */
-    struct hd_corr_file *file;
-    struct hd_error *error;
-};
-
-static bool wrong(struct reader *reader, const char *what) {
-    return hd_fail(reader->error, HD_ERR_FORMAT, "%s:%u: %s", reader->name, reader->line, what);
-}
-
-static void skip_blanks(struct reader *reader) {
-    while (reader->at < reader->end && (*reader->at == ' ' || *reader->at == '\t')) reader->at++;
-}
-
-/* A comment ends the line too. */
-static bool at_end(struct reader *reader) {
-    skip_blanks(reader);
-    return reader->at == reader->end || *reader->at == '#';
-}
-
-static size_t word_length(const struct reader *reader) {
-    const char *at = reader->at;
-    while (at < reader->end && *at != ' ' && *at != '\t' && *at != '#') at++;
-    return (size_t)(at - reader->at);
-}
-
-/* Is this the next word? Then it is read. */
-static bool take(struct reader *reader, const char *word) {
-    skip_blanks(reader);
-    if (word_length(reader) != strlen(word) || memcmp(reader->at, word, strlen(word)) != 0)
-        return false;
-    reader->at += strlen(word);
-    return true;
-}
-
-static bool read_quoted(struct reader *reader, const char **name) {
-    char *text = hd_arena_alloc(&reader->file->arena, (size_t)(reader->end - reader->at) + 1);
-    size_t used = 0;
-    for (reader->at++; reader->at < reader->end && *reader->at != '"'; reader->at++) {
-        if (*reader->at == '\\' && reader->at + 1 < reader->end) reader->at++;
-        text[used++] = *reader->at;
-    }
-    if (reader->at == reader->end) return wrong(reader, "a name has no closing quote");
-    reader->at++;
-    text[used] = '\0';
-    *name = text;
-    return true;
-}
-
-static bool read_name(struct reader *reader, const char **name) {
-    if (at_end(reader)) return wrong(reader, "a variable is missing");
-    if (*reader->at == '"') return read_quoted(reader, name);
-    size_t length = word_length(reader);
-    *name = hd_arena_copy(&reader->file->arena, reader->at, length);
-    reader->at += length;
-    return true;
-}
-
-static bool read_mode(struct reader *reader, uint8_t *mode) {
-    skip_blanks(reader);
-    size_t length = word_length(reader);
-    *mode = (uint8_t)hd_mine_mode_of(reader->at, length);
-    if (*mode == 0) return wrong(reader, "expected read, write or any");
-    reader->at += length;
-    return true;
-}
-
-static bool read_number(struct reader *reader, uint32_t *number) {
-    uint64_t value = 0;
-    skip_blanks(reader);
-    const char *begin = reader->at;
-    while (reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9' &&
-           value <= UINT32_MAX)
-        value = value * 10 + (uint64_t)(*reader->at++ - '0');
-    *number = (uint32_t)value;
-    if (reader->at == begin || value > UINT32_MAX) return wrong(reader, "expected a number");
-    return true;
+static bool read_mode(struct hd_line_reader *reader, uint8_t *mode) {
+    for (*mode = HD_MINE_READ; *mode <= HD_MINE_ANY; ++*mode)
+        if (hd_line_take(reader, mode_name[*mode])) return true;
+    return hd_line_wrong(reader, "expected read, write or any");
 }
 
 /* ": 49 of 50", or nothing. */
-static bool read_figures(struct reader *reader, uint32_t *support, uint32_t *functions) {
-    if (at_end(reader)) return true;
-    if (!take(reader, ":"))
-        return wrong(reader, "expected ':' and figures, or the end of the line");
-    if (!read_number(reader, support)) return false;
-    if (!take(reader, "of")) return wrong(reader, "expected 'N of M'");
-    if (!read_number(reader, functions)) return false;
+static bool read_figures(struct hd_line_reader *reader, uint32_t *support, uint32_t *functions) {
+    if (hd_line_at_end(reader)) return true;
+    if (!hd_line_take(reader, ":"))
+        return hd_line_wrong(reader, "expected ':' and figures, or the end of the line");
+    if (!hd_line_integer(reader, support)) return false;
+    if (!hd_line_take(reader, "of")) return hd_line_wrong(reader, "expected 'N of M'");
+    if (!hd_line_integer(reader, functions)) return false;
     if (*functions == 0 || *support > *functions)
-        return wrong(reader, "in 'N of M', N must not be more than M, and M not 0");
+        return hd_line_wrong(reader, "in 'N of M', N must not be more than M, and M not 0");
     return true;
 }
 
-static bool read_rule(struct reader *reader) {
+static bool read_rule(struct hd_line_reader *reader, struct hd_corr_file *file) {
     struct hd_corr_rule rule = {.functions = 0};
-    if (!read_mode(reader, &rule.a1) || !read_name(reader, &rule.x)) return false;
-    if (!take(reader, "=>")) return wrong(reader, "expected '=>'");
-    if (!read_mode(reader, &rule.a2) || !read_name(reader, &rule.y)) return false;
+    if (!read_mode(reader, &rule.a1) || !hd_line_name(reader, "a variable", &rule.x)) return false;
+    if (!hd_line_take(reader, "=>")) return hd_line_wrong(reader, "expected '=>'");
+    if (!read_mode(reader, &rule.a2) || !hd_line_name(reader, "a variable", &rule.y)) return false;
     if (!read_figures(reader, &rule.support, &rule.functions)) return false;
     if (reader->at < reader->end && *reader->at == ',') {
         reader->at++;
-        if (!read_number(reader, &rule.direct)) return false;
-        if (!take(reader, "direct")) return wrong(reader, "expected 'N direct'");
+        if (!hd_line_integer(reader, &rule.direct)) return false;
+        if (!hd_line_take(reader, "direct")) return hd_line_wrong(reader, "expected 'N direct'");
         if (rule.direct > rule.support)
-            return wrong(reader, "more direct functions than functions");
+            return hd_line_wrong(reader, "more direct functions than functions");
     }
-    if (!at_end(reader)) return wrong(reader, "there is more on the line than a rule");
-    if (strcmp(rule.x, rule.y) == 0) return wrong(reader, "a variable can't go with itself");
-    hd_vector_push(&reader->file->rule, rule);
+    if (!hd_line_at_end(reader))
+        return hd_line_wrong(reader, "there is more on the line than a rule");
+    if (strcmp(rule.x, rule.y) == 0)
+        return hd_line_wrong(reader, "a variable can't go with itself");
+    hd_vector_push(&file->rule, rule);
     return true;
 }
 
-static bool read_set(struct reader *reader) {
-    struct hd_corr_file *file = reader->file;
+static bool at_figures(struct hd_line_reader *reader) {
+    struct hd_line_reader ahead = *reader;
+    return hd_line_at_end(reader) || hd_line_take(&ahead, ":");
+}
+
+static bool read_set(struct hd_line_reader *reader, struct hd_corr_file *file) {
     struct hd_corr_set set = {.first = (uint32_t)file->member.size};
     if (!read_mode(reader, &set.mode)) return false;
-    while (!at_end(reader) && !(*reader->at == ':' && word_length(reader) == 1)) {
+    while (!at_figures(reader)) {
         const char *name;
-        if (set.count++ == MOST_MEMBERS) return wrong(reader, "a set has too many variables");
-        if (!read_name(reader, &name)) return false;
+        if (set.count++ == MOST_MEMBERS)
+            return hd_line_wrong(reader, "a set has too many variables");
+        if (!hd_line_name(reader, "a variable", &name)) return false;
         hd_vector_push(&file->member, name);
     }
-    if (set.count < 3) return wrong(reader, "a set has three variables or more");
+    if (set.count < 3) return hd_line_wrong(reader, "a set has three variables or more");
     if (!read_figures(reader, &set.support, &set.functions)) return false;
-    if (!at_end(reader)) return wrong(reader, "there is more on the line than a set");
+    if (!hd_line_at_end(reader))
+        return hd_line_wrong(reader, "there is more on the line than a set");
     hd_vector_push(&file->set, set);
     return true;
 }
 
-static bool read_first_line(struct reader *reader) {
+static bool read_first_line(struct hd_line_reader *reader) {
     uint32_t version;
-    if (!take(reader, MAGIC))
-        return wrong(reader, "this is no correlation file (it begins with '" MAGIC " 1')");
-    if (!read_number(reader, &version)) return false;
+    if (!hd_line_take(reader, MAGIC))
+        return hd_line_wrong(reader, "this is no correlation file (it begins with '" MAGIC " 1')");
+    if (!hd_line_integer(reader, &version)) return false;
     if (version != VERSION)
         return hd_fail(reader->error, HD_ERR_UNSUPPORTED,
                        "%s:%u: version %u of the format; this heddle reads version %d",
                        reader->name, reader->line, version, VERSION);
-    return at_end(reader) ? true : wrong(reader, "there is more on the line than a version");
+    return hd_line_at_end(reader)
+               ? true
+               : hd_line_wrong(reader, "there is more on the line than a version");
 }
 
 /* `*done`: it was the last line. */
-static bool read_line(struct reader *reader, bool *done) {
+static bool read_line(struct hd_line_reader *reader, struct hd_corr_file *file, bool *done) {
     if (memchr(reader->at, '\0', (size_t)(reader->end - reader->at)) != NULL)
-        return wrong(reader, "there is a byte 0 in it");
+        return hd_line_wrong(reader, "there is a byte 0 in it");
     if (reader->line == 1) return read_first_line(reader);
-    if (at_end(reader)) return true;
-    if (*done) return wrong(reader, "there is more after 'end'");
-    if (take(reader, "end")) {
+    if (hd_line_at_end(reader)) return true;
+    if (*done) return hd_line_wrong(reader, "there is more after 'end'");
+    if (hd_line_take(reader, "end")) {
         *done = true;
-        return at_end(reader) ? true : wrong(reader, "there is more on the line than 'end'");
+        return hd_line_at_end(reader)
+                   ? true
+                   : hd_line_wrong(reader, "there is more on the line than 'end'");
     }
-    return take(reader, "set") ? read_set(reader) : read_rule(reader);
+    return hd_line_take(reader, "set") ? read_set(reader, file) : read_rule(reader, file);
 }
 
 bool hd_corr_read(const char *bytes, size_t length, const char *name, struct hd_corr_file *file,
                   struct hd_error *error) {
     *file = (struct hd_corr_file){.about = NULL};
-    struct reader reader = {.name = name, .file = file, .error = error};
-    const char *end = bytes + length;
+    struct hd_line_reader reader = hd_line_reader(bytes, length, name, &file->arena, error);
     bool good = true, done = false;
-    for (const char *next = bytes; good && (next < end || reader.line == 0);) {
-        const char *newline = next < end ? memchr(next, '\n', (size_t)(end - next)) : NULL;
-        reader.line++;
-        reader.at = next;
-        reader.end = newline != NULL ? newline : end;
-        next = newline != NULL ? newline + 1 : end;
-        if (reader.end > reader.at && reader.end[-1] == '\r') reader.end--;
-        good = read_line(&reader, &done);
-    }
+    while (good && hd_line_next(&reader)) good = read_line(&reader, file, &done);
     if (good && !done)
-        good = wrong(&reader, "the last line, 'end', is missing: the file was cut short");
+        good = hd_line_wrong(&reader, "the last line, 'end', is missing: the file was cut short");
     if (!good) hd_corr_free(file);
     return good;
 }

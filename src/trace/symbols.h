@@ -14,9 +14,10 @@ struct hd_frame {
     const char *file;      /* NULL if unknown; as DWARF says, made relative to the current directory
                               when it lies below it */
     uint32_t line, column; /* 0 if unknown */
-    uint32_t function_line; /* where the function begins; 0 if unknown */
-    const char *module;     /* file name of the module without directory */
-    bool inlined;           /* into the next frame */
+    uint32_t function_line;   /* where the function begins; 0 if unknown */
+    uint32_t function_offset; /* without debug information: of the address in the function */
+    const char *module;       /* file name of the module without directory */
+    bool inlined;             /* into the next frame */
 };
 
 /* Whether a frame is in the C or C++ library, their headers or the runtime: not what a programmer

@@ -100,10 +100,11 @@ static void call_position(struct hd_binary *binary, struct hd_unit *unit, Dwarf_
     frame->column = number(inlined, DW_AT_call_column);
 }
 
-/* A name from the symbol table for a function that DWARF does not know. */
-static const char *symbol_function(struct hd_binary *binary, uint64_t address) {
+/* A name from the symbol table for a function that DWARF does not know, and the address in it. */
+static void symbol_function(struct hd_binary *binary, uint64_t address, struct hd_frame *frame) {
     const struct hd_symbol *symbol = hd_binary_symbol(binary, address, true, NULL, NULL);
-    return symbol ? hd_symbol_name(binary, symbol) : NULL;
+    frame->function = symbol ? hd_symbol_name(binary, symbol) : NULL;
+    frame->function_offset = symbol ? (uint32_t)(address - symbol->lo) : 0;
 }
 
 uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
@@ -112,7 +113,7 @@ uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
     uint32_t at = hd_ranges_find(&binary->unit_code, address);
     frame[0] = (struct hd_frame){.module = binary->file_name};
     if (at == HD_NONE) {
-        frame[0].function = symbol_function(binary, address);
+        symbol_function(binary, address, &frame[0]);
         return frame[0].function ? 1 : 0;
     }
     uint32_t unit_index = binary->unit_code.item[at].value;
@@ -121,7 +122,7 @@ uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
     uint32_t range = hd_ranges_find(&unit->code, address);
     find_line(binary, unit, address, range == HD_NONE ? 0 : unit->code.item[range].lo, &frame[0]);
     if (range == HD_NONE) {
-        frame[0].function = symbol_function(binary, address);
+        symbol_function(binary, address, &frame[0]);
         if (!frame[0].function) frame[0].function = "??";
         return 1;
     }
