@@ -17,27 +17,38 @@ static uint32_t chunk_events(const struct hd_wire_chunk *chunk) {
                         __atomic_load_n(&chunk->event[i].head, __ATOMIC_ACQUIRE) != 0);
 }
 
-bool hd_session_modules(struct hd_live *live, struct hd_session *s) {
+uint32_t hd_session_module_count(const struct hd_session *s) {
     uint32_t count = __atomic_load_n(&s->memory->module_count, __ATOMIC_ACQUIRE);
-    if (count > HD_MAX_MODULES) count = HD_MAX_MODULES;
+    return count < HD_MAX_MODULES ? count : HD_MAX_MODULES;
+}
+
+struct hd_trace_module hd_session_module(const struct hd_session *s, uint32_t number,
+                                         char path[HD_MODULE_PATH]) {
+    struct hd_wire_module from = s->memory->module[number];
+    path[0] = '\0';
+    if (from.path < HD_STRINGS_BYTES) {
+        size_t most = HD_STRINGS_BYTES - from.path;
+        if (most > HD_MODULE_PATH - 1) most = HD_MODULE_PATH - 1;
+        strncat(path, s->memory->strings + from.path, most);
+    }
+    struct hd_trace_module module = {.path = path,
+                                     .text_lo = from.text_lo,
+                                     .text_hi = from.text_hi,
+                                     .bias = from.bias,
+                                     .image_lo = from.image_lo,
+                                     .image_hi = from.image_hi,
+                                     .site_base = from.site_base,
+                                     .build_id_length = from.build_id_length};
+    if (module.build_id_length > sizeof module.build_id) module.build_id_length = 0;
+    memcpy(module.build_id, from.build_id, sizeof module.build_id);
+    return module;
+}
+
+bool hd_session_modules(struct hd_live *live, struct hd_session *s) {
+    uint32_t count = hd_session_module_count(s);
     for (; s->modules_written < count; s->modules_written++) {
-        struct hd_wire_module from = s->memory->module[s->modules_written];
-        char path[4096] = "";
-        if (from.path < HD_STRINGS_BYTES) {
-            size_t most = HD_STRINGS_BYTES - from.path;
-            if (most > sizeof path - 1) most = sizeof path - 1;
-            strncat(path, s->memory->strings + from.path, most);
-        }
-        struct hd_trace_module module = {.path = path,
-                                         .text_lo = from.text_lo,
-                                         .text_hi = from.text_hi,
-                                         .bias = from.bias,
-                                         .image_lo = from.image_lo,
-                                         .image_hi = from.image_hi,
-                                         .site_base = from.site_base,
-                                         .build_id_length = from.build_id_length};
-        if (module.build_id_length > sizeof module.build_id) module.build_id_length = 0;
-        memcpy(module.build_id, from.build_id, sizeof module.build_id);
+        char path[HD_MODULE_PATH];
+        struct hd_trace_module module = hd_session_module(s, s->modules_written, path);
         if (!hd_writer_module(s->writer, &module, live->error)) return false;
     }
     return true;

@@ -18,6 +18,7 @@ struct hd_session {
     uint16_t *written;                 /* by chunk: its events that are in the file already */
     HD_VECTOR(uint32_t) next_sequence; /* by stream: of the chunk that is to be written next */
     bool has_branches;
+    uint32_t violations_seen; /* of a checked run */
 };
 
 struct hd_live {
@@ -59,5 +60,15 @@ enum hd_drain {
 /* Writes what there is; true if there was something. */
 bool hd_session_drain(struct hd_live *live, struct hd_session *session, enum hd_drain what);
 bool hd_session_modules(struct hd_live *live, struct hd_session *session);
+/* The modules that a session has entered so far, as a trace has them; the path is put there. */
+#define HD_MODULE_PATH 4096u
+uint32_t hd_session_module_count(const struct hd_session *session);
+struct hd_trace_module hd_session_module(const struct hd_session *session, uint32_t number,
+                                         char path[HD_MODULE_PATH]);
+
+/* observer.c: hands what a checked run has found so far to the run's observer. False: somebody has
+ * seen enough. */
+bool hd_session_observe(struct hd_live *live, struct hd_session *session);
+void hd_session_observe_end(struct hd_live *live, struct hd_session *session);
 
 #endif

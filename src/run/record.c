@@ -77,6 +77,18 @@ static void look(struct hd_live *live) {
     kill_group(live);
 }
 
+/* What a checked run has found since; false from whoever gets it: that is enough. */
+static void observe(struct hd_live *live) {
+    if (live->options->observer == NULL || live->killed) return;
+    bool enough = false;
+    for (size_t i = 0; i < live->session.size; i++)
+        if (live->session.data[i].memory != NULL)
+            enough |= !hd_session_observe(live, &live->session.data[i]);
+    if (!enough) return;
+    live->result->stopped = true;
+    kill_group(live);
+}
+
 /* ---- noticing the end ----------------------------------------------------------------------- */
 
 static void collect_child(struct hd_live *live) {
@@ -188,6 +200,7 @@ static void serve(struct hd_live *live) {
         for (size_t i = 0; i < live->session.size; i++)
             if (live->session.data[i].memory != NULL)
                 worked |= hd_session_drain(live, &live->session.data[i], HD_DRAIN_FULL);
+        observe(live);
         look(live);
         collect_child(live);
         if (!finish_sessions(live) && live->child_done && !may_come(live)) break;

@@ -9,6 +9,8 @@
 
 #include <sys/types.h>
 
+struct hd_observer;
+
 struct hd_record_options {
     const struct hd_job *job;   /* what is run, how it is steered, how long it may take */
     const struct hd_host *host; /* NULL: the usual; its echo and input are hd_run's */
@@ -20,9 +22,10 @@ struct hd_record_options {
      * shares ours: it is asked to end, by the same signal (SIGTERM if its time is over), and
      * killed only if it does not. */
     bool apart;
-    bool foreground;  /* apart, and the group has the terminal while it runs */
-    bool again;       /* record also a process that starts when the one before has ended (gdb) */
-    const void *plan; /* for the policy, in place of the steering's own, or NULL */
+    bool foreground; /* apart, and the group has the terminal while it runs */
+    bool again;      /* record also a process that starts when the one before has ended (gdb) */
+    struct hd_observer *observer; /* gets what a checked run finds (observer.h), or NULL */
+    const void *plan;             /* for the policy, in place of the steering's own, or NULL */
     size_t plan_bytes;
     /* Called every few milliseconds while the program runs, as the process that was started; false:
      * kill it. May be NULL. */

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "run/judge.h"
+#include "run/observer.h"
 #include "run/output.h"
 #include "run/process.h"
 #include "run/record.h"
@@ -109,8 +110,8 @@ static bool take_result(const struct hd_job *job, const struct hd_record_result 
                    job->program.argv[0]);
 }
 
-static bool record(const struct hd_job *job, struct watch *watch, struct hd_result *result,
-                   int input, struct hd_error *error) {
+static bool record(const struct hd_job *job, struct watch *watch, struct hd_observer *observer,
+                   struct hd_result *result, int input, struct hd_error *error) {
     int descriptors[3] = {input < 0 ? STDIN_FILENO : input, result->output, result->error};
     struct hd_record_options options = {
         .job = job,
@@ -120,7 +121,8 @@ static bool record(const struct hd_job *job, struct watch *watch, struct hd_resu
         .apart = true,
         .foreground = input < 0 && isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(),
         .look = look,
-        .context = watch};
+        .context = watch,
+        .observer = observer};
     struct hd_record_result recorded;
     uint64_t start = hd_now_ns();
     watch->next_look = start + STILL_FIRST_NS;
@@ -139,8 +141,8 @@ static bool record(const struct hd_job *job, struct watch *watch, struct hd_resu
     return ok;
 }
 
-bool hd_run(const struct hd_job *job, const struct hd_host *host, struct hd_result *result,
-            struct hd_error *error) {
+static bool run(const struct hd_job *job, const struct hd_host *host, struct hd_observer *observer,
+                struct hd_result *result, struct hd_error *error) {
     static const struct hd_host usual;
     if (host == NULL) host = &usual;
     *result = (struct hd_result){.output = -1, .error = -1, .trace = -1};
@@ -151,12 +153,30 @@ bool hd_run(const struct hd_job *job, const struct hd_host *host, struct hd_resu
                               .host = host,
                               .output = result->output,
                               .error = result->error};
-        ok = record(job, &watch, result, input, error) &&
+        ok = record(job, &watch, observer, result, input, error) &&
              (result->interrupted || hd_judge(job, host, &watch.end, result, error));
     }
     if (input >= 0) close(input);
     if (!ok) hd_result_free(result);
     return ok;
+}
+
+bool hd_run(const struct hd_job *job, const struct hd_host *host, struct hd_result *result,
+            struct hd_error *error) {
+    return run(job, host, NULL, result, error);
+}
+
+bool hd_run_checked(const struct hd_job *job, const struct hd_host *host,
+                    const struct hd_checking *checking, struct hd_result *result,
+                    struct hd_observed *observed, struct hd_error *error) {
+    memset(observed, 0, sizeof *observed);
+    struct hd_job checked = *job;
+    checked.steering.check = true;
+    checked.steering.check_waits = checking->wait && checking->violated != NULL;
+    checked.steering.granularity = checking->granularity;
+    if (!checked.steering.full) checked.steering.no_trace = true;
+    struct hd_observer observer = {.checking = checking, .observed = observed};
+    return run(&checked, host, &observer, result, error);
 }
 
 void hd_result_free(struct hd_result *run) {

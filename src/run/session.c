@@ -37,7 +37,7 @@ static struct hd_wire_session *map_session(pid_t pid, int fd, size_t *bytes) {
     off_t size = lseek(own, 0, SEEK_END);
     struct hd_wire_session *memory = MAP_FAILED;
     if (size >= (off_t)hd_wire_session_bytes(1) &&
-        size <= (off_t)hd_wire_session_bytes(HD_MAX_CHUNKS))
+        size <= (off_t)(hd_wire_session_bytes(HD_MAX_CHUNKS) + sizeof(struct hd_wire_check)))
         memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
     close(own);
     *bytes = (size_t)size;
@@ -141,6 +141,7 @@ void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wa
     while (hd_session_drain(live, s, HD_DRAIN_REST)) {
     }
     memcpy(live->result->answer, s->memory->answer, sizeof live->result->answer);
+    hd_session_observe_end(live, s);
     struct hd_recorded *recorded = &live->result->recorded.data[s - live->session.data];
     recorded->end = how_it_ended(s->memory, wait_status);
     recorded->threads = s->memory->threads_started;

@@ -101,6 +101,9 @@ struct hd_wire_options hd_steering_options(const struct hd_steering *s) {
                                     .quantum = s->quantum ? s->quantum : usual,
                                     .full = s->full,
                                     .children = s->children,
+                                    .check = s->check,
+                                    .granularity = s->granularity,
+                                    .check_waits = s->check_waits,
                                     .watchdog_ms =
                                         s->watchdog_ms ? s->watchdog_ms : USUAL_WATCHDOG_MS};
 }

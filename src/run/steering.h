@@ -47,6 +47,9 @@ struct hd_steering {
     bool no_trace; /* write no trace: the outcome counts, not what happened */
     bool full;     /* record every access */
     bool children; /* record forked and exec'ed processes too (`heddle record` only) */
+    /* checking: see run/observed.h; without `full` no accesses are recorded */
+    bool check, check_waits;
+    enum hd_granularity granularity;
     /* replay */
     const struct hd_schedule *schedule; /* to follow */
     uint32_t patience_ms;               /* for a thread that is in a system call (2000) */

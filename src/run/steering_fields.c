@@ -13,6 +13,8 @@ static const char *const policy_word[] = {[HD_POLICY_ROUND_ROBIN] = "round-robin
                                           [HD_POLICY_NOISE] = "noise"};
 static const char *const scheduler_word[] = {
     [HD_SCHED_OFF] = "plain", [HD_SCHED_SERIAL] = "serial", [HD_SCHED_FREE] = "free"};
+static const char *const granularity_word[] = {
+    [HD_GRANULARITY_BYTE] = "byte", [HD_GRANULARITY_WORD] = "word", [HD_GRANULARITY_LINE] = "line"};
 static const char *const strategy_word[] = {
 #define X(name, word, about) word,
     HD_STRATEGIES(X)
@@ -119,6 +121,11 @@ static json_t *write_policy(const void *object) {
     return s->scheduler != HD_SCHED_OFF ? json_string(policy_word[s->policy]) : NULL;
 }
 
+static json_t *write_granularity(const void *object) {
+    const struct hd_steering *s = object;
+    return s->check ? json_string(granularity_word[s->granularity]) : NULL;
+}
+
 static json_t *write_targets(const void *object) {
     const struct hd_steering *s = object;
     if (s->target.size == 0) return NULL;
@@ -143,6 +150,14 @@ static const struct hd_field fields[] = {
     HD_FIELD_FLAG(struct hd_steering, no_trace),
     HD_FIELD_FLAG(struct hd_steering, full),
     HD_FIELD_FLAG(struct hd_steering, children),
+    HD_FIELD_FLAG(struct hd_steering, check),
+    HD_FIELD_FLAG(struct hd_steering, check_waits),
+    {.name = "granularity",
+     .type = HD_FIELD_IS_WORD,
+     .word = granularity_word,
+     .most = sizeof granularity_word / sizeof *granularity_word,
+     .write = write_granularity,
+     HD_FIELD_AT(struct hd_steering, granularity)},
     HD_FIELD_NUMBER(struct hd_steering, patience_ms, UINT32_MAX),
     HD_FIELD_FLAG(struct hd_steering, unchecked),
     HD_FIELD_NUMBER(struct hd_steering, length, INT64_MAX),

@@ -1,5 +1,6 @@
 /* Memory hooks: what gcc and clang call before every plain access under -fsanitize=thread. The
  * common path, through the filter, is a few instructions, calls nothing and takes no lock. */
+#include "runtime/check.h"
 #include "runtime/filter.h"
 
 /* Four short tails with constant shifts are faster than one with variable ones. */
@@ -24,6 +25,8 @@ static bool known(struct rt_thread *t, struct rt_cell *cell, uintptr_t address, 
 RT_INLINE void emit_access(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                            uint32_t site) {
     unsigned kind = write ? HD_EV_WRITE : HD_EV_READ;
+    if (unlikely(rt.checking))
+        rt_check_access(t, address, size, write ? RT_WRITES : RT_READS, site);
     if (unlikely(size > 255)) rt_emit_extra(t, size);
     rt_emit(t, kind, size > 255 ? 0 : (unsigned)size, address, site);
 }
@@ -79,6 +82,10 @@ static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_
     return false;
 }
 
+static void check(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
+    rt_check_access(t, address, size, write ? RT_WRITES : RT_READS, rt_site(t, pc));
+}
+
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
  * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -86,6 +93,10 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     t->next_address = address;
     t->next_write = write;
     if (!may_run(t) || RT_IGNORES(t, write)) return;
+    if (rt.check_only) {
+        check(t, address, size, write, pc);
+        return;
+    }
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
     struct rt_cell *cell = rt_cell(address);
@@ -131,6 +142,10 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
 void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                      uintptr_t pc) {
     if (size == 0) return;
+    if (rt.check_only) {
+        check(t, address, size, write, pc);
+        return;
+    }
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
     t->busy++;
@@ -173,6 +188,10 @@ static uint32_t part_slot(const struct rt_thread *t, uintptr_t pc, uintptr_t fro
 
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
     if (size == 0) return;
+    if (rt.check_only) {
+        check(t, address, size, write, pc);
+        return;
+    }
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
     uintptr_t end = address + size, first = address & ~(uintptr_t)7;

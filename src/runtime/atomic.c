@@ -1,7 +1,7 @@
 /* Atomic operations: the compilers call these instead of the machine's. Each is carried out here,
  * sequentially consistent, and recorded with the order the program asked for. Under free a striped
  * lock makes the operation and its stamp one step, so that the recorded order is memory's. */
-#include "runtime/rt.h"
+#include "runtime/check.h"
 
 #define STRIPES 256u
 static struct {
@@ -54,10 +54,20 @@ static struct rt_thread *begin(const volatile void *address, size_t size, uintpt
     return t;
 }
 
+static unsigned does_of(unsigned kind) {
+    return kind == HD_EV_ATOMIC_READ    ? RT_READS
+           : kind == HD_EV_ATOMIC_WRITE ? RT_WRITES
+                                        : RT_UPDATES;
+}
+
 static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
                    const volatile void *address, int order, uintptr_t pc) {
     if (t == NULL) return;
-    if (kind != HD_EV_ATOMIC_READ || !spinning(t, address, pc)) {
+    if (unlikely(rt.checking))
+        rt_check_access(t, (uintptr_t)address, (size_t)1 << log_size, does_of(kind),
+                        rt_site(t, pc));
+    bool again = kind == HD_EV_ATOMIC_READ && spinning(t, address, pc);
+    if (!again && !rt.check_only) {
         struct rt_cell *cell = rt_cell((uintptr_t)address);
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};

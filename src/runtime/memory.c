@@ -1,7 +1,7 @@
 /* Memory blocks: malloc and its family, operator new and delete, mmap. A block's life begins with
  * ALLOC and ends with FREE; memory that comes back at the same address is another location. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/check.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -67,6 +67,7 @@ static bool resolved(void) {
 static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
     if (block == NULL) return;
     uint32_t site = rt_site(t, pc);
+    if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
     if (bytes <= CLEAR_LIMIT) {
         rt_shadow_clear(t, (uintptr_t)block, bytes);
     } else {
@@ -81,6 +82,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
 static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, (uintptr_t)block, bytes);
+    if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
     if (bytes > CLEAR_LIMIT) rt_flush(t);
     rt_shadow_clear(t, (uintptr_t)block, bytes);
     rt_stamp(t);

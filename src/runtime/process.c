@@ -1,7 +1,7 @@
 /* The process: attaching to the recording parent, forked children, ends, unloaded libraries, and
  * jumps over frames. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/check.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -86,7 +86,8 @@ static struct hd_wire_session *make_session(const struct hd_wire_options *option
     /* Serial needs one chunk at a time, free one for each thread; the rest is for the parent to be
      * behind. Pages that are not used are not there. */
     uint32_t chunks = options->scheduler == HD_SCHED_SERIAL ? 128 : HD_MAX_CHUNKS;
-    size_t bytes = hd_wire_session_bytes(chunks);
+    size_t bytes =
+        hd_wire_session_bytes(chunks) + (options->check ? sizeof(struct hd_wire_check) : 0);
     void *memory = MAP_FAILED;
     if (make_bytes(*fd, bytes))
         memory = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
@@ -157,6 +158,7 @@ static void start(int forked_from) {
     rt.always_slow = rt.full;
     rt_force_start();
     rt_noise_start();
+    rt_check_start();
     rt_modules_scan();
     struct rt_thread *t = &rt_self;
     t->busy++;

@@ -119,7 +119,8 @@ struct rt_thread {
     bool held_back, ran_r, ran_c;
     uint64_t force_call;
     uint32_t force_go;
-    int tid; /* kernel's */
+    uint64_t check_executions; /* accesses that changed the state of a cell (check.c) */
+    int tid;                   /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
     /* Annotations: how often the program has said that its reads, or writes, are to be ignored. */
@@ -176,9 +177,11 @@ struct rt_global {
     struct hd_wire_session *session; /* NULL: not recording */
     enum hd_scheduler mode;
     bool full;
-    bool always_slow; /* full, sites that the fast path could mix up, or forcing */
+    bool always_slow; /* full, sites that the fast path could mix up, forcing, or checking */
     bool forcing;     /* threads are suspended at targets (force.c) */
     bool noisy;       /* threads are held up at synchronisation (noise.c) */
+    bool checking;    /* accesses are checked (check.c)... */
+    bool check_only;  /* ...and not recorded */
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;

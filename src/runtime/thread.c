@@ -1,7 +1,7 @@
 /* Threads: their records, and the interceptors that start, join, detach, cancel and end them, for
  * POSIX and C11 threads. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/check.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -101,6 +101,7 @@ static void thread_end(struct rt_thread *t) {
     }
     slot->calls = rt_calls(t);
     slot->ended = true;
+    if (rt.checking) rt_check_thread_ends(t);
     rt_sched_wake(HD_WAIT_JOIN, t->number, true);
     __atomic_store_n(&slot->thread, NULL, __ATOMIC_RELEASE);
     /* From here on a handler runs unrecorded, at once. It must find either all of the record or
@@ -132,6 +133,7 @@ static void emit_stack_block(struct rt_thread *t) {
     size_t bytes;
     if (pthread_getattr_np(t->handle, &attributes) != 0) return;
     if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
+        if (rt.checking) rt_check_clear((uintptr_t)lowest, bytes);
         rt_emit_extra(t, bytes);
         rt_emit(t, HD_EV_ALLOC, HD_BLOCK_STACK, (uintptr_t)lowest, 0);
     }

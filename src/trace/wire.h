@@ -144,7 +144,7 @@ static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 48; }
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 3u
+#define HD_WIRE_VERSION 4u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -166,7 +166,13 @@ struct hd_wire_options {
     uint32_t full;     /* record every access */
     uint32_t children; /* record forked and exec'ed processes too */
     uint32_t watchdog_ms;
+    uint32_t check;       /* watch for unserializable interleavings (struct hd_wire_check) */
+    uint32_t granularity; /* enum hd_granularity */
+    uint32_t check_waits; /* at each new violation, for the parent's answer */
+    uint32_t reserved;
 };
+/* What counts as the same memory for such a check: bytes, words of eight, cache lines of 64. */
+enum hd_granularity { HD_GRANULARITY_BYTE = 0, HD_GRANULARITY_WORD, HD_GRANULARITY_LINE };
 enum hd_scheduler { HD_SCHED_OFF = 0, HD_SCHED_SERIAL, HD_SCHED_FREE };
 /* The last two are for free: threads run in parallel, and are held back here and there. */
 enum hd_policy {
@@ -384,6 +390,37 @@ static inline size_t hd_wire_chunks_offset(void) {
 static inline size_t hd_wire_session_bytes(uint32_t chunks) {
     return hd_wire_chunks_offset() + (size_t)chunks * HD_CHUNK_BYTES;
 }
+/* What a checked run found (run/observed.h says what that means), behind the chunks of a session
+ * whose options ask for it. Entries below a count are there, but a violation is complete only when
+ * it is `ready`. */
+#define HD_CHECK_SITES (1u << 18)
+#define HD_CHECK_VIOLATIONS (1u << 14)
+#define HD_CHECK_FRAMES 48u
+struct hd_wire_check_access {
+    uint32_t thread, site;
+    uint32_t does; /* 1 reads, 2 writes, 3 both at once */
+};
+struct hd_wire_check_site {
+    uint32_t site, does;
+    uint64_t violations;
+};
+struct hd_wire_violation {
+    struct hd_wire_check_access access[3]; /* P, R, I */
+    uint32_t ready;
+    uint32_t answered; /* futex: the parent has seen it; looked at only if options.check_waits */
+    uint32_t frames;
+    uint64_t address, size, instances;
+    uint32_t frame[HD_CHECK_FRAMES]; /* of I: call sites, innermost first */
+};
+struct hd_wire_check {
+    uint32_t sites, violations; /* may count beyond what the tables hold */
+    struct hd_wire_check_site site[HD_CHECK_SITES];
+    struct hd_wire_violation violation[HD_CHECK_VIOLATIONS];
+};
+static inline struct hd_wire_check *hd_wire_check(struct hd_wire_session *s, uint32_t chunks) {
+    return (struct hd_wire_check *)(void *)((char *)s + hd_wire_session_bytes(chunks));
+}
+
 static inline struct hd_wire_chunk *hd_wire_chunk(struct hd_wire_session *s, uint32_t i) {
     return (struct hd_wire_chunk *)((char *)s + hd_wire_chunks_offset() +
                                     (size_t)i * HD_CHUNK_BYTES);
