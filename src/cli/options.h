@@ -15,6 +15,8 @@
 #ifndef HEDDLE_CLI_OPTIONS_H
 #define HEDDLE_CLI_OPTIONS_H
 
+#include "base/nearest_word.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -82,8 +84,5 @@ bool hd_options_parse_text(const struct hd_usage *usage, const char *source, con
                            char **storage, int *status);
 
 void hd_options_help(const struct hd_usage *usage);
-
-/* The word among `count` candidates that was most likely meant, or NULL if none is near. */
-const char *hd_nearest_word(const char *word, const char *const *candidate, unsigned count);
 
 #endif
