@@ -15,6 +15,15 @@ static const struct {
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind) { return kinds[kind].word; }
 
+bool hd_finding_kind_of(const char *word, enum hd_finding_kind *kind) {
+    for (unsigned i = 0; i < HD_FINDING_KIND_COUNT; i++)
+        if (strcmp(kinds[i].word, word) == 0) {
+            *kind = (enum hd_finding_kind)i;
+            return true;
+        }
+    return false;
+}
+
 const char *hd_finding_title(enum hd_finding_kind kind) { return kinds[kind].title; }
 
 const char *hd_finding_candidate_name(enum hd_finding_kind kind) { return kinds[kind].candidate; }
@@ -114,6 +123,7 @@ struct hd_finding *hd_finding_keep(struct hd_findings *findings, const struct hd
 
 void hd_findings_free(struct hd_findings *findings) {
     hd_vector_free(&findings->list);
+    hd_vector_free(&findings->hidden);
     hd_arena_free(&findings->arena);
 }
 

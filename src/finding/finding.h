@@ -178,6 +178,8 @@ struct hd_finding {
     const char *repair;   /* what such bugs usually get; "": what the kind says */
     uint32_t threads_involved, variables_involved, accesses_involved;
     struct hd_finding_forced *forced; /* NULL: the program was not made to take its schedule */
+    const char *suppressed; /* of a hidden one: what the suppression says; NULL: none hides it */
+    bool known;             /* of a hidden one: the baseline has it */
 };
 
 struct hd_finding_summary {
@@ -188,6 +190,7 @@ struct hd_finding_summary {
 struct hd_findings {
     struct hd_arena arena; /* owner of every string and array */
     HD_VECTOR(struct hd_finding) list;
+    HD_VECTOR(struct hd_finding) hidden; /* taken out of the list: see finding/hide.h */
     struct hd_finding_summary summary;
     struct hd_finding_summary of_kind[HD_FINDING_KIND_COUNT]; /* the same by kind */
     bool looked_for[HD_FINDING_KIND_COUNT];                   /* the kinds that were asked for */
@@ -195,6 +198,8 @@ struct hd_findings {
 };
 
 const char *hd_finding_kind_name(enum hd_finding_kind kind);
+/* The kind of a word; false if it is none's. */
+bool hd_finding_kind_of(const char *word, enum hd_finding_kind *kind);
 const char *hd_finding_title(enum hd_finding_kind kind); /* "Atomicity violation" */
 /* What a candidate of the kind is: "pair", "triple" (of sites or of events). */
 const char *hd_finding_candidate_name(enum hd_finding_kind kind);

@@ -1,5 +1,5 @@
 /* The report for programs: schema heddle-findings/1. */
-#include "report/page.h"
+#include "report/report.h"
 
 #include "base/alloc.h"
 #include "base/json.h"
@@ -38,13 +38,16 @@ static json_t *json_locks(const struct hd_finding_event *event, bool reading_onl
 /* An access in source code has no thread and no number in a trace. */
 static json_t *json_event(const struct hd_finding_event *event) {
     bool ran = *event->thread != '\0';
-    json_t *object = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event",
-        ran ? hd_json_number(event->event) : json_null(), "thread",
-        hd_json_text_or_null(event->thread), "op", hd_json_text(event->op), "variable",
-        hd_json_text(event->variable), "site", hd_json_text(event->site), "file",
-        hd_json_text_or_null(event->file), "line", number_or_null(event->line), "function",
-        hd_json_text_or_null(event->function), "locks", json_locks(event, false));
+    json_t *object =
+        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event",
+                  ran ? hd_json_number(event->event) : json_null(), "thread",
+                  hd_json_text_or_null(event->thread), "op", hd_json_text(event->op), "verb",
+                  hd_json_text(event->verb), "variable", hd_json_text(event->variable), "site",
+                  hd_json_text(event->site), "file", hd_json_text_or_null(event->file), "line",
+                  number_or_null(event->line), "column", number_or_null(event->column), "function",
+                  hd_json_text_or_null(event->function), "locks", json_locks(event, false));
+    if (strcmp(event->about, event->variable) != 0)
+        json_object_set_new(object, "about", hd_json_text(event->about));
     json_t *reading = json_locks(event, true);
     if (json_array_size(reading) > 0)
         json_object_set_new(object, "locks_for_reading", reading);
@@ -75,6 +78,26 @@ static json_t *json_forced(const struct hd_finding_forced *forced) {
                      json_order(forced->bad, forced->bads));
 }
 
+/* The schedule that a person reads: the steps that matter, the others folded. */
+static json_t *json_schedule(const struct hd_finding *finding) {
+    json_t *threads = json_array(), *steps = json_array();
+    for (uint32_t i = 0; i < finding->lanes; i++)
+        json_array_append_new(threads, hd_json_text(finding->lane[i]));
+    for (uint32_t i = 0; i < finding->steps; i++) {
+        const struct hd_finding_step *step = &finding->step[i];
+        json_t *object =
+            json_pack("{s:o, s:o, s:o, s:o}", "thread",
+                      step->lane != HD_NONE ? hd_json_text(finding->lane[step->lane]) : json_null(),
+                      "event", step->event != HD_NONE ? hd_json_number(step->event) : json_null(),
+                      "does", hd_json_text(step->text), "site", hd_json_text_or_null(step->site));
+        if (step->folded > 0) json_object_set_new(object, "folded", hd_json_number(step->folded));
+        if (step->next) json_object_set_new(object, "next", json_true());
+        json_array_append_new(steps, object);
+    }
+    return json_pack("{s:I, s:I, s:o, s:o}", "events", HD_INT(finding->witness_count), "next",
+                     HD_INT(finding->witness_next), "threads", threads, "steps", steps);
+}
+
 static void add_text(json_t *object, const char *name, const char *text) {
     if (*text != '\0') json_object_set_new(object, name, hd_json_text(text));
 }
@@ -103,6 +126,7 @@ json_t *hd_report_finding_json(const struct hd_finding *finding) {
     add_text(object, "seen", finding->seen);
     add_text(object, "possible", finding->possible);
     add_text(object, "support", finding->support);
+    add_text(object, "how", finding->how);
     json_object_update_new(object,
                            json_pack("{s:o, s:o, s:{s:I, s:I, s:I}, s:o}", "events", events,
                                      "explanation", hd_json_text_or_null(finding->conclusion),
@@ -110,6 +134,7 @@ json_t *hd_report_finding_json(const struct hd_finding *finding) {
                                      "variables", HD_INT(finding->variables_involved), "accesses",
                                      HD_INT(finding->accesses_involved), "repair",
                                      hd_json_text_or_null(hd_finding_repair(finding))));
+    if (finding->steps > 0) json_object_set_new(object, "schedule", json_schedule(finding));
     if (finding->forced != NULL)
         json_object_set_new(object, "forced", json_forced(finding->forced));
     return object;
@@ -148,6 +173,41 @@ static json_t *json_kinds(const struct hd_findings *findings) {
             json_object_set_new(kinds, hd_finding_kind_name(kind),
                                 json_counts(&findings->of_kind[kind]));
     return kinds;
+}
+
+/* ---- what is hidden --------------------------------------------------------------------------
+ */
+
+static json_t *json_suppressions(const struct hd_suppressions *suppressions, uint64_t hidden) {
+    json_t *entries = json_array();
+    for (size_t i = 0; i < suppressions->list.size; i++) {
+        const struct hd_suppression *entry = &suppressions->list.data[i];
+        json_array_append_new(
+            entries,
+            json_pack("{s:o, s:I, s:o, s:o, s:I}", "file", hd_json_text(entry->file), "line",
+                      HD_INT(entry->line), "text", hd_json_text(entry->text), "reason",
+                      hd_json_text_or_null(entry->reason), "hidden", HD_INT(entry->hits)));
+    }
+    return json_pack("{s:I, s:o}", "hidden", HD_INT(hidden), "entries", entries);
+}
+
+static json_t *json_baseline(const struct hd_baseline *baseline) {
+    json_t *gone = json_array();
+    for (uint32_t i = 0; i < baseline->gones; i++)
+        json_array_append_new(gone, json_string(baseline->gone[i]->fingerprint));
+    return json_pack("{s:o, s:I, s:o}", "file", hd_json_text(baseline->path), "hidden",
+                     HD_INT(baseline->hidden), "gone", gone);
+}
+
+static void add_hiding(json_t *root, const struct hd_findings *findings,
+                       const struct hd_hiding *hiding) {
+    if (hiding == NULL) return;
+    if (hiding->suppressions.list.size > 0)
+        json_object_set_new(
+            root, "suppressions",
+            json_suppressions(&hiding->suppressions, hd_findings_suppressed(findings)));
+    if (hiding->baseline.path != NULL)
+        json_object_set_new(root, "baseline", json_baseline(&hiding->baseline));
 }
 
 /* ---- writing ----------------------------------------------------------------------------------
@@ -218,6 +278,8 @@ bool hd_report_json(FILE *out, const struct hd_findings *findings,
     }
     if (input->efforts > 0)
         json_object_set_new(root, "effort", json_numbers(input->effort, input->efforts));
+    if (input->more_name != NULL) json_object_set(root, input->more_name, input->more);
+    add_hiding(root, findings, input->hiding);
     if (count < findings->list.size)
         json_object_set_new(root, "not_shown", hd_json_number(findings->list.size - count));
     write_open(out, root, "");

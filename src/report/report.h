@@ -3,7 +3,7 @@
 #ifndef HEDDLE_REPORT_REPORT_H
 #define HEDDLE_REPORT_REPORT_H
 
-#include "finding/finding.h"
+#include "finding/hide.h"
 
 #include <stdio.h>
 
@@ -15,6 +15,8 @@ struct hd_report_number {
 
 /* What the findings are findings of. */
 struct hd_report_input {
+    const char *tool; /* heddle's command: "predict" */
+    int status;       /* that it exits with */
     const char *path;
     const char *format;  /* "text", "binary", "RapidBin" */
     const char *command; /* that was recorded; NULL if unknown */
@@ -27,6 +29,11 @@ struct hd_report_input {
     const char *determinism;
     const struct hd_report_number *read;
     uint32_t reads;
+    const char *const *note; /* what was not looked at, in sentences */
+    uint32_t notes;
+    const struct hd_hiding *hiding; /* NULL: nothing was to be hidden */
+    const char *more_name;          /* a member of JSON that only one command has; NULL */
+    struct json_t *more;            /* its value, which stays the caller's */
 };
 
 /* How much of the findings is written; zeroed: everything. */
@@ -51,6 +58,10 @@ void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool 
 bool hd_report_json(FILE *out, const struct hd_findings *findings,
                     const struct hd_report_input *input, const struct hd_report_size *size,
                     const char *version);
+/* Lines at the end of a text report: what suppressions and the baseline hid; nothing if neither was
+ * given. */
+void hd_report_text_hiding(FILE *out, const struct hd_findings *findings,
+                           const struct hd_hiding *hiding);
 /* What a command that could not do its job says to whoever wanted JSON. */
 void hd_report_json_error(FILE *out, const char *message, const char *version);
 
