@@ -1,6 +1,8 @@
 /* heddle expose: run a program under a strategy until it fails, save what makes it fail. */
 #include "base/clock.h"
+#include "base/json.h"
 #include "cli/commands.h"
+#include "cli/findings_output.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -46,21 +48,38 @@ static void list_candidate(void *context, uint32_t rank, const struct hd_interle
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static int finish(const struct hd_exploration *r, enum hd_strategy strategy, bool json,
-                  bool stats) {
-    struct hd_report_style style = {.color = hd_color(stdout)};
-    if (json)
-        hd_report_exposed_json(stdout, r, strategy);
-    else
-        hd_report_exposed(stdout, r, strategy, stats, &style);
+struct said {
+    const struct hd_exploration *exploration;
+    enum hd_strategy strategy;
+    bool stats;
+};
+
+static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
+    const struct said *said = context;
+    hd_report_exposed(out, said->exploration, said->strategy, said->stats, style);
+}
+
+static int finish(struct hd_exploration *r, const struct hd_explore_options *options,
+                  struct hd_findings_options *output, bool stats) {
+    hd_findings_hide(&r->findings, &output->hiding);
+    int status = hd_exposed_shown(r)            ? HD_EXIT_FINDINGS
+                 : r->flaky && r->failures == 0 ? HD_EXIT_FAILED
+                                                : HD_EXIT_CLEAN;
+    struct hd_explored_input made;
+    hd_explored_input(r, &options->program, &made);
+    made.input.more_name = COMMAND;
+    made.input.more = hd_report_exposed_json(r, options->strategy);
+    struct said said = {r, options->strategy, stats};
+    status = hd_findings_report(output, &r->findings, &made.input, status, print_text, &said);
+    json_decref(made.input.more);
+    hd_explored_input_free(&made);
     if (r->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", r->unsaved.message);
-    if (!hd_finish_output(COMMAND)) return HD_EXIT_FAILED;
-    if (r->failures > 0) return HD_EXIT_FINDINGS;
-    return r->flaky ? HD_EXIT_FAILED : HD_EXIT_CLEAN;
+    return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
 
 int hd_cmd_expose(int argc, char **argv) {
-    unsigned strategy = 0, prune = 0, context = 0, format = 0;
+    unsigned strategy = 0, prune = 0, context = 0;
+    struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     uint64_t seconds = 60, runs = 0, seed = 1, tries = 20, plain = 3, profile = 6, depth = 3;
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
@@ -107,7 +126,7 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_FLAG("list", 0, &list, "ctrigger, race: list what would be forced, ranked, and stop"),
         HD_NUMBER("depth", 0, "D", &depth, 1, 64, "pct: depth of the bug looked for (default 3)"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
-        HD_CHOICE("format", 0, "F", &format, "text|json", "how to report (default text)"),
+        HD_FINDINGS_OPTIONS(&report, "0"),
         HD_FLAG("stats", 0, &stats, "say how many interleavings were left at each step"),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
@@ -127,7 +146,10 @@ int hd_cmd_expose(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
+    if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
+        hd_findings_options_free(&report);
+        return hd_findings_failed(&report, HD_EXIT_FAILED);
+    }
     struct hd_error error;
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);
@@ -177,13 +199,14 @@ int hd_cmd_expose(int argc, char **argv) {
     int interrupted = 0;
     if (done) {
         interrupted = exploration.interrupted;
-        status = finish(&exploration, wanted.strategy, format == 1, stats);
+        status = finish(&exploration, &wanted, &report, stats);
         if (cover_file != NULL && !hd_cover_save(cover_file, &cover, &error))
             status = hd_complain_error(COMMAND, &error);
         hd_exploration_free(&exploration);
     } else {
-        status = hd_complain_error(COMMAND, &error);
+        status = hd_findings_failed(&report, hd_complain_error(COMMAND, &error));
     }
+    hd_findings_options_free(&report);
     hd_cover_free(&cover);
     hd_cover_free(&open);
     free(path);

@@ -1,6 +1,7 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/findings_output.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -12,8 +13,6 @@
 #include <stdlib.h>
 
 #define COMMAND "hunt"
-
-enum format { FORMAT_TEXT, FORMAT_JSON };
 
 /* ---- while it works ------------------------------------------------------------------------- */
 
@@ -41,27 +40,55 @@ static void draw(void *context, const struct hd_explore_progress *progress) {
 
 /* ---- what came of it ------------------------------------------------------------------------ */
 
-static int finish(const struct hd_exploration *hunt, const struct hd_explore_options *options,
-                  unsigned format, bool all) {
-    struct hd_report_style style = {.color = hd_color(stdout)};
-    bool done = true;
+struct said {
+    const struct hd_exploration *hunt;
+    bool all;
+    size_t most;
+};
+
+static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
+    const struct said *said = context;
+    hd_report_hunt(out, said->hunt, said->all, said->most, style);
+}
+
+/* A hunt forces what it predicts: what may be intended counts when it fails. */
+static int status_of(const struct hd_exploration *hunt, unsigned fail_on) {
+    for (size_t i = 0; i < hunt->findings.list.size; i++) {
+        const struct hd_finding *finding = &hunt->findings.list.data[i];
+        bool failed = finding->forced != NULL && finding->forced->failed;
+        bool shown = finding->verdict == HD_VERDICT_CONFIRMED || finding->observed;
+        bool matters = hd_explored_matters(finding);
+        if (fail_on == HD_FAIL_ON_CONFIRMED   ? matters && (failed || shown)
+            : fail_on == HD_FAIL_ON_PREDICTED ? matters
+                                              : hd_finding_fails(finding, HD_FAIL_ON_ANY))
+            return HD_EXIT_FINDINGS;
+    }
+    return HD_EXIT_CLEAN;
+}
+
+static int finish(struct hd_exploration *hunt, const struct hd_explore_options *options,
+                  struct hd_findings_options *output, bool all) {
     if (hunt->plain_failed > 0)
         hd_warn(COMMAND, "%u of %u plain runs failed without being steered: %s", hunt->plain_failed,
                 hunt->plain_tries, hunt->plain_outcome.words);
-    if (format == FORMAT_JSON)
-        done = hd_report_hunt_json(stdout, hunt, &options->program, all, HEDDLE_VERSION);
-    else
-        hd_report_hunt(stdout, hunt, all, &style);
+    hd_findings_hide(&hunt->findings, &output->hiding);
+    struct hd_findings shown = hd_explored_shown(hunt, all);
+    struct hd_explored_input made;
+    hd_explored_input(hunt, &options->program, &made);
+    struct said said = {hunt, all, (size_t)output->most};
+    int status = hd_findings_report(output, &shown, &made.input, status_of(hunt, output->fail_on),
+                                    print_text, &said);
+    hd_explored_input_free(&made);
+    free(shown.list.data);
     if (hunt->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", hunt->unsaved.message);
-    if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
-    return hd_explored_any(hunt) ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
 
 int hd_cmd_hunt(int argc, char **argv) {
     uint64_t seconds = 60, runs = 0, records = 12, repeats = 20, limit = 0, seed = 0, jobs = 0,
              good_status = 0, expose = 50;
     const char *output = NULL, *oracle = NULL, *input = NULL, *cover_file = NULL;
-    unsigned format = FORMAT_TEXT;
+    struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
     const char *names = NULL;
@@ -95,7 +122,7 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_TEXT("cover", 0, "FILE", &cover_file,
                 "write what the traced runs covered to FILE, for heddle cover"),
         HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
-        HD_CHOICE("format", 0, "F", &format, "text|json", "a report to read, or JSON"),
+        HD_FINDINGS_OPTIONS(&report, "0"),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
@@ -116,7 +143,10 @@ int hd_cmd_hunt(int argc, char **argv) {
         .operands_last = true};
     int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
-    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
+    if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
+        hd_findings_options_free(&report);
+        return hd_findings_failed(&report, HD_EXIT_FAILED);
+    }
     struct hd_error error;
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);
@@ -164,13 +194,14 @@ int hd_cmd_hunt(int argc, char **argv) {
     int interrupted = 0;
     if (done) {
         interrupted = hunt.interrupted;
-        status = finish(&hunt, &wanted, format, all);
+        status = finish(&hunt, &wanted, &report, all);
         if (cover_file != NULL && !hd_cover_save(cover_file, &cover, &error))
             status = hd_complain_error(COMMAND, &error);
         hd_exploration_free(&hunt);
     } else {
-        status = hd_complain_error(COMMAND, &error);
+        status = hd_findings_failed(&report, hd_complain_error(COMMAND, &error));
     }
+    hd_findings_options_free(&report);
     hd_cover_free(&cover);
     free(path);
     free(library);

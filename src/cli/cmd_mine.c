@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/whole_file.h"
 #include "cli/commands.h"
+#include "cli/findings_output.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/source_input.h"
@@ -19,42 +20,40 @@
 
 #define COMMAND "mine"
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
-
 struct request {
     struct hd_source_input source;
     int argc, first; /* operands: argv[first .. argc) */
     char **argv;
     struct hd_mine_options options;
-    unsigned format;
+    struct hd_findings_options report;
     const char *output; /* correlation file, NULL */
     const char *show;   /* correlation file to look into, NULL */
-    uint64_t most;
     bool correlations, stats;
 };
 
 /* ---- a correlation file, looked into ----------------------------------------------------------
  */
 
-static void print_rule(const struct hd_corr_rule *rule) {
-    printf("%s %s => %s %s", hd_mine_mode_name(rule->a1), rule->x, hd_mine_mode_name(rule->a2),
-           rule->y);
+static void print_rule(FILE *out, const struct hd_corr_rule *rule) {
+    fprintf(out, "%s %s => %s %s", hd_mine_mode_name(rule->a1), rule->x,
+            hd_mine_mode_name(rule->a2), rule->y);
     if (rule->functions > 0)
-        printf("  (%u of %u functions, %.0f %%)", rule->support, rule->functions,
-               100.0 * rule->support / rule->functions);
-    putchar('\n');
+        fprintf(out, "  (%u of %u functions, %.0f %%)", rule->support, rule->functions,
+                100.0 * rule->support / rule->functions);
+    fputc('\n', out);
 }
 
-static bool print_set(const struct hd_corr_file *file, const struct hd_corr_set *set,
+static bool print_set(FILE *out, const struct hd_corr_file *file, const struct hd_corr_set *set,
                       const char *variable) {
     bool in = false;
     for (uint32_t i = 0; i < set->count; i++)
         in = in || hd_corr_name_fits(file->member.data[set->first + i], variable);
     if (!in) return false;
-    printf("set %s", hd_mine_mode_name(set->mode));
-    for (uint32_t i = 0; i < set->count; i++) printf(" %s", file->member.data[set->first + i]);
-    if (set->functions > 0) printf("  (%u of %u functions)", set->support, set->functions);
-    putchar('\n');
+    fprintf(out, "set %s", hd_mine_mode_name(set->mode));
+    for (uint32_t i = 0; i < set->count; i++)
+        fprintf(out, " %s", file->member.data[set->first + i]);
+    if (set->functions > 0) fprintf(out, "  (%u of %u functions)", set->support, set->functions);
+    fputc('\n', out);
     return true;
 }
 
@@ -73,12 +72,12 @@ static int show(const struct request *request, int count, char **word) {
     for (size_t i = 0; i < file.rule.size; i++) {
         const struct hd_corr_rule *rule = &file.rule.data[i];
         if (!hd_corr_name_fits(rule->x, variable) || (count == 2 && rule->a1 != mode)) continue;
-        print_rule(rule);
+        print_rule(stdout, rule);
         found++;
     }
     for (size_t i = 0; i < file.set.size; i++)
         if (count == 1 || file.set.data[i].mode == mode)
-            found += print_set(&file, &file.set.data[i], variable);
+            found += print_set(stdout, &file, &file.set.data[i], variable);
     if (found == 0) printf("nothing goes with %s in %s\n", variable, request->show);
     hd_corr_free(&file);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
@@ -87,13 +86,14 @@ static int show(const struct request *request, int count, char **word) {
 /* ---- text -------------------------------------------------------------------------------------
  */
 
-static void print_update(size_t number, const struct hd_finding *finding) {
+static void print_update(FILE *out, size_t number, const struct hd_finding *finding,
+                         const struct hd_report_style *style) {
     const struct hd_finding_event *event = finding->event;
-    printf("%4zu. %s%s%s updates %s (%s)\n", number, hd_style_on(stdout, HD_STYLE_BOLD),
-           event->function, hd_style_off(stdout), event->variable, event->site);
-    printf("      %s\n", finding->conclusion);
-    if (*finding->support != '\0') printf("      %s\n", finding->support);
-    printf("      %s\n", finding->ranking);
+    fprintf(out, "%4zu. %s%s%s updates %s (%s)\n", number, style->color ? "\033[1m" : "",
+            event->function, style->color ? "\033[0m" : "", event->variable, event->site);
+    fprintf(out, "      %s\n", finding->conclusion);
+    if (*finding->support != '\0') fprintf(out, "      %s\n", finding->support);
+    fprintf(out, "      %s\n", finding->ranking);
 }
 
 /* "struct" of `struct::field`; "" of a global. */
@@ -110,52 +110,54 @@ static bool same_group(const char *one, const char *other) {
 }
 
 /* By struct, in the order of the best update of each. */
-static void print_updates(const struct hd_findings *findings) {
-    size_t count = findings->list.size;
+static void print_updates(FILE *out, const struct hd_findings *findings, size_t count,
+                          const struct hd_report_style *style) {
     bool *done = hd_zalloc(count, sizeof *done);
     for (size_t i = 0; i < count; i++) {
         const char *variable = findings->list.data[i].variable;
         if (done[i]) continue;
         size_t length = group_length(variable);
-        printf("%.*s\n", length > 0 ? (int)length : 16, length > 0 ? variable : "global variables");
+        fprintf(out, "%.*s\n", length > 0 ? (int)length : 16,
+                length > 0 ? variable : "global variables");
         for (size_t k = i; k < count; k++) {
             if (done[k] || !same_group(variable, findings->list.data[k].variable)) continue;
-            print_update(k + 1, &findings->list.data[k]);
+            print_update(out, k + 1, &findings->list.data[k], style);
             done[k] = true;
         }
-        putchar('\n');
+        fputc('\n', out);
     }
     free(done);
 }
 
-static void print_correlations(const struct hd_mine *mine) {
+static void print_correlations(FILE *out, const struct hd_mine *mine) {
     struct hd_corr_file file;
     hd_mine_corr(mine, &file);
-    for (size_t i = 0; i < file.rule.size; i++) print_rule(&file.rule.data[i]);
+    for (size_t i = 0; i < file.rule.size; i++) print_rule(out, &file.rule.data[i]);
     for (size_t i = 0; i < file.set.size; i++) {
         const struct hd_corr_set *set = &file.set.data[i];
-        print_set(&file, set, file.member.data[set->first]);
+        print_set(out, &file, set, file.member.data[set->first]);
     }
-    if (file.rule.size > 0) putchar('\n');
+    if (file.rule.size > 0) fputc('\n', out);
     hd_corr_free(&file);
 }
 
-static void print_summary(const struct request *request, const struct hd_source *source,
-                          const struct hd_mine *mine, size_t shown) {
+static void print_summary(FILE *out, const struct request *request, const struct hd_source *source,
+                          const struct hd_mine *mine, size_t updates, size_t shown) {
     const struct hd_correlations *correlations = &mine->correlations;
-    size_t updates = mine->updates.list.size;
-    printf("%zu inconsistent update%s", updates, updates == 1 ? "" : "s");
-    if (shown < updates) printf(", the first %zu shown (--most 0 shows all)", shown);
-    printf("; %zu correlation%s, %zu set%s of three variables and more\n", correlations->list.size,
-           correlations->list.size == 1 ? "" : "s", correlations->set.size,
-           correlations->set.size == 1 ? "" : "s");
+    fprintf(out, "%zu inconsistent update%s", updates, updates == 1 ? "" : "s");
+    if (shown < updates) fprintf(out, ", the first %zu shown (--max 0 shows all)", shown);
+    fprintf(out, "; %zu correlation%s, %zu set%s of three variables and more\n",
+            correlations->list.size, correlations->list.size == 1 ? "" : "s",
+            correlations->set.size, correlations->set.size == 1 ? "" : "s");
     if (correlations->cut_short)
-        printf("there are more than %u patterns: sets of variables may be missing, pairs are not\n",
-               correlations->patterns);
+        fprintf(
+            out,
+            "there are more than %u patterns: sets of variables may be missing, pairs are not\n",
+            correlations->patterns);
     if (request->output != NULL && strcmp(request->output, "-") != 0)
-        printf("correlations are in %s\n", request->output);
+        fprintf(out, "correlations are in %s\n", request->output);
     char line[512];
-    printf("%s\n", hd_source_closing_line(source, line, sizeof line));
+    fprintf(out, "%s\n", hd_source_closing_line(source, line, sizeof line));
 }
 
 static void print_stats(const struct hd_mine *mine, double parse, double work) {
@@ -192,35 +194,46 @@ static bool write_correlations(const struct request *request, const struct hd_mi
     return written;
 }
 
-static bool print_json(const struct request *request, const struct hd_source *source,
-                       const struct hd_findings *findings) {
+/* What the text report is printed from. */
+struct said {
+    const struct request *request;
+    const struct hd_source *source;
+    const struct hd_mine *mine;
+    const struct hd_findings *findings;
+};
+
+static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
+    const struct said *said = context;
+    const struct request *request = said->request;
+    size_t count = said->findings->list.size, shown = count;
+    if (request->report.most > 0 && shown > request->report.most)
+        shown = (size_t)request->report.most;
+    /* standard output has the correlations, for another program */
+    if (out == stdout && request->output != NULL && strcmp(request->output, "-") == 0) return;
+    if (request->correlations) print_correlations(out, said->mine);
+    print_updates(out, said->findings, shown, style);
+    print_summary(out, request, said->source, said->mine, count, shown);
+}
+
+static int report(struct request *request, const struct hd_source *source,
+                  const struct hd_mine *mine) {
+    struct hd_error error;
+    if (!write_correlations(request, mine, &error)) return hd_complain_error(COMMAND, &error);
+    struct hd_findings findings = {.looked_for = {false}};
+    char *base = get_current_dir_name();
+    hd_mine_findings(mine, base, &findings);
+    free(base);
+    hd_findings_hide(&findings, &request->report.hiding);
     char line[512];
     const char *warning = hd_source_closing_line(source, line, sizeof line);
     const char *path =
         request->source.database != NULL ? request->source.database : request->argv[request->first];
     struct hd_report_input input = {
         .path = path, .format = "source", .warning = &warning, .warnings = 1};
-    return hd_report_json(stdout, findings, &input, &(struct hd_report_size){0}, HEDDLE_VERSION);
-}
-
-static int report(const struct request *request, const struct hd_source *source,
-                  const struct hd_mine *mine) {
-    struct hd_error error;
-    if (!write_correlations(request, mine, &error)) return hd_complain_error(COMMAND, &error);
-    struct hd_findings findings = {.looked_for = {false}};
-    char *base = get_current_dir_name();
-    hd_mine_findings(mine, (uint32_t)request->most, base, &findings);
-    free(base);
-    int status = HD_EXIT_CLEAN;
-    for (size_t i = 0; i < findings.list.size; i++)
-        if (hd_finding_matters(&findings.list.data[i])) status = HD_EXIT_FINDINGS;
-    if (request->format == FORMAT_JSON) {
-        if (!print_json(request, source, &findings)) status = HD_EXIT_FAILED;
-    } else if (request->output == NULL || strcmp(request->output, "-") != 0) {
-        if (request->correlations) print_correlations(mine);
-        print_updates(&findings);
-        print_summary(request, source, mine, findings.list.size);
-    }
+    struct said said = {request, source, mine, &findings};
+    int status =
+        hd_findings_report(&request->report, &findings, &input,
+                           hd_findings_status(&request->report, &findings), print_text, &said);
     hd_findings_free(&findings);
     return status;
 }
@@ -238,7 +251,7 @@ static int mine_source(struct request *request) {
     uint64_t mined = hd_now_ns();
     hd_source_input_warn(COMMAND, &source);
     status = report(request, &source, &mine);
-    if (request->stats && request->format == FORMAT_TEXT)
+    if (request->stats && request->report.format == HD_FINDINGS_TEXT)
         print_stats(&mine, (double)(parsed - start) / 1e9, (double)(mined - parsed) / 1e9);
     hd_mine_free(&mine);
     hd_source_free(&source);
@@ -254,7 +267,8 @@ static bool take_confidence(const char *text, struct hd_mine_options *options) {
 }
 
 int hd_cmd_mine(int argc, char **argv) {
-    struct request request = {.options = hd_mine_defaults(), .most = 20};
+    struct request request = {.options = hd_mine_defaults(),
+                              .report = HD_FINDINGS_DEFAULTS(COMMAND, 20)};
     const char *confidence = NULL;
 #define X(name, option, value, least, most, about) uint64_t name = value;
     HD_MINE_NUMBERS(X)
@@ -269,10 +283,8 @@ int hd_cmd_mine(int argc, char **argv) {
 #undef X
             HD_TEXT("min-confidence", 0, "C", &confidence,
                     "support by functions with the first access, at least (default 0.8)"),
-        HD_NUMBER("most", 'n', "N", &request.most, 0, UINT32_MAX,
-                  "show the N best updates, 0 for all (default 20)"),
         HD_FLAG("correlations", 0, &request.correlations, "print the correlations too"),
-        HD_CHOICE("format", 0, "F", &request.format, "text|json", "how to print the updates"),
+        HD_FINDINGS_OPTIONS(&request.report, "20"),
         HD_FLAG("stats", 0, &request.stats, "what was counted, time and memory, at the end"),
         HD_SOURCE_OPTIONS(&request.source),
         HD_OPTIONS_END};
@@ -301,5 +313,8 @@ int hd_cmd_mine(int argc, char **argv) {
     request.argc = argc;
     request.argv = argv;
     request.first = first;
-    return mine_source(&request);
+    status = hd_findings_options_use(&request.report) ? mine_source(&request) : HD_EXIT_FAILED;
+    status = hd_findings_failed(&request.report, status);
+    hd_findings_options_free(&request.report);
+    return status;
 }

@@ -1,6 +1,7 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "base/alloc.h"
 #include "cli/commands.h"
+#include "cli/findings_output.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -18,7 +19,6 @@
 
 #define COMMAND "predict"
 
-enum format { FORMAT_TEXT, FORMAT_JSON };
 /* in the order of --model's choices; the first two are hd_reading's */
 enum model { MODEL_CSR, MODEL_CDSR, MODEL_SOUND, MODEL_PAPER, MODEL_NOT_GIVEN };
 
@@ -28,14 +28,11 @@ struct request {
     uint32_t passings;
     bool kind[HD_PREDICT_KIND_COUNT], chosen; /* chosen by name */
     struct hd_predict_options options;
-    unsigned format;
+    struct hd_findings_options output;
     bool compare, stats, strict;
     const char *witness; /* directory for schedules, NULL */
-    struct hd_report_size size;
-    unsigned fail_on; /* enum hd_fail_on */
-    bool printed;     /* the JSON is out */
-    unsigned model;   /* enum model */
-    bool nondet;      /* among the kinds */
+    unsigned model;      /* enum model */
+    bool nondet;         /* among the kinds */
 };
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -115,6 +112,8 @@ static bool fit_model(struct request *request) {
         wrong = "--read and --final-state are options of 'nondet'";
     if (request->compare && compared_kind(request) == HD_FINDING_KIND_COUNT)
         wrong = "--compare takes one kind: race, atomicity or nondet";
+    if (request->compare && request->output.format > HD_FINDINGS_JSON)
+        wrong = "--compare prints text or JSON";
     if (wrong != NULL) {
         hd_complain(COMMAND, "%s", wrong);
         return false;
@@ -176,8 +175,23 @@ static bool parse_budget(const char *text, struct hd_budget *budget) {
 /* ---- what is said -----------------------------------------------------------------------------
  */
 
-static bool print_json(struct request *request, const struct hd_model *model,
-                       const struct hd_findings *findings, const struct hd_nondet_stats *nondet) {
+/* What the text report is printed from. */
+struct said {
+    const struct request *request;
+    const struct hd_findings *findings;
+    const struct hd_nondet_stats *nondet;
+};
+
+static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
+    const struct said *said = context;
+    const struct request *request = said->request;
+    if (request->nondet) hd_report_determinism(out, said->nondet, &request->options);
+    hd_report_text(out, said->findings, (size_t)request->output.most, style);
+    hd_report_text_summary(out, said->findings, request->options.instances, style);
+}
+
+static int report(struct request *request, const struct hd_model *model,
+                  const struct hd_findings *findings, const struct hd_nondet_stats *nondet) {
     const struct hd_trace *trace = model->trace;
     uint32_t count = 0;
     const char **warning = hd_alloc(trace->warnings + (size_t)model->warnings, sizeof *warning);
@@ -200,16 +214,12 @@ static bool print_json(struct request *request, const struct hd_model *model,
         input.read = read;
         input.reads = sizeof read / sizeof *read;
     }
-    request->printed = true;
-    bool done = hd_report_json(stdout, findings, &input, &request->size, HEDDLE_VERSION);
+    struct said said = {request, findings, nondet};
+    int status =
+        hd_findings_report(&request->output, findings, &input,
+                           hd_findings_status(&request->output, findings), print_text, &said);
     free(warning);
-    return done;
-}
-
-static void print_text(const struct request *request, const struct hd_findings *findings) {
-    struct hd_report_style style = {.color = hd_color(stdout)};
-    hd_report_text(stdout, findings, request->size.most, &style);
-    hd_report_text_summary(stdout, findings, request->options.instances, &style);
+    return status;
 }
 
 /* ---- schedules --------------------------------------------------------------------------------
@@ -239,7 +249,7 @@ static bool save_schedules(const struct request *request, const struct hd_predic
             hd_complain_error(COMMAND, &error);
             return false;
         }
-        if (request->format == FORMAT_TEXT)
+        if (request->output.format == HD_FINDINGS_TEXT)
             printf("%s  %s on %s  (heddle replay %s -- %s)\n", path,
                    hd_finding_kind_name(finding->kind), finding->variable, path,
                    predict->model->trace->command != NULL ? predict->model->trace->command : "CMD");
@@ -255,8 +265,8 @@ static bool compare_races(const struct request *request, struct hd_predict *pred
     struct hd_comparison comparison;
     if (!hd_compare_races(predict, &comparison, error)) return false;
     hd_progress_bar_end(bar);
-    (request->format == FORMAT_JSON ? hd_table_races_json : hd_table_races)(stdout, &comparison,
-                                                                            predict, request->path);
+    (request->output.format == HD_FINDINGS_JSON ? hd_table_races_json : hd_table_races)(
+        stdout, &comparison, predict, request->path);
     *found = comparison.method[HD_COMPARED - 1].races > 0;
     hd_comparison_free(&comparison);
     return true;
@@ -267,7 +277,7 @@ static bool compare_atomicity(const struct request *request, struct hd_predict *
     struct hd_atomicity_comparison comparison;
     if (!hd_compare_atomicity(predict, &comparison, error)) return false;
     hd_progress_bar_end(bar);
-    (request->format == FORMAT_JSON ? hd_table_atomicity_json : hd_table_atomicity)(
+    (request->output.format == HD_FINDINGS_JSON ? hd_table_atomicity_json : hd_table_atomicity)(
         stdout, &comparison, predict, request->path);
     *found = comparison.method[HD_ATOMICITY_COMPARED - 1].kept > 0;
     hd_atomicity_comparison_free(&comparison);
@@ -279,7 +289,7 @@ static bool compare_nondet(const struct request *request, struct hd_predict *pre
     struct hd_nondet_comparison comparison;
     if (!hd_nondet_compare(predict, &comparison, error)) return false;
     hd_progress_bar_end(bar);
-    if (request->format == FORMAT_JSON)
+    if (request->output.format == HD_FINDINGS_JSON)
         hd_table_nondet_json(stdout, &comparison, predict, request->path);
     else
         hd_table_nondet(stdout, &comparison, predict);
@@ -306,8 +316,7 @@ static int compare(const struct request *request, struct hd_predict *predict,
 
 static int predict_all(struct request *request, struct hd_predict *predict,
                        struct hd_progress_bar *bar) {
-    struct hd_findings findings = {.want_turns =
-                                       request->format == FORMAT_JSON && request->size.turns};
+    struct hd_findings findings = {.want_turns = hd_findings_want_turns(&request->output)};
     struct hd_error error;
     bool done = true;
     struct hd_predict_stats stats[HD_PREDICT_KIND_COUNT];
@@ -328,26 +337,18 @@ static int predict_all(struct request *request, struct hd_predict *predict,
     }
     hd_findings_sort(&findings);
     hd_findings_fingerprint(&findings);
-    bool found = false;
-    for (size_t i = 0; i < findings.list.size; i++)
-        found |= hd_finding_fails(&findings.list.data[i], (enum hd_fail_on)request->fail_on);
-    bool json = request->format == FORMAT_JSON;
-    if (json)
-        done = print_json(request, predict->model, &findings, &nondet);
-    else {
-        if (request->nondet) hd_report_determinism(stdout, &nondet, &request->options);
-        print_text(request, &findings);
-    }
+    hd_findings_hide(&findings, &request->output.hiding);
+    int status = report(request, predict->model, &findings, &nondet);
+    FILE *aside = request->output.format == HD_FINDINGS_TEXT ? stdout : stderr;
     for (unsigned k = 0; request->stats && k < HD_PREDICT_KIND_COUNT; k++)
-        if (request->kind[k])
-            hd_table_stats(json ? stderr : stdout, hd_predict_kinds[k].kind, &stats[k]);
-    if (request->stats && request->nondet)
-        hd_table_nondet_stats(json ? stderr : stdout, predict, &nondet);
-    if (done && request->witness != NULL) done = save_schedules(request, predict, &findings);
+        if (request->kind[k]) hd_table_stats(aside, hd_predict_kinds[k].kind, &stats[k]);
+    if (request->stats && request->nondet) hd_table_nondet_stats(aside, predict, &nondet);
+    if (status != HD_EXIT_FAILED && request->witness != NULL &&
+        !save_schedules(request, predict, &findings))
+        status = HD_EXIT_FAILED;
     hd_findings_free(&findings);
     hd_warn_about(COMMAND, predict->model, predict->describe);
-    if (!hd_finish_output(COMMAND) || !done) return HD_EXIT_FAILED;
-    return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
+    return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
 
 static bool load(const struct request *request, const char *path, struct hd_progress_bar *bar,
@@ -448,7 +449,8 @@ static void list_engines(char *text, size_t room) {
 }
 
 int hd_cmd_predict(int argc, char **argv) {
-    struct request request = {.model = MODEL_NOT_GIVEN};
+    struct request request = {.model = MODEL_NOT_GIVEN,
+                              .output = HD_FINDINGS_DEFAULTS(COMMAND, 100)};
     /* One query that is hopeless must not hold up all others. */
     request.options.budget.nanoseconds = 10000000000u;
     unsigned engine = HD_METHOD_INDEX_poly;
@@ -457,9 +459,8 @@ int hd_cmd_predict(int argc, char **argv) {
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
-    uint64_t jobs = 0, most = 100;
+    uint64_t jobs = 0;
     bool events = false;
-    request.fail_on = HD_FAIL_ON_PREDICTED;
     const char *names = NULL;
     struct hd_option options[] = {
         HD_CHOICE("engine", 'e', "E", &engine, engines,
@@ -471,19 +472,13 @@ int hd_cmd_predict(int argc, char **argv) {
                 "nondet: only reads at SITE (file.c:12, file.c)"),
         HD_FLAG("final-state", 0, &request.options.final_state,
                 "nondet: what shared variables hold in the end counts as read"),
-        HD_CHOICE("format", 0, "F", &request.format, "text|json", "a report to read, or JSON"),
         HD_FLAG("compare", 0, &request.compare, "one table that compares what each engine says"),
         HD_FLAG("instances", 0, &request.options.instances,
                 "decide and list every pair of events, not one for each pair of sites"),
         HD_FLAG("all", 'a', &request.options.all,
                 "show every verdict and every rank, not only what was found"),
-        HD_NUMBER("max", 0, "N", &most, 0, UINT32_MAX,
-                  "show at most N findings and count the rest (default 100; 0: all)"),
         HD_FLAG("events", 0, &events,
                 "JSON: list all events of a witness, also of more than 1,000"),
-        HD_CHOICE("fail-on", 0, "WHAT", &request.fail_on, HD_FAIL_ON_WORDS,
-                  "exit with status 1 for findings that this run did itself; for all that are "
-                  "harmful or likely (default); for every one that is shown"),
         HD_CHOICE("patterns", 0, "P", &patterns, "avio|avfilter",
                   "atomicity: the four patterns of AVIO (default), or W-W-W too"),
         HD_FLAG("relax-branches", 0, &request.options.relax_branches,
@@ -498,6 +493,7 @@ int hd_cmd_predict(int argc, char **argv) {
             "strict", 0, &request.strict,
             "refuse a trace that is cut or breaks a rule, instead of using the rest and warning"),
         HD_FLAG("stats", 0, &request.stats, "show which step of the method decided how much"),
+        HD_FINDINGS_OPTIONS(&request.output, "100"),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
@@ -529,10 +525,12 @@ int hd_cmd_predict(int argc, char **argv) {
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;
-    request.size = (struct hd_report_size){.most = (size_t)most, .turns = !events};
-    status =
-        understand_operands(&request, argc - first, argv + first) ? run(&request) : HD_EXIT_FAILED;
-    if (status == HD_EXIT_FAILED && request.format == FORMAT_JSON && !request.printed)
-        hd_report_json_error(stdout, hd_last_complaint(), HEDDLE_VERSION);
+    request.output.turns = !events;
+    status = hd_findings_options_use(&request.output) &&
+                     understand_operands(&request, argc - first, argv + first)
+                 ? run(&request)
+                 : HD_EXIT_FAILED;
+    status = hd_findings_failed(&request.output, status);
+    hd_findings_options_free(&request.output);
     return status;
 }

@@ -114,7 +114,12 @@ bool hd_finish_output(const char *command) {
     return false;
 }
 
+static enum hd_color_mode color_mode;
+
+void hd_color_choose(enum hd_color_mode mode) { color_mode = mode; }
+
 bool hd_color(FILE *stream) {
+    if (color_mode != HD_COLOR_AUTO) return color_mode == HD_COLOR_ALWAYS;
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (no_color && *no_color) return false;
     if (!term || strcmp(term, "dumb") == 0) return false;

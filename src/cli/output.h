@@ -47,7 +47,10 @@ enum hd_style {
     HD_STYLE_CYAN
 };
 
-/* Colour goes to terminals only, and not even there if NO_COLOR is set or TERM is dumb. */
+/* --color: by itself colour goes to terminals only, and not even there if NO_COLOR is set or TERM
+ * is dumb. */
+enum hd_color_mode { HD_COLOR_AUTO, HD_COLOR_ALWAYS, HD_COLOR_NEVER };
+void hd_color_choose(enum hd_color_mode mode);
 bool hd_color(FILE *stream);
 /* Escape sequence that switches a style on, or "" if the stream takes no colour. */
 const char *hd_style_on(FILE *stream, enum hd_style style);

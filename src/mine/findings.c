@@ -171,14 +171,11 @@ static void add(struct writer *writer, const struct hd_update *update) {
     hd_finding_add(writer->out, &draft);
 }
 
-void hd_mine_findings(const struct hd_mine *mine, uint32_t most, const char *base,
-                      struct hd_findings *findings) {
+void hd_mine_findings(const struct hd_mine *mine, const char *base, struct hd_findings *findings) {
     struct writer writer = {mine, findings, base};
     struct hd_finding_summary before = findings->summary;
-    for (uint32_t i = 0; i < mine->updates.list.size; i++) {
-        if (most > 0 && i >= most) break;
+    for (uint32_t i = 0; i < mine->updates.list.size; i++)
         add(&writer, &mine->updates.list.data[i]);
-    }
     findings->summary.candidates += mine->updates.list.size;
     findings->summary.verdict[HD_VERDICT_POSSIBLE] += mine->updates.list.size;
     hd_findings_looked_for(findings, HD_FINDING_INCONSISTENT_UPDATE, &before);

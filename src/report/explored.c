@@ -17,10 +17,17 @@ void hd_report_output(FILE *out, const struct hd_exploration *exploration) {
             hd_page_plural(exploration->output_runs), exploration->output_words);
 }
 
+static void cut_words(const struct hd_exploration *exploration, char *text, size_t room) {
+    snprintf(text, room,
+             "%u run%s had not ended when the time was up and may hang (--time, --limit).",
+             exploration->cut, hd_page_plural(exploration->cut));
+}
+
 void hd_report_cut(FILE *out, const struct hd_exploration *exploration) {
+    char text[128];
     if (exploration->cut == 0) return;
-    fprintf(out, "%u run%s had not ended when the time was up and may hang (--time, --limit).\n",
-            exploration->cut, hd_page_plural(exploration->cut));
+    cut_words(exploration, text, sizeof text);
+    fprintf(out, "%s\n", text);
 }
 
 /* ---- hunt ----------------------------------------------------------------------------------- */
@@ -36,6 +43,34 @@ void hd_report_coverage(FILE *out, const struct hd_exploration *exploration) {
             hd_page_plural(cover->run.size));
 }
 
+/* What was not looked at, in sentences; returns how many there are. */
+static unsigned make_notes(const struct hd_exploration *hunt, char note[HD_EXPLORED_NOTES][768]) {
+    unsigned count = 0;
+    const size_t room = sizeof *note;
+    if (hunt->runs.forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
+        snprintf(note[count++], room,
+                 "No forced run reached its target. The program probably depends on time, input or "
+                 "uninstrumented code; `heddle replay --check` shows which.");
+    if (hunt->refuted > 0)
+        snprintf(note[count++], room,
+                 "%u predicted order%s not reported: every time %s forced, the program diverged "
+                 "before it; uninstrumented code probably prevents %s.",
+                 hunt->refuted, hunt->refuted == 1 ? " is" : "s are",
+                 hunt->refuted == 1 ? "it was" : "they were", hunt->refuted == 1 ? "it" : "them");
+    if (hunt->left > 0)
+        snprintf(note[count++], room,
+                 "%u prediction%s not forced: the time or the runs were used up (--time, --runs).",
+                 hunt->left, hunt->left == 1 ? " was" : "s were");
+    if (hunt->flaky)
+        snprintf(note[count++], room,
+                 "A forced run failed (%s), but plain runs fail as often (%u of %u): not reported.",
+                 hunt->flaky_outcome.words, hunt->plain_failed, hunt->plain_tries);
+    if (hunt->cut > 0) cut_words(hunt, note[count++], room);
+    if (hunt->interrupted)
+        snprintf(note[count++], room, "Stopped by a signal: not everything was tried.");
+    return count;
+}
+
 static void print_runs(FILE *out, const struct hd_exploration *hunt) {
     const struct hd_explore_runs *runs = &hunt->runs;
     fprintf(out, "%u plain run%s, %u recorded (%u thread%s, %u event%s), %u forced", runs->plain,
@@ -48,27 +83,9 @@ static void print_runs(FILE *out, const struct hd_exploration *hunt) {
     if (hunt->foreseen > 0) fprintf(out, " (and %u that begin alike were not run)", hunt->foreseen);
     if (runs->steered > 0) fprintf(out, "; %u under expose's strategies", runs->steered);
     fprintf(out, "; %.1f s\n", hunt->seconds);
-    if (runs->forced > 0 && hunt->reached == 0 && hunt->refuted == 0)
-        fprintf(out,
-                "No forced run reached its target. The program probably depends on time, input or "
-                "uninstrumented code; `heddle replay --check` shows which.\n");
-    if (hunt->refuted > 0)
-        fprintf(out,
-                "%u predicted order%s not reported: every time %s forced, the program diverged "
-                "before it; uninstrumented code probably prevents %s.\n",
-                hunt->refuted, hunt->refuted == 1 ? " is" : "s are",
-                hunt->refuted == 1 ? "it was" : "they were", hunt->refuted == 1 ? "it" : "them");
-    if (hunt->left > 0)
-        fprintf(out,
-                "%u prediction%s not forced: the time or the runs were used up (--time, --runs).\n",
-                hunt->left, hunt->left == 1 ? " was" : "s were");
-    if (hunt->flaky)
-        fprintf(
-            out,
-            "A forced run failed (%s), but plain runs fail as often (%u of %u): not reported.\n",
-            hunt->flaky_outcome.words, hunt->plain_failed, hunt->plain_tries);
-    hd_report_cut(out, hunt);
-    if (hunt->interrupted) fprintf(out, "Stopped by a signal: not everything was tried.\n");
+    char note[HD_EXPLORED_NOTES][768];
+    unsigned notes = make_notes(hunt, note);
+    for (unsigned i = 0; i < notes; i++) fprintf(out, "%s\n", note[i]);
 }
 
 /* Which of them gets what. */
@@ -106,15 +123,18 @@ static void print_list(FILE *out, const struct hd_exploration *hunt, const char 
     if (any) fputc('\n', out);
 }
 
-void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all,
+void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size_t most,
                     const struct hd_report_style *style) {
     unsigned exercised = 0;
+    size_t pages = 0;
     for (size_t i = 0; i < hunt->findings.list.size; i++) {
         const struct hd_finding *finding = &hunt->findings.list.data[i];
         enum part part = part_of(hunt, i);
-        if (part == PART_PAGE) hd_report_hunted(out, finding, style);
+        if (part == PART_PAGE && (++pages <= most || most == 0))
+            hd_report_hunted(out, finding, style);
         exercised += part == PART_EXERCISED;
     }
+    if (most > 0 && pages > most) hd_page_not_shown(out, pages - most);
     print_list(out, hunt, "These fail in the same way:", PART_SAME, style);
     print_list(out, hunt, "More races on the same variables:", PART_ELSEWHERE, style);
     if (all) print_list(out, hunt, "Forced without any harm:", PART_EXERCISED, style);
@@ -129,18 +149,11 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all,
     print_runs(out, hunt);
 }
 
-bool hd_report_hunt_json(FILE *out, const struct hd_exploration *hunt,
-                         const struct hd_program *program, bool all, const char *version) {
-    char *command = hd_quote_command(program->argv);
-    struct hd_findings shown = hunt->findings;
-    size_t kept = 0;
-    shown.list.data = hd_zalloc(hunt->findings.list.size, sizeof *shown.list.data);
-    for (size_t i = 0; i < hunt->findings.list.size; i++)
-        if (all || hd_explored_matters(&hunt->findings.list.data[i]))
-            shown.list.data[kept++] = hunt->findings.list.data[i];
-    shown.list.size = kept;
-    shown.summary.hidden = hunt->findings.list.size - kept;
-    struct hd_report_number effort[] = {
+/* ---- for other formats ---------------------------------------------------------------------- */
+
+void hd_explored_input(const struct hd_exploration *hunt, const struct hd_program *program,
+                       struct hd_explored_input *made) {
+    const struct hd_report_number effort[] = {
         {"plain", hunt->runs.plain},
         {"plain_failed", hunt->plain_failed},
         {"recorded", hunt->runs.recorded},
@@ -159,15 +172,32 @@ bool hd_report_hunt_json(FILE *out, const struct hd_exploration *hunt,
         {"output_differs", hunt->output_differs},
         {"milliseconds", (uint64_t)(hunt->seconds * 1000)},
         {"failure_milliseconds", (uint64_t)(hunt->failure_seconds * 1000)}};
-    struct hd_report_input input = {.path = program->argv[0],
-                                    .format = "program",
-                                    .command = command,
-                                    .events = hunt->events,
-                                    .threads = hunt->threads,
-                                    .effort = effort,
-                                    .efforts = sizeof effort / sizeof *effort};
-    bool done = hd_report_json(out, &shown, &input, &(struct hd_report_size){0}, version);
-    free(shown.list.data);
-    free(command);
-    return done;
+    _Static_assert(sizeof effort == sizeof made->effort, "HD_EXPLORED_EFFORTS");
+    memcpy(made->effort, effort, sizeof effort);
+    made->command = hd_quote_command(program->argv);
+    unsigned notes = make_notes(hunt, made->note);
+    for (unsigned i = 0; i < notes; i++) made->notes[i] = made->note[i];
+    made->input = (struct hd_report_input){.path = program->argv[0],
+                                           .format = "program",
+                                           .command = made->command,
+                                           .events = hunt->events,
+                                           .threads = hunt->threads,
+                                           .effort = made->effort,
+                                           .efforts = HD_EXPLORED_EFFORTS,
+                                           .note = made->notes,
+                                           .notes = notes};
+}
+
+void hd_explored_input_free(struct hd_explored_input *made) { free(made->command); }
+
+struct hd_findings hd_explored_shown(struct hd_exploration *hunt, bool all) {
+    struct hd_findings shown = hunt->findings;
+    size_t kept = 0, count = hunt->findings.list.size;
+    shown.list.data = hd_zalloc(count, sizeof *shown.list.data);
+    for (size_t i = 0; i < count; i++)
+        if (all || hd_explored_matters(&hunt->findings.list.data[i]))
+            shown.list.data[kept++] = hunt->findings.list.data[i];
+    shown.list.size = kept;
+    shown.summary.hidden = count - kept;
+    return shown;
 }

@@ -4,10 +4,16 @@
 
 #include <string.h>
 
-enum verdict { NOTHING, EXPOSED, FLAKY, STOPPED };
+enum verdict { NOTHING, EXPOSED, FLAKY, STOPPED, HIDDEN };
+
+bool hd_exposed_shown(const struct hd_exploration *r) {
+    const struct hd_findings *findings = &r->findings;
+    return r->failures > 0 && findings->list.size > 0 && findings->list.data[0].forced != NULL &&
+           findings->list.data[0].forced->failed;
+}
 
 static enum verdict verdict_of(const struct hd_exploration *r) {
-    if (r->failures > 0) return EXPOSED;
+    if (r->failures > 0) return hd_exposed_shown(r) ? EXPOSED : HIDDEN;
     return r->interrupted ? STOPPED : r->flaky ? FLAKY : NOTHING;
 }
 
@@ -163,6 +169,11 @@ void hd_report_exposed(FILE *out, const struct hd_exploration *r, enum hd_strate
         fprintf(out, "flaky: the program %s, and in plain runs as often (%u of %u)\n",
                 r->flaky_outcome.words, r->plain_failed, r->plain_tries);
         break;
+    case HIDDEN:
+        fprintf(out, "exposed by %s, and hidden: ", name);
+        print_runs(out, r);
+        fputc('\n', out);
+        break;
     case NOTHING:
     case STOPPED:
         print_nothing(out, r, name);
@@ -221,21 +232,19 @@ static void add_failure(json_t *root, const struct hd_exploration *r) {
                         r->has_schedule ? json_integer(forced->switches) : json_null());
     json_object_set_new(root, "reproducer", hd_json_text(forced->reproducer));
     if (finding->events >= 2) json_object_set_new(root, "critical", critical_of(r, finding));
-    json_object_set_new(root, "findings", json_pack("[o]", hd_report_finding_json(finding)));
 }
 
-void hd_report_exposed_json(FILE *out, const struct hd_exploration *r, enum hd_strategy strategy) {
-    static const char *const word[] = {"nothing", "exposed", "flaky", "stopped"};
+json_t *hd_report_exposed_json(const struct hd_exploration *r, enum hd_strategy strategy) {
+    static const char *const word[] = {"nothing", "exposed", "flaky", "stopped", "hidden"};
     static const char *const end[] = {"failure", "runs", "time", "exhausted", "covered", "stopped"};
     enum verdict verdict = verdict_of(r);
     const struct hd_explore_runs *runs = runs_of(r);
-    json_t *root =
-        json_pack("{s:s, s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:f, s:i, s:i, s:i, s:o}", "schema",
-                  "heddle-expose/1", "strategy", hd_strategy_name(strategy), "verdict",
-                  word[verdict], "end", end[r->end], "runs", (json_int_t)count_runs(r), "plain",
-                  runs->plain, "profiled", runs->recorded, "steered", runs->steered, "seconds",
-                  seconds_of(r), "plain_failed", r->plain_failed, "plain_tries", r->plain_tries,
-                  "output_differs", r->output_differs, "interleavings", counts_of(r));
+    json_t *root = json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:i, s:i, s:f, s:i, s:i, s:i, s:o}", "strategy",
+        hd_strategy_name(strategy), "verdict", word[verdict], "end", end[r->end], "runs",
+        (json_int_t)count_runs(r), "plain", runs->plain, "profiled", runs->recorded, "steered",
+        runs->steered, "seconds", seconds_of(r), "plain_failed", r->plain_failed, "plain_tries",
+        r->plain_tries, "output_differs", r->output_differs, "interleavings", counts_of(r));
     if (verdict == EXPOSED) {
         json_object_set_new(root, "outcome", json_string(found(r)->forced->outcome));
         json_object_set_new(root, "outcome_text", hd_json_text(found(r)->forced->words));
@@ -244,5 +253,5 @@ void hd_report_exposed_json(FILE *out, const struct hd_exploration *r, enum hd_s
         json_object_set_new(root, "outcome", json_string(hd_outcome_name(r->flaky_outcome.kind)));
         json_object_set_new(root, "outcome_text", hd_json_text(r->flaky_outcome.words));
     }
-    hd_report_json_value(out, root);
+    return root;
 }

@@ -16,6 +16,11 @@ struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style) {
 
 const char *hd_page_plural(uint64_t number) { return number == 1 ? "" : "s"; }
 
+void hd_page_not_shown(FILE *out, size_t count) {
+    fprintf(out, "%zu more finding%s not shown (--max 0 shows all)\n\n", count,
+            count == 1 ? " is" : "s are");
+}
+
 const char *hd_page_duration(double seconds, char text[32]) {
     if (seconds < 1e-3)
         snprintf(text, 32, "%.1f us", seconds * 1e6);

@@ -15,6 +15,8 @@ struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style);
 
 /* "s" for all numbers but 1. */
 const char *hd_page_plural(uint64_t number);
+/* "3 more findings are not shown (--max 0 shows all)" and an empty line. */
+void hd_page_not_shown(FILE *out, size_t count);
 /* A time with as many digits as it deserves: "12.3 ms". */
 const char *hd_page_duration(double seconds, char text[32]);
 /* Where an event is: its site, `short_site` without directories; "event 7" if it has none. */

@@ -225,9 +225,7 @@ void hd_report_text(FILE *out, const struct hd_findings *findings, size_t most,
     size_t count = findings->list.size;
     if (most > 0 && count > most) count = most;
     for (size_t i = 0; i < count; i++) print_finding(&page, &findings->list.data[i]);
-    if (findings->list.size > count)
-        fprintf(out, "%zu more finding%s not shown (--max 0 shows all)\n\n",
-                findings->list.size - count, findings->list.size - count == 1 ? " is" : "s are");
+    if (findings->list.size > count) hd_page_not_shown(out, findings->list.size - count);
 }
 
 static void print_summary(const struct hd_page *page, const struct hd_finding_summary *summary) {

@@ -1,0 +1,146 @@
+/* See findings_output.h. */
+#include "cli/findings_output.h"
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/output_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+/* The format of a file by its ending; false if that says nothing. */
+static bool format_of(const char *path, unsigned *format) {
+    static const struct {
+        const char *ending;
+        enum hd_findings_format format;
+    } known[] = {{".txt", HD_FINDINGS_TEXT}, {".json", HD_FINDINGS_JSON}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot != NULL && i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(dot, known[i].ending) == 0) {
+            *format = known[i].format;
+            return true;
+        }
+    return false;
+}
+
+bool hd_findings_options_use(struct hd_findings_options *options) {
+    struct hd_error error;
+    unsigned format;
+    hd_color_choose((enum hd_color_mode)options->color);
+    for (unsigned i = 0; i < options->report.count; i++)
+        if (!format_of(options->report.item[i], &format)) {
+            hd_complain(options->command,
+                        "--report %s: the ending says what to write: .txt or .json",
+                        options->report.item[i]);
+            return false;
+        }
+    for (unsigned i = 0; i < options->suppressions.count; i++)
+        if (!hd_suppressions_read(&options->hiding.suppressions, options->suppressions.item[i],
+                                  &error)) {
+            hd_complain_error(options->command, &error);
+            return false;
+        }
+    if (options->baseline != NULL &&
+        !hd_baseline_read(&options->hiding.baseline, options->baseline, &error)) {
+        hd_complain_error(options->command, &error);
+        return false;
+    }
+    return true;
+}
+
+void hd_findings_options_free(struct hd_findings_options *options) {
+    hd_hiding_free(&options->hiding);
+    free(options->report.item);
+    free(options->suppressions.item);
+}
+
+bool hd_findings_want_turns(const struct hd_findings_options *options) {
+    bool wanted = options->format == HD_FINDINGS_JSON;
+    unsigned format;
+    for (unsigned i = 0; i < options->report.count; i++)
+        wanted |= format_of(options->report.item[i], &format) && format == HD_FINDINGS_JSON;
+    return wanted && options->turns;
+}
+
+int hd_findings_status(const struct hd_findings_options *options,
+                       const struct hd_findings *findings) {
+    for (size_t i = 0; i < findings->list.size; i++)
+        if (hd_finding_fails(&findings->list.data[i], (enum hd_fail_on)options->fail_on))
+            return HD_EXIT_FINDINGS;
+    return HD_EXIT_CLEAN;
+}
+
+/* ---- reports -------------------------------------------------------------------------------- */
+
+struct reports {
+    const struct hd_findings_options *options;
+    const struct hd_findings *findings;
+    struct hd_report_input input;
+    hd_findings_text *text;
+    const void *context;
+};
+
+static bool write_report(const struct reports *reports, FILE *out, unsigned format) {
+    const struct hd_findings_options *options = reports->options;
+    struct hd_report_size size = {.most = (size_t)options->most, .turns = options->turns};
+    struct hd_report_style style = {.color = out == stdout && hd_color(stdout)};
+    switch (format) {
+    case HD_FINDINGS_JSON:
+        return hd_report_json(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
+    default:
+        reports->text(out, &style, reports->context);
+        hd_report_text_hiding(out, reports->findings, &options->hiding);
+        return !ferror(out);
+    }
+}
+
+static bool write_file(const struct reports *reports, const char *path) {
+    const char *command = reports->options->command;
+    struct hd_output_file file;
+    struct hd_error error;
+    unsigned format = HD_FINDINGS_TEXT;
+    format_of(path, &format);
+    if (!hd_output_file_open(&file, path, &error)) {
+        hd_complain_error(command, &error);
+        return false;
+    }
+    int fd = dup(file.fd);
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool good = out != NULL && write_report(reports, out, format);
+    if (out != NULL)
+        good = fclose(out) == 0 && good;
+    else if (fd >= 0)
+        close(fd);
+    if (!good) {
+        hd_complain(command, "%s can't be written", path);
+        hd_output_file_abandon(&file);
+    } else if (!hd_output_file_finish(&file, &error)) {
+        hd_complain_error(command, &error);
+        good = false;
+    }
+    return good;
+}
+
+int hd_findings_report(struct hd_findings_options *options, const struct hd_findings *findings,
+                       const struct hd_report_input *input, int status, hd_findings_text *text,
+                       const void *context) {
+    struct reports reports = {options, findings, *input, text, context};
+    reports.input.tool = options->command;
+    reports.input.status = status;
+    reports.input.hiding = &options->hiding;
+    options->printed = true;
+    bool good = write_report(&reports, stdout, options->format);
+    for (unsigned i = 0; i < options->report.count; i++)
+        good = write_file(&reports, options->report.item[i]) && good;
+    return good ? status : HD_EXIT_FAILED;
+}
+
+int hd_findings_failed(const struct hd_findings_options *options, int status) {
+    if (status == HD_EXIT_FAILED && options->format == HD_FINDINGS_JSON && !options->printed)
+        hd_report_json_error(stdout, hd_last_complaint(), HEDDLE_VERSION);
+    return status;
+}
