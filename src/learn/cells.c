@@ -1,0 +1,58 @@
+/* Cells of memory: see cells.h. */
+#include "learn/cells.h"
+
+static unsigned shift_of(enum hd_granularity granularity) {
+    return granularity == HD_GRANULARITY_LINE ? 6 : 3;
+}
+
+static void add_location(struct hd_cells *cells, uint32_t location) {
+    const struct hd_location *at = &cells->model->location[location];
+    unsigned shift = shift_of(cells->granularity);
+    uint64_t last = (at->address + (at->bytes > 0 ? at->bytes - 1 : 0)) >> shift;
+    for (uint64_t granule = at->address >> shift; granule <= last; granule++) {
+        uint32_t cell = *hd_map_slot(&cells->number, granule, cells->count);
+        if (cell == cells->count) cells->count++;
+        if (cells->list.size == 0 || cells->list.data[cells->list.size - 1] != cell)
+            hd_vector_push(&cells->list, cell);
+    }
+}
+
+static uint32_t of_locations(struct hd_cells *cells, const uint32_t *location, uint32_t locations,
+                             const uint32_t **list) {
+    if (cells->granularity == HD_GRANULARITY_BYTE) {
+        cells->count = cells->model->locations;
+        *list = location;
+        return locations;
+    }
+    cells->list.size = 0;
+    for (uint32_t i = 0; i < locations; i++) add_location(cells, location[i]);
+    *list = cells->list.data;
+    return (uint32_t)cells->list.size;
+}
+
+uint32_t hd_cells_of(struct hd_cells *cells, uint32_t event, const uint32_t **list) {
+    const uint32_t *location;
+    uint32_t count = hd_model_locations(cells->model, event, &location);
+    return of_locations(cells, location, count, list);
+}
+
+uint32_t hd_cells_reborn(struct hd_cells *cells, uint32_t event, const uint32_t **list) {
+    const struct hd_model *model = cells->model;
+    *list = NULL;
+    if (model->kind[event] == HD_EV_FREE) return hd_cells_of(cells, event, list);
+    uint32_t block = model->object[event];
+    /* byte-exact, memory that is allocated has locations of its own */
+    if (model->kind[event] != HD_EV_ALLOC || block == HD_NONE ||
+        cells->granularity == HD_GRANULARITY_BYTE)
+        return 0;
+    cells->list.size = 0;
+    for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++)
+        add_location(cells, l);
+    *list = cells->list.data;
+    return (uint32_t)cells->list.size;
+}
+
+void hd_cells_free(struct hd_cells *cells) {
+    hd_map_free(&cells->number);
+    hd_vector_free(&cells->list);
+}
