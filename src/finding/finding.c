@@ -61,6 +61,15 @@ const char *hd_finding_harm_name(enum hd_finding_harm harm) {
     return name[harm];
 }
 
+const char *hd_finding_role_name(enum hd_finding_role role) {
+    static const char *const name[] = {
+#define X(name, word) word,
+        HD_FINDING_ROLES(X)
+#undef X
+    };
+    return name[role];
+}
+
 bool hd_finding_matters(const struct hd_finding *finding) {
     return (finding->verdict == HD_VERDICT_FEASIBLE || finding->verdict == HD_VERDICT_POSSIBLE ||
             finding->verdict == HD_VERDICT_CONFIRMED) &&

@@ -66,6 +66,21 @@ enum hd_finding_harm {
         HD_HARM_COUNT
 };
 
+/* What an event of a finding from source code is in the order that goes wrong: a thread does the
+ * first, another does what comes in between, and the thread does the second. Several events may
+ * have the same role (the variables of a view, all who write in between); the others explain. */
+#define HD_FINDING_ROLES(X) \
+    X(NONE, "")             \
+    X(FIRST, "first")       \
+    X(BETWEEN, "between")   \
+    X(SECOND, "second")
+enum hd_finding_role {
+#define X(name, word) HD_FINDING_ROLE_##name,
+    HD_FINDING_ROLES(X)
+#undef X
+        HD_FINDING_ROLE_COUNT
+};
+
 struct hd_finding_lock {
     const char *name;
     const char *about; /* in full */
@@ -78,15 +93,16 @@ struct hd_finding_event {
     uint32_t event;         /* its number in the trace; not used for source code */
     uint32_t thread_number; /* of a trace */
     const char *thread;     /* "T1"; "" for source code, which has no threads and no event number */
-    const char *op;         /* "r", "w", "acq" */
-    const char *verb;       /* "writes", "acquires" */
-    const char *variable;   /* short */
-    const char *plain; /* the same without names from source code, for the fingerprint; NULL: the
-                          variable */
-    const char *about; /* what the event is about, in full; NULL in a draft: the variable */
-    const char *site;  /* "file.c:12"; a text trace's own word; "" */
-    bool site_is_name; /* the site is a word of its own: all there is to know the place again */
-    const char *file;  /* NULL if unknown */
+    enum hd_finding_role role;
+    const char *op;       /* "r", "w", "acq" */
+    const char *verb;     /* "writes", "acquires" */
+    const char *variable; /* short */
+    const char *plain;    /* the same without names from source code, for the fingerprint; NULL: the
+                             variable */
+    const char *about;    /* what the event is about, in full; NULL in a draft: the variable */
+    const char *site;     /* "file.c:12"; a text trace's own word; "" */
+    bool site_is_name;    /* the site is a word of its own: all there is to know the place again */
+    const char *file;     /* NULL if unknown */
     uint32_t line, column;        /* 0 if unknown */
     uint32_t function_line;       /* where the function begins; 0 if unknown */
     const char *function;         /* "" if unknown */
@@ -206,6 +222,7 @@ const char *hd_finding_candidate_name(enum hd_finding_kind kind);
 const char *hd_finding_repair(const struct hd_finding *finding);
 const char *hd_finding_verdict_name(enum hd_finding_verdict verdict);
 const char *hd_finding_harm_name(enum hd_finding_harm harm);
+const char *hd_finding_role_name(enum hd_finding_role role); /* "" for none */
 /* Is it something to act on: found (not infeasible or undecided), and harmful or likely? */
 bool hd_finding_matters(const struct hd_finding *finding);
 

@@ -124,6 +124,7 @@ static unsigned word(struct reader *reader, const json_t *object, const char *na
 static const char *kind_word(unsigned i) { return hd_finding_kind_name(i); }
 static const char *verdict_word(unsigned i) { return hd_finding_verdict_name(i); }
 static const char *harm_word(unsigned i) { return hd_finding_harm_name(i); }
+static const char *role_word(unsigned i) { return hd_finding_role_name(i); }
 
 /* ---- events --------------------------------------------------------------------------------- */
 
@@ -170,6 +171,7 @@ static void read_event(struct reader *reader, const json_t *object,
     }
     event->event = small(reader, object, "event");
     event->thread = text(reader, object, "thread");
+    event->role = word(reader, object, "role", role_word, HD_FINDING_ROLE_COUNT);
     event->op = text(reader, object, "op");
     event->verb = text(reader, object, "verb");
     event->variable = text(reader, object, "variable");

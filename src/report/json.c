@@ -48,6 +48,8 @@ static json_t *json_event(const struct hd_finding_event *event) {
                   hd_json_text_or_null(event->function), "locks", json_locks(event, false));
     if (strcmp(event->about, event->variable) != 0)
         json_object_set_new(object, "about", hd_json_text(event->about));
+    if (event->role != HD_FINDING_ROLE_NONE)
+        json_object_set_new(object, "role", hd_json_text(hd_finding_role_name(event->role)));
     json_t *reading = json_locks(event, true);
     if (json_array_size(reading) > 0)
         json_object_set_new(object, "locks_for_reading", reading);
