@@ -90,7 +90,7 @@ struct hd_finding_lock {
 /* One event of a finding: something that a thread did in a trace, or an access in source code. In a
  * finding that was added, strings are never NULL unless it says so here. */
 struct hd_finding_event {
-    uint32_t event;         /* its number in the trace; not used for source code */
+    uint32_t event;         /* its number in the trace; HD_NONE: there is no trace */
     uint32_t thread_number; /* of a trace */
     const char *thread;     /* "T1"; "" for source code, which has no threads and no event number */
     enum hd_finding_role role;

@@ -38,14 +38,14 @@ static json_t *json_locks(const struct hd_finding_event *event, bool reading_onl
 /* An access in source code has no thread and no number in a trace. */
 static json_t *json_event(const struct hd_finding_event *event) {
     bool ran = *event->thread != '\0';
-    json_t *object =
-        json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event",
-                  ran ? hd_json_number(event->event) : json_null(), "thread",
-                  hd_json_text_or_null(event->thread), "op", hd_json_text(event->op), "verb",
-                  hd_json_text(event->verb), "variable", hd_json_text(event->variable), "site",
-                  hd_json_text(event->site), "file", hd_json_text_or_null(event->file), "line",
-                  number_or_null(event->line), "column", number_or_null(event->column), "function",
-                  hd_json_text_or_null(event->function), "locks", json_locks(event, false));
+    json_t *object = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event",
+        ran && event->event != HD_NONE ? hd_json_number(event->event) : json_null(), "thread",
+        hd_json_text_or_null(event->thread), "op", hd_json_text(event->op), "verb",
+        hd_json_text(event->verb), "variable", hd_json_text(event->variable), "site",
+        hd_json_text(event->site), "file", hd_json_text_or_null(event->file), "line",
+        number_or_null(event->line), "column", number_or_null(event->column), "function",
+        hd_json_text_or_null(event->function), "locks", json_locks(event, false));
     if (strcmp(event->about, event->variable) != 0)
         json_object_set_new(object, "about", hd_json_text(event->about));
     if (event->role != HD_FINDING_ROLE_NONE)

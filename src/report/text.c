@@ -45,7 +45,8 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
             event->variable, page->off);
     if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
     if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
-    if (ran) fprintf(page->out, " %s(event %u)%s", page->dim, event->event, page->off);
+    if (ran && event->event != HD_NONE)
+        fprintf(page->out, " %s(event %u)%s", page->dim, event->event, page->off);
     fputc('\n', page->out);
     if (strcmp(event->about, event->variable) != 0)
         fprintf(page->out, "      %s: %s\n", event->variable, event->about);

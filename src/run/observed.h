@@ -6,11 +6,12 @@
  * each access I of a thread, P is the same thread's latest access to it before I. Between P and I:
  *   - let W be the last access of another thread that writes. hd_pattern_of(P, W, I) is R-W-R,
  *     W-W-R or R-W-W: violated, and R is W;
- *   - otherwise, let F be the first access of another thread. If it reads and P and I both write,
- *     the pattern is W-R-W: violated, and R is F.
+ *   - otherwise, let F be the first access of another thread. hd_pattern_of(P, F, I) is W-R-W:
+ *     violated, and R is F.
  * An atomic read-modify-write is one access that reads and writes (HD_DOES_UPDATE); three updates
  * make no pattern (facts/patterns.h). Objects of locks and the like are not checked. Memory that is
- * freed or allocated, and the stack of a new thread, has no history. An access of several bytes may
+ * freed or allocated, and the stack of a new thread, has no history (of a cache line, if it is in
+ * the block as a whole). An access of several bytes may
  * have several P; each different (P, R, I, pattern) counts once for one execution of I.
  *
  * An access is `executed` if it was an I, that is, had a P, on memory that another thread had

@@ -187,10 +187,15 @@ static uint32_t next_version(void) {
     return atomic_fetch_add_explicit(&clock_now, 1, memory_order_relaxed) + 1;
 }
 
-/* A write of another thread between P and I: as hd_pattern_of in facts/patterns.c. */
+/* A write of another thread between P and I, or a read: as hd_pattern_of in facts/patterns.c. Each
+ * of three updates is whole in itself. */
 static bool write_breaks(unsigned first, unsigned remote, unsigned second) {
-    if (first == RT_UPDATES && remote == RT_UPDATES && second == RT_UPDATES) return false;
+    if ((first & remote & second) == RT_UPDATES) return false;
     return (first & RT_READS) != 0 || (second & RT_READS) != 0;
+}
+static bool read_breaks(unsigned first, unsigned remote, unsigned second) {
+    if ((first & remote & second) == RT_UPDATES) return false;
+    return (first & RT_WRITES) != 0 && (second & RT_WRITES) != 0;
 }
 
 /* The thread's latest access to what the cell stands for; false if it has none. */
@@ -219,7 +224,7 @@ static bool breaks(const struct access *a, const struct cell *cell, const struct
         write_breaks(first, DOES_OF((uint32_t)cell->write), a->does)) {
         remote = (uint32_t)cell->write;
         thread = (uint32_t)(cell->write >> 32);
-    } else if (p->exposed != 0 && (first & RT_WRITES) && (a->does & RT_WRITES)) {
+    } else if (p->exposed != 0 && read_breaks(first, DOES_OF(p->exposed), a->does)) {
         remote = p->exposed;
         thread = p->exposed_thread;
     }
@@ -524,6 +529,10 @@ void rt_check_clear(uintptr_t address, size_t bytes) {
     int saved = errno;
     uintptr_t end = (address + bytes + 7) & ~(uintptr_t)7;
     address &= ~(uintptr_t)7;
+    if (granularity == HD_GRANULARITY_LINE) { /* others may be in the lines at its ends */
+        address = (address + 63) & ~(uintptr_t)63;
+        end &= ~(uintptr_t)63;
+    }
     if (end < address || end >> 48 != 0) return;
     next_version(); /* what records hold of it is older than its new life */
     while (address < end) {

@@ -1,0 +1,15 @@
+/* A broken invariant as a finding: the same words for a run that was checked and for a trace. */
+#ifndef HEDDLE_LEARN_BROKEN_H
+#define HEDDLE_LEARN_BROKEN_H
+
+#include "facts/patterns.h"
+#include "finding/finding.h"
+#include "learn/invariants.h"
+
+/* Fills all of a draft but its events, variable and instances. Its three events are set: P, the
+ * access between, I. `invariant` is the one that is broken; NULL: there is none that holds, and the
+ * interleaving may be intended. */
+void hd_broken_finding(struct hd_findings *findings, struct hd_finding *draft,
+                       enum hd_pattern pattern, const struct hd_invariant *invariant);
+
+#endif
