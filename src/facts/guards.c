@@ -32,3 +32,29 @@ uint32_t hd_find_guards(const struct hd_model *model, const struct hd_segments *
     }
     return guards;
 }
+
+uint32_t hd_common_locks(const struct hd_model *model, struct hd_segments *segments, uint32_t first,
+                         uint32_t second, struct hd_lock_room *room) {
+    uint32_t set = hd_lockset_at(segments, first);
+    if (set == 0 || segments->of[first] == segments->of[second]) return set;
+    if (hd_lockset_at(segments, second) == 0) return 0;
+    uint32_t most = (uint32_t)room->section.capacity;
+    uint32_t count = hd_model_held(model, first, room->section.data, most);
+    if (count > most) {
+        hd_vector_reserve(&room->section, count);
+        hd_model_held(model, first, room->section.data, count);
+    }
+    room->held.size = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct hd_section *section = &model->section[room->section.data[i]];
+        /* a release is inside its section; in a repaired trace it may be an access */
+        if (section->release == HD_NONE || section->release >= second)
+            hd_vector_push(&room->held, section->lock * 2 + section->read_mode);
+    }
+    return hd_locksets_number(&segments->locksets, room->held.data, (uint32_t)room->held.size);
+}
+
+void hd_lock_room_free(struct hd_lock_room *room) {
+    hd_vector_free(&room->held);
+    hd_vector_free(&room->section);
+}

@@ -20,8 +20,7 @@ void hd_lister_free(struct hd_lister *lister) {
     hd_vector_free(&lister->pair_list);
     hd_vector_free(&lister->remote_list);
     hd_vector_free(&lister->number);
-    hd_vector_free(&lister->held);
-    hd_vector_free(&lister->section);
+    hd_lock_room_free(&lister->room);
 }
 
 /* ---- locks ------------------------------------------------------------------------------------
@@ -38,29 +37,6 @@ static bool is_guarded(const struct hd_lister *lister, uint32_t set, bool both_w
             if (lock / 2 == lister->guard[k] && (lock % 2 == 0 || !both_write)) return true;
         }
     return false;
-}
-
-/* The locks of the sections that both accesses are in. */
-static uint32_t common_locks(struct hd_lister *lister, uint32_t first, uint32_t second) {
-    const struct hd_model *model = lister->model;
-    struct hd_segments *segments = lister->segments;
-    uint32_t set = hd_lockset_at(segments, first);
-    if (set == 0 || segments->of[first] == segments->of[second]) return set;
-    if (hd_lockset_at(segments, second) == 0) return 0;
-    uint32_t room = (uint32_t)lister->section.capacity;
-    uint32_t count = hd_model_held(model, first, lister->section.data, room);
-    if (count > room) {
-        hd_vector_reserve(&lister->section, count);
-        hd_model_held(model, first, lister->section.data, count);
-    }
-    lister->held.size = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct hd_section *section = &model->section[lister->section.data[i]];
-        /* a release is inside its section; in a repaired trace it may be an access */
-        if (section->release == HD_NONE || section->release >= second)
-            hd_vector_push(&lister->held, section->lock * 2 + section->read_mode);
-    }
-    return hd_locksets_number(&segments->locksets, lister->held.data, (uint32_t)lister->held.size);
 }
 
 /* ---- lists ------------------------------------------------------------------------------------
@@ -112,7 +88,7 @@ static void add_pair(struct hd_lister *lister, const uint32_t *event, uint32_t f
     uint32_t site_i = lister->number.data[first], site_k = lister->number.data[second];
     unsigned does_i = hd_access_does(lister->model, i), does_k = hd_access_does(lister->model, k);
     if (does_i == 0 || does_k == 0 || site_i == HD_NO_SITE || site_k == HD_NO_SITE) return;
-    uint32_t held = common_locks(lister, i, k);
+    uint32_t held = hd_common_locks(lister->model, lister->segments, i, k, &lister->room);
     if (held != 0 && is_guarded(lister, held, (does_i & does_k & HD_DOES_WRITE) != 0)) return;
     struct hd_pair_list like = {.site = {site_i, site_k},
                                 .held = held,

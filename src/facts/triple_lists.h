@@ -64,7 +64,7 @@ struct hd_lister {
     HD_VECTOR(uint32_t) pair_list;        /* of each of them */
     HD_VECTOR(uint32_t) remote_list;      /* of each access, HD_NONE */
     HD_VECTOR(uint32_t) number;           /* site of each access */
-    HD_VECTOR(uint32_t) held, section;
+    struct hd_lock_room room;
     uint32_t guard[HD_MOST_GUARDS], guards;
 };
 

@@ -2,6 +2,7 @@
 #include "predict/intent.h"
 
 #include "base/search.h"
+#include "facts/calls.h"
 #include "facts/history.h"
 #include "facts/site.h"
 
@@ -31,37 +32,6 @@ struct hd_intent hd_intent(const struct hd_predict *predict, const struct hd_tri
                               .triples = triples,
                               .branches = branches,
                               .passed = run_passed(&predict->model->trace->end)};
-}
-
-/* ---- calls ------------------------------------------------------------------------------------
- */
-
-static uint32_t depth_of(const struct hd_trace *trace, uint32_t node) {
-    uint32_t depth = 0;
-    for (; node != 0; node = trace->stack_parent[node]) depth++;
-    return depth;
-}
-
-static uint32_t climb(const struct hd_trace *trace, uint32_t node, uint32_t steps) {
-    while (steps-- > 0) node = trace->stack_parent[node];
-    return node;
-}
-
-/* The innermost call that both stacks are in. */
-static uint32_t common_call(const struct hd_trace *trace, uint32_t a, uint32_t b) {
-    uint32_t depth_a = depth_of(trace, a), depth_b = depth_of(trace, b);
-    if (depth_a > depth_b) a = climb(trace, a, depth_a - depth_b);
-    if (depth_b > depth_a) b = climb(trace, b, depth_b - depth_a);
-    while (a != b) {
-        a = trace->stack_parent[a];
-        b = trace->stack_parent[b];
-    }
-    return a;
-}
-
-static bool is_within(const struct hd_trace *trace, uint32_t node, uint32_t call, uint32_t depth) {
-    uint32_t own = depth_of(trace, node);
-    return own >= depth && climb(trace, node, own - depth) == call;
 }
 
 /* ---- what lies between ------------------------------------------------------------------------
@@ -95,9 +65,8 @@ static struct between look_between(const struct hd_model *model, const struct hd
     uint32_t to = hd_model_position(model, triple->second);
     uint32_t call = 0, depth = 0;
     if (stacks) {
-        call = common_call(model->trace, hd_model_stack(model, triple->first),
-                           hd_model_stack(model, triple->second));
-        depth = depth_of(model->trace, call);
+        call = hd_common_call(model, triple->first, triple->second);
+        depth = hd_call_depth(model->trace, call);
     }
     if (to - from > LOOK_AT) {
         result.far = true;
@@ -107,7 +76,7 @@ static struct between look_between(const struct hd_model *model, const struct hd
         result.waits = result.waits || is_wait(model, list[n]);
         result.steps += hd_model_calls(model, list[n]);
         if (stacks && !result.returned)
-            result.returned = !is_within(model->trace, hd_model_stack(model, list[n]), call, depth);
+            result.returned = !hd_is_in_call(model, list[n], call, depth);
     }
     if (model->trace->format != HD_FORMAT_BINARY) result.steps = to - from;
     return result;
@@ -162,11 +131,6 @@ static bool is_wait_condition(const struct hd_intent *intent, const struct hd_tr
 
 static uint32_t bit(enum hd_intent_sign which) { return 1u << which; }
 
-static bool has_stacks(const struct hd_model *model) {
-    return model->trace->format == HD_FORMAT_BINARY && model->trace->stack_parent != NULL &&
-           model->stack != NULL;
-}
-
 /* Do both happen in the same function, in two calls of it? Inlined calls count. */
 static bool in_two_calls(const struct hd_intent *intent, const struct hd_triple *triple) {
     struct hd_describe *describe = intent->predict->describe;
@@ -178,29 +142,14 @@ static bool in_two_calls(const struct hd_intent *intent, const struct hd_triple 
            a[1].line != b[1].line || a[1].column != b[1].column;
 }
 
-/* Does the second come earlier in the code of the function that both are in, or below? */
-static bool is_backward(const struct hd_model *model, const struct hd_triple *triple) {
-    const struct hd_trace *trace = model->trace;
-    uint32_t a = hd_model_stack(model, triple->first), b = hd_model_stack(model, triple->second);
-    if (a == b) return model->site[triple->second] < model->site[triple->first];
-    uint32_t depth = depth_of(trace, common_call(trace, a, b));
-    uint32_t depth_a = depth_of(trace, a), depth_b = depth_of(trace, b);
-    /* where in it they are, or the calls that they are below */
-    uint32_t site_a = depth_a == depth ? model->site[triple->first]
-                                       : trace->stack_site[climb(trace, a, depth_a - depth - 1)];
-    uint32_t site_b = depth_b == depth ? model->site[triple->second]
-                                       : trace->stack_site[climb(trace, b, depth_b - depth - 1)];
-    return site_b < site_a;
-}
-
 /* Where the two accesses stand to each other in the code. */
 static uint32_t place_signs(const struct hd_intent *intent, const struct hd_triple *triple,
                             const struct between *between) {
     const struct hd_model *model = intent->model;
     if (is_same_access(intent, triple->first, triple->second)) return bit(HD_SIGN_REPEATED);
-    if (!has_stacks(model)) return 0;
+    if (!hd_has_calls(model)) return 0;
     if (between->returned) return bit(HD_SIGN_TWO_CALLS);
-    if (is_backward(model, triple)) return bit(HD_SIGN_BACKWARD);
+    if (hd_is_backward(model, triple->first, triple->second)) return bit(HD_SIGN_BACKWARD);
     if (in_two_calls(intent, triple)) return bit(HD_SIGN_EACH_ITS_CALL);
     /* a call that was inlined has no stack of its own, but a name */
     struct hd_describe *describe = intent->predict->describe;
@@ -264,7 +213,7 @@ struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
                                    const struct hd_triple_decision *decision) {
     const struct hd_triple *triple = &decision->triple;
     enum hd_pattern pattern = intent->triples->group.data[decision->group].pattern;
-    struct between between = look_between(intent->model, triple, has_stacks(intent->model));
+    struct between between = look_between(intent->model, triple, hd_has_calls(intent->model));
     struct hd_run_counts counts = count_runs(intent, triple);
     uint32_t signs = place_signs(intent, triple, &between) | pattern_signs(intent, triple, pattern);
     if (between.waits)
