@@ -1,6 +1,7 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "base/alloc.h"
 #include "cli/commands.h"
+#include "cli/correlations_option.h"
 #include "cli/findings_output.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
@@ -30,9 +31,11 @@ struct request {
     struct hd_predict_options options;
     struct hd_findings_options output;
     bool compare, stats, strict;
-    const char *witness; /* directory for schedules, NULL */
-    unsigned model;      /* enum model */
-    bool nondet;         /* among the kinds */
+    const char *witness;      /* directory for schedules, NULL */
+    unsigned model;           /* enum model */
+    bool nondet;              /* among the kinds */
+    const char *correlations; /* file, NULL */
+    struct hd_correlated_rules rules;
 };
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -92,7 +95,7 @@ static enum hd_finding_kind compared_kind(const struct request *request) {
 }
 
 /* Nondeterminism has models and options of its own. */
-static bool fit_model(struct request *request) {
+static bool fit_model(struct request *request, bool compares) {
     unsigned others = 0, model = request->model;
     bool nondet = false;
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
@@ -110,7 +113,7 @@ static bool fit_model(struct request *request) {
     }
     if (!nondet && (request->options.final_state || request->options.read_site != NULL))
         wrong = "--read and --final-state are options of 'nondet'";
-    if (request->compare && compared_kind(request) == HD_FINDING_KIND_COUNT)
+    if (request->compare && !compares)
         wrong = "--compare takes one kind: race, atomicity or nondet";
     if (request->compare && request->output.format > HD_FINDINGS_JSON)
         wrong = "--compare prints text or JSON";
@@ -122,6 +125,35 @@ static bool fit_model(struct request *request) {
     request->options.reading = model == MODEL_CSR ? HD_CSR : HD_CDSR;
     request->options.nondet_model = model == MODEL_PAPER ? &hd_nondet_paper : NULL;
     return true;
+}
+
+static bool has_kind(const struct request *request, enum hd_finding_kind kind) {
+    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++)
+        if (request->kind[k] && hd_predict_kinds[k].kind == kind) return true;
+    return false;
+}
+
+/* Rules about variables go with races and atomicity violations; a method that knows nothing else
+ * looks for nothing else. */
+static bool fit_correlations(struct request *request) {
+    const struct hd_method *method = request->options.method;
+    bool fits = has_kind(request, HD_FINDING_RACE) || has_kind(request, HD_FINDING_ATOMICITY);
+    bool only = method->correlated != NULL && !method->exact;
+    const char *wrong = NULL;
+    if (request->correlations == NULL) {
+        if (only) wrong = "engines lockset_mv and hb_mv need --correlations";
+    } else if (method->correlated == NULL)
+        wrong = "--correlations goes with the engines lockset_mv, hb_mv and poly";
+    else if (request->chosen && !fits)
+        wrong = "--correlations goes with the kinds race and atomicity";
+    if (wrong != NULL) {
+        hd_complain(COMMAND, "%s", wrong);
+        return false;
+    }
+    if (only) memset(request->kind, 0, sizeof request->kind);
+    if (request->correlations == NULL) return true;
+    request->options.correlations = &request->rules;
+    return hd_correlations_option_use(COMMAND, request->correlations, &request->rules);
 }
 
 /* The first operand may say the kinds; a file that is there is a trace. Without it: every kind that
@@ -142,6 +174,8 @@ static bool understand_operands(struct request *request, int count, char **opera
         for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++)
             request->kind[k] = hd_method_decides(method, hd_predict_kinds[k].kind) &&
                                hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
+    bool compares = request->compare && compared_kind(request) != HD_FINDING_KIND_COUNT;
+    if (!fit_correlations(request)) return false;
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
         if (!request->kind[k] || hd_method_decides(method, hd_predict_kinds[k].kind)) continue;
         hd_complain(COMMAND,
@@ -149,7 +183,7 @@ static bool understand_operands(struct request *request, int count, char **opera
                     method->name, hd_predict_kinds[k].word);
         return false;
     }
-    if (!fit_model(request)) return false;
+    if (!fit_model(request, compares)) return false;
     request->path = operand[0];
     request->passing = operand + 1;
     request->passings = (uint32_t)(count - 1);
@@ -298,12 +332,25 @@ static bool compare_nondet(const struct request *request, struct hd_predict *pre
     return true;
 }
 
+static bool compare_correlated(const struct request *request, struct hd_predict *predict,
+                               struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
+    struct hd_correlated_comparison comparison;
+    if (!hd_compare_correlated(predict, &comparison, error)) return false;
+    hd_progress_bar_end(bar);
+    (request->output.format == HD_FINDINGS_JSON ? hd_table_correlated_json : hd_table_correlated)(
+        stdout, &comparison, predict, request->path);
+    *found = comparison.method[HD_CORRELATED_COMPARED - 1].found > 0;
+    hd_correlated_comparison_free(&comparison);
+    return true;
+}
+
 static int compare(const struct request *request, struct hd_predict *predict,
                    struct hd_progress_bar *bar) {
     struct hd_error error;
     bool found = false;
     enum hd_finding_kind kind = compared_kind(request);
-    bool done = (kind == HD_FINDING_ATOMICITY ? compare_atomicity
+    bool done = (request->correlations != NULL  ? compare_correlated
+                 : kind == HD_FINDING_ATOMICITY ? compare_atomicity
                  : kind == HD_FINDING_NONDETERMINISM
                      ? compare_nondet
                      : compare_races)(request, predict, bar, &found, &error);
@@ -319,7 +366,7 @@ static int predict_all(struct request *request, struct hd_predict *predict,
     struct hd_findings findings = {.want_turns = hd_findings_want_turns(&request->output)};
     struct hd_error error;
     bool done = true;
-    struct hd_predict_stats stats[HD_PREDICT_KIND_COUNT];
+    struct hd_predict_stats stats[HD_PREDICT_KIND_COUNT], correlated = {0};
     struct hd_nondet_stats nondet = {0};
     predict->nondet = &nondet;
     for (unsigned k = 0; done && k < HD_PREDICT_KIND_COUNT; k++) {
@@ -329,6 +376,13 @@ static int predict_all(struct request *request, struct hd_predict *predict,
         done = hd_predict_kinds[k].run(predict, &findings, &error);
         hd_findings_looked_for(&findings, hd_predict_kinds[k].kind, &before);
         stats[k] = predict->stats;
+    }
+    if (done && request->correlations != NULL) {
+        struct hd_finding_summary before = findings.summary;
+        memset(&predict->stats, 0, sizeof predict->stats);
+        done = hd_predict_correlated(predict, &findings, &error);
+        hd_findings_looked_for(&findings, hd_correlated_kind(request->options.method), &before);
+        correlated = predict->stats;
     }
     hd_progress_bar_end(bar);
     if (!done) {
@@ -342,6 +396,8 @@ static int predict_all(struct request *request, struct hd_predict *predict,
     FILE *aside = request->output.format == HD_FINDINGS_TEXT ? stdout : stderr;
     for (unsigned k = 0; request->stats && k < HD_PREDICT_KIND_COUNT; k++)
         if (request->kind[k]) hd_table_stats(aside, hd_predict_kinds[k].kind, &stats[k]);
+    if (request->stats && request->correlations != NULL)
+        hd_table_stats(aside, hd_correlated_kind(request->options.method), &correlated);
     if (request->stats && request->nondet) hd_table_nondet_stats(aside, predict, &nondet);
     if (status != HD_EXIT_FAILED && request->witness != NULL &&
         !save_schedules(request, predict, &findings))
@@ -494,6 +550,7 @@ int hd_cmd_predict(int argc, char **argv) {
             "refuse a trace that is cut or breaks a rule, instead of using the rest and warning"),
         HD_FLAG("stats", 0, &request.stats, "show which step of the method decided how much"),
         HD_FINDINGS_OPTIONS(&request.output, "100"),
+        HD_CORRELATIONS_OPTION(&request.correlations),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
@@ -532,5 +589,6 @@ int hd_cmd_predict(int argc, char **argv) {
                  : HD_EXIT_FAILED;
     status = hd_findings_failed(&request.output, status);
     hd_findings_options_free(&request.output);
+    hd_correlated_rules_free(&request.rules);
     return status;
 }

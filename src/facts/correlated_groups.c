@@ -142,12 +142,25 @@ static void list_near(struct builder *builder, const struct lists *lists, uint32
     }
 }
 
-static void list_quads(struct builder *builder, const struct lists *lists) {
-    struct hd_correlated_group *group = &builder->out->group.data[lists->group];
+/* A group is made when there is something to put into it. */
+static void find_group(struct builder *builder, struct lists *lists) {
+    struct hd_correlated_groups *out = builder->out;
+    if (lists->group != HD_NONE) return;
+    lists->group = hd_correlated_group_of(&builder->grouping, out, lists->local,
+                                          lists->remote->place[lists->turned]);
+    while (builder->near.size < out->group.size) {
+        hd_vector_push(&builder->near, 0);
+        hd_vector_push(&builder->others, 0);
+    }
+}
+
+static void list_quads(struct builder *builder, struct lists *lists) {
     for (uint32_t n = 0, from = 0, to = 0, after = 0; n < lists->local->count; n++) {
         advance(builder, lists, n, &from, &to);
         if (from == lists->remote->count) return;
-        group->instances += to - from;
+        if (from == to) continue;
+        find_group(builder, lists);
+        builder->out->group.data[lists->group].instances += to - from;
         after = next_after(lists, n, after);
         list_near(builder, lists, n, from, to, after);
         if (is_spoken_for(builder, lists, n)) continue;
@@ -167,17 +180,12 @@ static void consider(struct builder *builder, const struct hd_correlated_list *l
                           .remote = remote,
                           .pair = out->pairs.pair.data + local->start,
                           .other = out->pairs.pair.data + remote->start,
-                          .turned = remote->location[0] != local->location[0]};
+                          .turned = remote->location[0] != local->location[0],
+                          .group = HD_NONE};
     if (local->thread == remote->thread || (!local->fits && !remote->fits)) return;
     if (!is_unserializable(&lists)) return;
     /* both of one section, and the access between them in another one */
     if (hd_locksets_exclude(sets, local->held, remote->lockset[lists.turned])) return;
-    lists.group =
-        hd_correlated_group_of(&builder->grouping, out, local, remote->place[lists.turned]);
-    while (builder->near.size < out->group.size) {
-        hd_vector_push(&builder->near, 0);
-        hd_vector_push(&builder->others, 0);
-    }
     list_quads(builder, &lists);
 }
 

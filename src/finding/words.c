@@ -120,6 +120,52 @@ const char *hd_words_atomicity(struct hd_findings *findings, const struct hd_fin
         hd_finding_text(findings, "brings the access of %s between the two of %s", other, first));
 }
 
+/* ---- two variables -------------------------------------------------------------------------- */
+
+/* "T2 writes a at f.c:3 and then reads b at f.c:4" */
+static const char *remote_steps(struct hd_findings *findings, const struct hd_finding *finding) {
+    const struct hd_finding_event *event = finding->event;
+    const char *text = hd_words_step(findings, &event[1], event[1].variable);
+    for (uint32_t i = 2; i + 1 < finding->events; i++)
+        text = hd_finding_text(findings, "%s and then %s %s%s", text, event[i].verb,
+                               event[i].variable, at(findings, &event[i]));
+    return text;
+}
+
+const char *hd_words_correlated(struct hd_findings *findings, const struct hd_finding *finding) {
+    const char *together = hd_finding_text(findings, "%s and %s belong together",
+                                           finding->variables[0], finding->variables[1]);
+    if (finding->events < 3)
+        return hd_words_no_schedule(findings, finding, "brings one thread between the accesses");
+    const struct hd_finding_event *first = &finding->event[0];
+    const struct hd_finding_event *second = &finding->event[finding->events - 1];
+    const char *between = hd_finding_text(
+        findings, "%s between two accesses of %s, which %s %s%s and then %s %s%s",
+        remote_steps(findings, finding), first->thread, first->verb, first->variable,
+        at(findings, first), second->verb, second->variable, at(findings, second));
+    if (finding->verdict == HD_VERDICT_FEASIBLE)
+        return hd_finding_text(findings,
+                               "%s. %s, but this interleaving is not serializable: if either "
+                               "thread did both accesses before the other one did any, the values "
+                               "would be different.",
+                               between, together);
+    if (finding->verdict == HD_VERDICT_POSSIBLE && finding->witness_spans > 0)
+        return hd_finding_text(findings,
+                               "%s. %s. This takes a read to see another value than it did; no "
+                               "branch follows that read, but what the threads do next may still "
+                               "depend on it.",
+                               between, together);
+    if (finding->verdict == HD_VERDICT_POSSIBLE)
+        return hd_finding_text(findings,
+                               "%s. Engine %s finds nothing that keeps %s out between the two "
+                               "accesses of %s, but has no schedule to show.",
+                               together, finding->engine, finding->event[1].thread, first->thread);
+    return hd_words_no_schedule(findings, finding,
+                                hd_finding_text(findings,
+                                                "brings the accesses of %s between the two of %s",
+                                                finding->event[1].thread, first->thread));
+}
+
 /* ---- orders --------------------------------------------------------------------------------- */
 
 const char *hd_words_early_read(struct hd_findings *findings, const struct hd_finding *finding,

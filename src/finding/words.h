@@ -26,6 +26,10 @@ const char *hd_words_between(struct hd_findings *findings, const struct hd_findi
 const char *hd_words_atomicity(struct hd_findings *findings, const struct hd_finding *finding,
                                const char *wrong);
 
+/* Of two variables that belong together: the first and the last event are of one thread, those
+ * between them of another. */
+const char *hd_words_correlated(struct hd_findings *findings, const struct hd_finding *finding);
+
 /* Of two events in the order that goes wrong. */
 const char *hd_words_early_read(struct hd_findings *findings, const struct hd_finding *finding,
                                 bool fresh_memory);

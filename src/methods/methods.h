@@ -6,14 +6,16 @@
 #include "predict/method.h"
 
 /* name, what it does */
-#define HD_METHODS(X)                                                         \
-    X(lockset, "conflicting, no common lock, not must-ordered")               \
-    X(hb, "unordered by happens-before in this trace")                        \
-    X(cp, "unordered by causally-precedes")                                   \
-    X(ucg, "no cycle by Rule 1 alone; reads may read anything")               \
-    X(oa, "over-approximate: must-order and common sections only")            \
-    X(ua, "under-approximate: every read of the whole trace keeps its write") \
-    X(avfilter, "OA less what broken reads-from makes doubtful")              \
+#define HD_METHODS(X)                                                               \
+    X(lockset, "conflicting, no common lock, not must-ordered")                     \
+    X(hb, "unordered by happens-before in this trace")                              \
+    X(cp, "unordered by causally-precedes")                                         \
+    X(ucg, "no cycle by Rule 1 alone; reads may read anything")                     \
+    X(oa, "over-approximate: must-order and common sections only")                  \
+    X(ua, "under-approximate: every read of the whole trace keeps its write")       \
+    X(avfilter, "OA less what broken reads-from makes doubtful")                    \
+    X(lockset_mv, "lockset, for variables that belong together: one lock for both") \
+    X(hb_mv, "hb, for variables that belong together: both are ordered")            \
     X(poly, "exact: a checked witness, or a proof that there is none")
 
 #define X(name, about) extern const struct hd_method hd_method_##name;

@@ -149,23 +149,25 @@ static bool end_matters(const struct hd_triple_asker *asker, uint32_t remote) {
     return asker->reading == HD_CDSR && hd_model_is_read(asker->model, remote);
 }
 
-/* The last release of the sections around j that keep the other thread from k; HD_NONE if there is
- * none, or one is never released. */
-static uint32_t leaving(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
-    const struct hd_model *model = asker->model;
+uint32_t hd_leaving(const struct hd_model *model, uint32_t second, uint32_t remote) {
     uint32_t mine[32], its[32], last = HD_NONE;
-    uint32_t count = hd_model_held(model, triple->second, mine, 32);
-    uint32_t others = hd_model_held(model, triple->remote, its, 32);
+    uint32_t count = hd_model_held(model, second, mine, 32);
+    uint32_t others = hd_model_held(model, remote, its, 32);
     if (count > 32 || others > 32) return HD_NONE;
     for (uint32_t a = 0; a < count; a++)
         for (uint32_t b = 0; b < others; b++) {
             const struct hd_section *local = &model->section[mine[a]];
-            const struct hd_section *remote = &model->section[its[b]];
-            if (local->lock != remote->lock || !hd_conflicting_modes(local, remote)) continue;
-            if (remote->release == HD_NONE) return HD_NONE;
-            if (last == HD_NONE || remote->release > last) last = remote->release;
+            const struct hd_section *other = &model->section[its[b]];
+            if (local->lock != other->lock || !hd_conflicting_modes(local, other)) continue;
+            if (other->release == HD_NONE) return HD_NONE;
+            if (last == HD_NONE || other->release > last) last = other->release;
         }
     return last;
+}
+
+/* Of j that keeps the other thread from k. */
+static uint32_t leaving(const struct hd_triple_asker *asker, const struct hd_triple *triple) {
+    return hd_leaving(asker->model, triple->second, triple->remote);
 }
 
 static bool put(struct hd_triple_asker *asker, const struct hd_triple *triple, enum way way,

@@ -36,4 +36,8 @@ bool hd_triple_ask(struct hd_triple_asker *asker, struct hd_triple_decision *dec
 bool hd_triple_ask_group(struct hd_triple_asker *asker, struct hd_triple_decision *decision,
                          struct hd_error *error);
 
+/* The last release of the sections around an access of another thread that keep this thread from
+ * its second access; HD_NONE if there is none, or one is never released. */
+uint32_t hd_leaving(const struct hd_model *model, uint32_t second, uint32_t remote);
+
 #endif

@@ -21,7 +21,8 @@ static const struct {
 #undef X
 };
 
-static bool run_passed(const struct hd_trace_end *end) {
+bool hd_run_passed(const struct hd_model *model) {
+    const struct hd_trace_end *end = &model->trace->end;
     return !end->signaled && !end->deadlocked && !(end->exited && end->status != 0);
 }
 
@@ -31,7 +32,7 @@ struct hd_intent hd_intent(const struct hd_predict *predict, const struct hd_tri
                               .model = predict->model,
                               .triples = triples,
                               .branches = branches,
-                              .passed = run_passed(&predict->model->trace->end)};
+                              .passed = hd_run_passed(predict->model)};
 }
 
 /* ---- what lies between ------------------------------------------------------------------------
@@ -82,6 +83,11 @@ static struct between look_between(const struct hd_model *model, const struct hd
     return result;
 }
 
+bool hd_waits_between(const struct hd_model *model, uint32_t first, uint32_t second) {
+    struct hd_triple triple = {.first = first, .remote = HD_NONE, .second = second};
+    return look_between(model, &triple, false).waits;
+}
+
 /* The thread's next access to the location; HD_NONE if there is none near. */
 static uint32_t next_access(const struct hd_model *model, uint32_t event, uint32_t location) {
     const uint32_t *list = model->location_event + model->location_start[location];
@@ -122,8 +128,7 @@ static bool is_wait_condition(const struct hd_intent *intent, const struct hd_tr
     const struct hd_model *model = intent->model;
     uint32_t next = next_access(model, triple->second, triple->location);
     if (next == HD_NONE || !is_same_access(intent, triple->second, next)) return false;
-    struct hd_triple again = {triple->second, HD_NONE, next, triple->location};
-    return look_between(model, &again, false).waits;
+    return hd_waits_between(model, triple->second, next);
 }
 
 /* ---- the signs --------------------------------------------------------------------------------

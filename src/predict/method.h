@@ -57,12 +57,22 @@ struct hd_atomicity_method {
     bool needs_engine; /* the task has to have the engine's base structure */
 };
 
+/* How a method decides what happens to two variables that belong together: sets the verdict of
+ * every decision of the task. False only if a witness turned out wrong. */
+struct hd_correlated_task;
+struct hd_correlated_method {
+    bool (*decide)(const struct hd_correlated_task *task, struct hd_error *error);
+    bool needs_engine;  /* the task has to have the engine's base structure */
+    bool needs_remotes; /* and the groups single accesses of other threads */
+};
+
 struct hd_method {
     const char *name; /* on the command line and in findings */
     /* In findings of these models of reads; NULL: `name` whatever the model. */
     const char *const *name_of_reading;
-    const struct hd_race_method *race;           /* NULL: it can't decide races */
-    const struct hd_atomicity_method *atomicity; /* NULL: it can't decide triples */
+    const struct hd_race_method *race;             /* NULL: it can't decide races */
+    const struct hd_atomicity_method *atomicity;   /* NULL: it can't decide triples */
+    const struct hd_correlated_method *correlated; /* NULL: it knows no rules about variables */
     bool exact; /* what it finds has a witness; decides every kind */
 };
 

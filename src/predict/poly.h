@@ -6,5 +6,6 @@
 
 extern const struct hd_race_method hd_race_poly;
 extern const struct hd_atomicity_method hd_atomicity_poly;
+extern const struct hd_correlated_method hd_correlated_poly;
 
 #endif

@@ -34,6 +34,7 @@ const struct hd_method hd_method_poly = {.name = "poly",
                                          .name_of_reading = name_of_reading,
                                          .race = &hd_race_poly,
                                          .atomicity = &hd_atomicity_poly,
+                                         .correlated = &hd_correlated_poly,
                                          .exact = true};
 
 const char *hd_method_full_name(const struct hd_method *method, enum hd_reading reading) {

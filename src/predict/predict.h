@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "engine/questions.h"
 #include "facts/branches.h"
+#include "facts/correlated.h"
 #include "finding/from_model.h"
 #include "predict/method.h"
 
@@ -25,6 +26,8 @@ struct hd_predict_options {
     /* other runs that passed: what they did already is no bug */
     struct hd_analysis *const *passing;
     uint32_t passings;
+    /* variables that belong together; NULL: none are known */
+    const struct hd_correlated_rules *correlations;
     /* nondeterminism */
     const struct hd_nondet_model *nondet_model; /* in place of the exact engine; NULL: none */
     bool final_state;                           /* what variables hold in the end counts as read */
@@ -84,5 +87,13 @@ bool hd_method_decides(const struct hd_method *method, enum hd_finding_kind kind
                                struct hd_error *error);
 HD_PREDICT_KINDS(X)
 #undef X
+
+/* What goes wrong between variables that belong together, by the options' rules: races by the
+ * methods that extend race detectors, else atomicity violations of two variables. To be asked for
+ * beside the kinds race and atomicity. */
+bool hd_predict_correlated(struct hd_predict *predict, struct hd_findings *findings,
+                           struct hd_error *error);
+/* The kind of what it finds. */
+enum hd_finding_kind hd_correlated_kind(const struct hd_method *method);
 
 #endif

@@ -4,6 +4,7 @@
 #define HEDDLE_REPORT_TABLES_H
 
 #include "methods/atomicity_compare.h"
+#include "methods/correlated_compare.h"
 #include "methods/nondet_compare.h"
 #include "methods/race_compare.h"
 
@@ -17,6 +18,10 @@ void hd_table_atomicity(FILE *out, const struct hd_atomicity_comparison *compari
                         const struct hd_predict *predict, const char *path);
 void hd_table_atomicity_json(FILE *out, const struct hd_atomicity_comparison *comparison,
                              const struct hd_predict *predict, const char *path);
+void hd_table_correlated(FILE *out, const struct hd_correlated_comparison *comparison,
+                         const struct hd_predict *predict, const char *path);
+void hd_table_correlated_json(FILE *out, const struct hd_correlated_comparison *comparison,
+                              const struct hd_predict *predict, const char *path);
 void hd_table_nondet(FILE *out, const struct hd_nondet_comparison *comparison,
                      const struct hd_predict *predict);
 void hd_table_nondet_json(FILE *out, const struct hd_nondet_comparison *comparison,

@@ -1,0 +1,17 @@
+/* --correlations, the same in all commands that look at runs: rules of `heddle mine`, as plain
+ * names. */
+#ifndef HEDDLE_CLI_CORRELATIONS_OPTION_H
+#define HEDDLE_CLI_CORRELATIONS_OPTION_H
+
+#include "cli/options.h"
+#include "facts/correlated.h"
+
+#define HD_CORRELATIONS_OPTION(pointer)         \
+    HD_TEXT("correlations", 0, "FILE", pointer, \
+            "variables that belong together, as heddle mine wrote them (see heddle-mine(1))")
+
+/* Fills *rules. Complains and returns false if the file can't be used or has no rule. */
+bool hd_correlations_option_use(const char *command, const char *path,
+                                struct hd_correlated_rules *rules);
+
+#endif
