@@ -1,6 +1,7 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
 #include "base/clock.h"
 #include "cli/commands.h"
+#include "cli/correlations_option.h"
 #include "cli/findings_output.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
@@ -91,7 +92,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
-    const char *names = NULL;
+    const char *names = NULL, *correlations = NULL;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -123,6 +124,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                 "write what the traced runs covered to FILE, for heddle cover"),
         HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
         HD_FINDINGS_OPTIONS(&report, "0"),
+        HD_CORRELATIONS_OPTION(&correlations),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
@@ -144,6 +146,11 @@ int hd_cmd_hunt(int argc, char **argv) {
     int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
+        hd_findings_options_free(&report);
+        return hd_findings_failed(&report, HD_EXIT_FAILED);
+    }
+    struct hd_correlated_rules rules = {.rule = {0}};
+    if (correlations != NULL && !hd_correlations_option_use(COMMAND, correlations, &rules)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
     }
@@ -177,6 +184,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                   : any_output ? HD_OUTPUT_ANY
                                                                : HD_OUTPUT_NOTED,
                                         .first = first,
+                                        .correlations = correlations != NULL ? &rules : NULL,
                                         .depth = 3,
                                         .pruning = HD_PRUNE_RULES,
                                         .timeout_ms = 25,
@@ -203,6 +211,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     }
     hd_findings_options_free(&report);
     hd_cover_free(&cover);
+    hd_correlated_rules_free(&rules);
     free(path);
     free(library);
     return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));

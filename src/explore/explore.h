@@ -10,6 +10,7 @@
 
 #include "cover/cover.h"
 #include "explore/potential.h"
+#include "facts/correlated.h"
 #include "finding/finding.h"
 #include "run/run.h"
 
@@ -56,6 +57,9 @@ struct hd_explore_options {
     unsigned jobs; /* for predictions; 0: one for each core */
     enum hd_output_rule output;
     bool first; /* stop at the first failure */
+    /* Variables that belong together: what may come between their accesses is predicted too. May be
+     * NULL. */
+    const struct hd_correlated_rules *correlations;
     /* Gets what every traced run covers; may be NULL. */
     struct hd_cover *cover;
     bool trace_all;     /* runs of strategies that need no trace have one too, for `cover` */

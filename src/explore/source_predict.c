@@ -28,6 +28,16 @@ static void count(struct hd_findings *total, const struct hd_findings *findings)
     }
 }
 
+/* Variables that belong together, at every depth: most such bugs need a read to see another value.
+ */
+static void predict_correlated(struct explorer *x, struct hd_predict *predict,
+                               struct hd_findings *findings) {
+    struct hd_finding_summary before = findings->summary;
+    if (predict->options.correlations == NULL || x->broken || explore_phase_is_over(x)) return;
+    x->broken = !hd_predict_correlated(predict, findings, x->error);
+    hd_findings_looked_for(findings, hd_correlated_kind(predict->options.method), &before);
+}
+
 static void predict_kinds(struct explorer *x, struct hd_predict *predict, enum depth depth,
                           struct hd_findings *findings) {
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT && !explore_phase_is_over(x); k++) {
@@ -70,10 +80,12 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                     .jobs = x->options->jobs,
                     .all = true,
                     .found_only = true,
+                    .correlations = x->options->correlations,
                     .passing = passing,
                     .passings = passings}};
     struct hd_findings *findings = &run->findings[depth];
     predict_kinds(x, &predict, depth, findings);
+    predict_correlated(x, &predict, findings);
     free(passing);
     if (run->model.events > MANY_EVENTS) hd_analysis_shrink(&run->analysis);
     if (x->broken) return;
