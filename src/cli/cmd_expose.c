@@ -59,6 +59,11 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
     hd_report_exposed(out, said->exploration, said->strategy, said->stats, style);
 }
 
+static bool fails(const struct hd_finding *finding, enum hd_fail_on what) {
+    (void)what; /* it reports nothing but failures */
+    return finding->forced != NULL && finding->forced->failed;
+}
+
 static int finish(struct hd_exploration *r, const struct hd_explore_options *options,
                   struct hd_findings_options *output, bool stats) {
     hd_findings_hide(&r->findings, &output->hiding);
@@ -80,6 +85,7 @@ static int finish(struct hd_exploration *r, const struct hd_explore_options *opt
 int hd_cmd_expose(int argc, char **argv) {
     unsigned strategy = 0, prune = 0, context = 0;
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
+    report.fails = fails;
     uint64_t seconds = 60, runs = 0, seed = 1, tries = 20, plain = 3, profile = 6, depth = 3;
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;

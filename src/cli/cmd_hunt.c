@@ -53,18 +53,11 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
 }
 
 /* A hunt forces what it predicts: what may be intended counts when it fails. */
-static int status_of(const struct hd_exploration *hunt, unsigned fail_on) {
-    for (size_t i = 0; i < hunt->findings.list.size; i++) {
-        const struct hd_finding *finding = &hunt->findings.list.data[i];
-        bool failed = finding->forced != NULL && finding->forced->failed;
-        bool shown = finding->verdict == HD_VERDICT_CONFIRMED || finding->observed;
-        bool matters = hd_explored_matters(finding);
-        if (fail_on == HD_FAIL_ON_CONFIRMED   ? matters && (failed || shown)
-            : fail_on == HD_FAIL_ON_PREDICTED ? matters
-                                              : hd_finding_fails(finding, HD_FAIL_ON_ANY))
-            return HD_EXIT_FINDINGS;
-    }
-    return HD_EXIT_CLEAN;
+static bool fails(const struct hd_finding *finding, enum hd_fail_on what) {
+    bool failed = finding->forced != NULL && finding->forced->failed;
+    bool done = failed || finding->verdict == HD_VERDICT_CONFIRMED || finding->observed;
+    if (what == HD_FAIL_ON_ANY) return hd_finding_fails(finding, what);
+    return hd_explored_matters(finding) && (done || what == HD_FAIL_ON_PREDICTED);
 }
 
 static int finish(struct hd_exploration *hunt, const struct hd_explore_options *options,
@@ -77,8 +70,8 @@ static int finish(struct hd_exploration *hunt, const struct hd_explore_options *
     struct hd_explored_input made;
     hd_explored_input(hunt, &options->program, &made);
     struct said said = {hunt, all, (size_t)output->most};
-    int status = hd_findings_report(output, &shown, &made.input, status_of(hunt, output->fail_on),
-                                    print_text, &said);
+    int status = hd_findings_report(output, &shown, &made.input,
+                                    hd_findings_status(output, &hunt->findings), print_text, &said);
     hd_explored_input_free(&made);
     free(shown.list.data);
     if (hunt->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", hunt->unsaved.message);
@@ -90,6 +83,7 @@ int hd_cmd_hunt(int argc, char **argv) {
              good_status = 0, expose = 50;
     const char *output = NULL, *oracle = NULL, *input = NULL, *cover_file = NULL;
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
+    report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
     const char *names = NULL, *correlations = NULL;

@@ -17,7 +17,10 @@ static bool format_of(const char *path, unsigned *format) {
     static const struct {
         const char *ending;
         enum hd_findings_format format;
-    } known[] = {{".txt", HD_FINDINGS_TEXT}, {".json", HD_FINDINGS_JSON}};
+    } known[] = {{".txt", HD_FINDINGS_TEXT},
+                 {".json", HD_FINDINGS_JSON},
+                 {".sarif", HD_FINDINGS_SARIF},
+                 {".xml", HD_FINDINGS_JUNIT}};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot != NULL && i < sizeof known / sizeof *known; i++)
         if (strcasecmp(dot, known[i].ending) == 0) {
@@ -34,7 +37,8 @@ bool hd_findings_options_use(struct hd_findings_options *options) {
     for (unsigned i = 0; i < options->report.count; i++)
         if (!format_of(options->report.item[i], &format)) {
             hd_complain(options->command,
-                        "--report %s: the ending says what to write: .txt or .json",
+                        "--report %s: the ending says what to write: .txt, .json, .sarif, or .xml "
+                        "for JUnit",
                         options->report.item[i]);
             return false;
         }
@@ -69,7 +73,7 @@ bool hd_findings_want_turns(const struct hd_findings_options *options) {
 int hd_findings_status(const struct hd_findings_options *options,
                        const struct hd_findings *findings) {
     for (size_t i = 0; i < findings->list.size; i++)
-        if (hd_finding_fails(&findings->list.data[i], (enum hd_fail_on)options->fail_on))
+        if (options->fails(&findings->list.data[i], (enum hd_fail_on)options->fail_on))
             return HD_EXIT_FINDINGS;
     return HD_EXIT_CLEAN;
 }
@@ -91,6 +95,10 @@ static bool write_report(const struct reports *reports, FILE *out, unsigned form
     switch (format) {
     case HD_FINDINGS_JSON:
         return hd_report_json(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
+    case HD_FINDINGS_SARIF:
+        return hd_report_sarif(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
+    case HD_FINDINGS_JUNIT:
+        return hd_report_junit(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
     default:
         reports->text(out, &style, reports->context);
         hd_report_text_hiding(out, reports->findings, &options->hiding);
@@ -132,6 +140,8 @@ int hd_findings_report(struct hd_findings_options *options, const struct hd_find
     reports.input.tool = options->command;
     reports.input.status = status;
     reports.input.hiding = &options->hiding;
+    reports.input.fail_on = (enum hd_fail_on)options->fail_on;
+    reports.input.fails = options->fails;
     options->printed = true;
     bool good = write_report(&reports, stdout, options->format);
     for (unsigned i = 0; i < options->report.count; i++)
@@ -140,7 +150,20 @@ int hd_findings_report(struct hd_findings_options *options, const struct hd_find
 }
 
 int hd_findings_failed(const struct hd_findings_options *options, int status) {
-    if (status == HD_EXIT_FAILED && options->format == HD_FINDINGS_JSON && !options->printed)
-        hd_report_json_error(stdout, hd_last_complaint(), HEDDLE_VERSION);
+    if (status != HD_EXIT_FAILED || options->printed) return status;
+    struct hd_findings none = {.looked_for = {false}};
+    struct hd_report_input input = {.tool = options->command,
+                                    .status = status,
+                                    .failed = hd_last_complaint(),
+                                    .path = "",
+                                    .format = "",
+                                    .fails = options->fails};
+    struct hd_report_size size = {0};
+    if (options->format == HD_FINDINGS_JSON)
+        hd_report_json_error(stdout, input.failed, HEDDLE_VERSION);
+    else if (options->format == HD_FINDINGS_SARIF)
+        hd_report_sarif(stdout, &none, &input, &size, HEDDLE_VERSION);
+    else if (options->format == HD_FINDINGS_JUNIT)
+        hd_report_junit(stdout, &none, &input, &size, HEDDLE_VERSION);
     return status;
 }

@@ -17,8 +17,13 @@
 #include "report/report.h"
 
 /* in the order of --format's choices */
-enum hd_findings_format { HD_FINDINGS_TEXT, HD_FINDINGS_JSON };
-#define HD_FINDINGS_FORMATS "text|json"
+enum hd_findings_format {
+    HD_FINDINGS_TEXT,
+    HD_FINDINGS_JSON,
+    HD_FINDINGS_SARIF,
+    HD_FINDINGS_JUNIT
+};
+#define HD_FINDINGS_FORMATS "text|json|sarif|junit"
 
 struct hd_findings_options {
     const char *command;
@@ -27,22 +32,26 @@ struct hd_findings_options {
     struct hd_option_list suppressions;
     const char *baseline;
     unsigned fail_on; /* enum hd_fail_on */
-    unsigned color;   /* enum hd_color_mode */
-    uint64_t most;    /* findings that are shown; 0: all */
-    bool turns;       /* see struct hd_report_size */
-    bool printed;     /* standard output has its report */
+    bool (*fails)(const struct hd_finding *finding, enum hd_fail_on what);
+    unsigned color; /* enum hd_color_mode */
+    uint64_t most;  /* findings that are shown; 0: all */
+    bool turns;     /* see struct hd_report_size */
+    bool printed;   /* standard output has its report */
     struct hd_hiding hiding;
 };
 
-#define HD_FINDINGS_DEFAULTS(name, shown) \
-    { .command = (name), .fail_on = HD_FAIL_ON_PREDICTED, .most = (shown) }
+#define HD_FINDINGS_DEFAULTS(name, shown)                                              \
+    {                                                                                  \
+        .command = (name), .fail_on = HD_FAIL_ON_PREDICTED, .fails = hd_finding_fails, \
+        .most = (shown)                                                                \
+    }
 
 /* The rows; `shown` is the default of --max, as a string. */
 #define HD_FINDINGS_OPTIONS(o, shown)                                                            \
     HD_CHOICE("format", 0, "F", &(o)->format, HD_FINDINGS_FORMATS,                               \
               "what is printed: a report to read, or for programs"),                             \
         HD_LIST("report", 0, "FILE", &(o)->report,                                               \
-                "write the report to FILE too (.txt, .json); as often "                          \
+                "write the report to FILE too (.txt, .json, .sarif, .xml for JUnit); as often "  \
                 "as wanted"),                                                                    \
         HD_LIST("suppressions", 0, "FILE", &(o)->suppressions,                                   \
                 "hide the findings that FILE names; as often as wanted"),                        \
@@ -71,7 +80,8 @@ typedef void hd_findings_text(FILE *out, const struct hd_report_style *style, co
 int hd_findings_report(struct hd_findings_options *options, const struct hd_findings *findings,
                        const struct hd_report_input *input, int status, hd_findings_text *text,
                        const void *context);
-/* Of a command that could not do its job: tells whoever wanted JSON on standard output, too. */
+/* Of a command that could not do its job: whoever wanted another format than text on standard
+ * output gets one that says so. */
 int hd_findings_failed(const struct hd_findings_options *options, int status);
 void hd_findings_options_free(struct hd_findings_options *options);
 

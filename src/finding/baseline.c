@@ -43,11 +43,14 @@ void hd_baseline_mark(struct hd_baseline *baseline, struct hd_findings *findings
     size_t olds = baseline->file.findings.list.size, news = findings->list.size;
     const struct hd_finding **old = by_print(&baseline->file.findings);
     const struct hd_finding **now = by_print(findings);
+    baseline->hidden = 0;
     for (size_t i = 0; i < news; i++) {
         struct hd_finding *finding = &findings->list.data[i];
         finding->known = has(old, olds, finding);
         baseline->hidden += finding->known && finding->suppressed == NULL;
     }
+    free(baseline->gone);
+    baseline->gones = 0;
     baseline->gone = hd_alloc(olds, sizeof *baseline->gone);
     for (size_t i = 0; i < olds; i++) {
         const struct hd_finding *finding = &baseline->file.findings.list.data[i];

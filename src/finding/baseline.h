@@ -17,7 +17,7 @@ struct hd_baseline {
 
 /* The path must live as long. On failure there is none. */
 bool hd_baseline_read(struct hd_baseline *baseline, const char *path, struct hd_error *error);
-/* Sets `known` of all findings that it has, and counts. */
+/* Sets `known` of all findings that it has, and counts anew. */
 void hd_baseline_mark(struct hd_baseline *baseline, struct hd_findings *findings);
 void hd_baseline_free(struct hd_baseline *baseline);
 

@@ -121,6 +121,8 @@ struct hd_finding_step {
     bool next;
     const char *text; /* "acq(m)", "12 steps", "31 steps of 4 threads" */
     const char *site; /* "" if there is none */
+    const char *file; /* of the same place; NULL if unknown */
+    uint32_t line, column;
 };
 
 /* Consecutive events: a witness is mostly the trace's own order with gaps, and thousands of them

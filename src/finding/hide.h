@@ -14,7 +14,7 @@ struct hd_hiding {
     struct hd_baseline baseline;
 };
 
-/* Hides what is to be hidden, and counts. */
+/* Hides what is to be hidden. The counts are those of the last list. */
 void hd_findings_hide(struct hd_findings *findings, struct hd_hiding *hiding);
 /* How many of the hidden ones a suppression hides. */
 uint64_t hd_findings_suppressed(const struct hd_findings *findings);

@@ -245,6 +245,9 @@ static void read_step(struct reader *reader, const json_t *object, struct hd_fin
     step->next = flag(reader, object, "next");
     step->text = text(reader, object, "does");
     step->site = text(reader, object, "site");
+    step->file = text_or_null(reader, object, "file");
+    step->line = small(reader, object, "line");
+    step->column = small(reader, object, "column");
 }
 
 static void read_schedule(struct reader *reader, const json_t *object, struct hd_finding *finding) {

@@ -172,6 +172,11 @@ static void add_step(struct schedule *s, uint32_t index) {
                                  : hd_finding_text(s->findings, "%s", op);
     step->site = hd_finding_text(s->findings, "%s",
                                  hd_finding_short_site(hd_describe_site(s->describe, event)));
+    const struct hd_frame *frame = hd_describe_frame(s->describe, event);
+    if (frame == NULL || frame->file == NULL) return;
+    step->file = hd_finding_text(s->findings, "%s", frame->file);
+    step->line = frame->line;
+    step->column = frame->column;
 }
 
 static void add_fold(struct schedule *s, uint32_t from, uint32_t to) {

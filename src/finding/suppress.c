@@ -105,6 +105,7 @@ static bool fits(const struct hd_suppression *entry, const struct hd_finding *fi
 }
 
 void hd_suppressions_mark(struct hd_suppressions *suppressions, struct hd_findings *findings) {
+    for (size_t i = 0; i < suppressions->list.size; i++) suppressions->list.data[i].hits = 0;
     for (size_t i = 0; i < findings->list.size; i++) {
         struct hd_finding *finding = &findings->list.data[i];
         for (size_t k = 0; k < suppressions->list.size; k++) {

@@ -55,7 +55,7 @@ bool hd_suppressions_read(struct hd_suppressions *suppressions, const char *path
 /* The same from memory; `name` is that of the file in error lines and must live as long. */
 bool hd_suppressions_parse(struct hd_suppressions *suppressions, const char *name, const char *text,
                            size_t bytes, struct hd_error *error);
-/* Sets `suppressed` of all findings that an entry fits. */
+/* Sets `suppressed` of all findings that an entry fits, and counts anew. */
 void hd_suppressions_mark(struct hd_suppressions *suppressions, struct hd_findings *findings);
 void hd_suppressions_free(struct hd_suppressions *suppressions);
 

@@ -92,6 +92,11 @@ static json_t *json_schedule(const struct hd_finding *finding) {
                       step->lane != HD_NONE ? hd_json_text(finding->lane[step->lane]) : json_null(),
                       "event", step->event != HD_NONE ? hd_json_number(step->event) : json_null(),
                       "does", hd_json_text(step->text), "site", hd_json_text_or_null(step->site));
+        if (step->file != NULL)
+            json_object_update_new(object,
+                                   json_pack("{s:o, s:o, s:o}", "file", hd_json_text(step->file),
+                                             "line", number_or_null(step->line), "column",
+                                             number_or_null(step->column)));
         if (step->folded > 0) json_object_set_new(object, "folded", hd_json_number(step->folded));
         if (step->next) json_object_set_new(object, "next", json_true());
         json_array_append_new(steps, object);

@@ -1,6 +1,8 @@
 /* Buffered lines and JSON for commands that print millions of them. */
 #include "report/lines.h"
 
+#include "base/utf8.h"
+
 #include <string.h>
 
 void hd_line_flush(struct hd_lines *lines) {
@@ -78,25 +80,12 @@ void hd_line_end(struct hd_lines *lines) {
 
 /* ---- JSON --------------------------------------------------------------------------------- */
 
-/* Length of the UTF-8 sequence at text, 0 if it is none. */
-static size_t utf8_length(const unsigned char *text) {
-    size_t length = text[0] < 0x80 ? 1 : text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-    if (length == 1) return 1;
-    if (text[0] < 0xc2 || text[0] > 0xf4) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
-        (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f))
-        return 0;
-    return length;
-}
-
 static void put_json_string(struct hd_lines *lines, const char *text) {
     hd_line_text(lines, "\"", 1);
     const char *plain = text;
     while (*text) {
         unsigned char c = (unsigned char)*text;
-        size_t length = utf8_length((const unsigned char *)text);
+        size_t length = hd_utf8_length(text, NULL);
         if (length && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f) {
             text += length;
             continue;

@@ -1,5 +1,6 @@
-/* Findings to read and findings to parse: the same struct as text for a person and as JSON
- * (`heddle-findings/1`). Writes to a stream that the caller opened. */
+/* Findings to read and findings to parse: the same struct as text for a person, as JSON
+ * (`heddle-findings/1`, docs/findings.schema.json), as SARIF 2.1.0 and as JUnit XML. Writes to a
+ * stream that the caller opened. */
 #ifndef HEDDLE_REPORT_REPORT_H
 #define HEDDLE_REPORT_REPORT_H
 
@@ -15,8 +16,12 @@ struct hd_report_number {
 
 /* What the findings are findings of. */
 struct hd_report_input {
-    const char *tool; /* heddle's command: "predict" */
-    int status;       /* that it exits with */
+    const char *tool;   /* heddle's command: "predict" */
+    int status;         /* that it exits with */
+    const char *failed; /* why the job could not be done; NULL: it was done */
+    /* what counts for the exit status */
+    enum hd_fail_on fail_on;
+    bool (*fails)(const struct hd_finding *finding, enum hd_fail_on what);
     const char *path;
     const char *format;  /* "text", "binary", "RapidBin" */
     const char *command; /* that was recorded; NULL if unknown */
@@ -50,6 +55,8 @@ struct hd_report_style {
 /* The findings of the list, a page each; `most` of them at most (0: all). */
 void hd_report_text(FILE *out, const struct hd_findings *findings, size_t most,
                     const struct hd_report_style *style);
+void hd_report_text_finding(FILE *out, const struct hd_finding *finding,
+                            const struct hd_report_style *style);
 /* The lines at the end of a text report, one for each kind that was looked for: "2 candidate pairs
  * of sites: ...". `instances`: candidates are events, not sites. */
 void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool instances,
@@ -58,11 +65,20 @@ void hd_report_text_summary(FILE *out, const struct hd_findings *findings, bool 
 bool hd_report_json(FILE *out, const struct hd_findings *findings,
                     const struct hd_report_input *input, const struct hd_report_size *size,
                     const char *version);
+/* SARIF 2.1.0, https://docs.oasis-open.org/sarif/sarif/v2.1.0. */
+bool hd_report_sarif(FILE *out, const struct hd_findings *findings,
+                     const struct hd_report_input *input, const struct hd_report_size *size,
+                     const char *version);
+/* JUnit's XML, as CI systems read it: a test suite for each kind that was looked for. */
+bool hd_report_junit(FILE *out, const struct hd_findings *findings,
+                     const struct hd_report_input *input, const struct hd_report_size *size,
+                     const char *version);
 /* Lines at the end of a text report: what suppressions and the baseline hid; nothing if neither was
  * given. */
 void hd_report_text_hiding(FILE *out, const struct hd_findings *findings,
                            const struct hd_hiding *hiding);
-/* What a command that could not do its job says to whoever wanted JSON. */
+/* What a command that could not do its job says to whoever wanted JSON; SARIF and JUnit say it with
+ * input->failed. */
 void hd_report_json_error(FILE *out, const char *message, const char *version);
 
 #endif

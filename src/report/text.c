@@ -220,6 +220,12 @@ static void print_finding(const struct hd_page *page, const struct hd_finding *f
     }
 }
 
+void hd_report_text_finding(FILE *out, const struct hd_finding *finding,
+                            const struct hd_report_style *style) {
+    struct hd_page page = hd_page_for(out, style);
+    print_finding(&page, finding);
+}
+
 void hd_report_text(FILE *out, const struct hd_findings *findings, size_t most,
                     const struct hd_report_style *style) {
     struct hd_page page = hd_page_for(out, style);
