@@ -1,6 +1,7 @@
 /* heddle check: run a program and report, as they happen, accesses that break learned invariants.
  */
 #include "base/alloc.h"
+#include "cli/check_trace.h"
 #include "cli/commands.h"
 #include "cli/findings_output.h"
 #include "cli/options.h"
@@ -20,6 +21,7 @@ struct request {
     unsigned granularity, scheduler, policy;
     uint64_t seed, quantum, seconds;
     const char *invariants, *record;
+    struct hd_check_trace trace;
     bool all, abort, aslr, quiet;
     char **command;
     /* while it runs */
@@ -204,8 +206,19 @@ static int check(struct request *request) {
     return status;
 }
 
+/* A recorded run instead of a program. */
+static int check_trace(struct request *request, int operands) {
+    if (operands > 0)
+        return hd_complain(COMMAND, "a program, or --trace FILE with its options: not both");
+    request->trace.invariants = request->invariants;
+    request->trace.granularity = (enum hd_granularity)request->granularity;
+    request->trace.all = request->all;
+    return hd_check_trace(&request->trace, &request->output);
+}
+
 int hd_cmd_check(int argc, char **argv) {
-    struct request request = {.seed = 1, .output = HD_FINDINGS_DEFAULTS(COMMAND, 100)};
+    struct request request = {
+        .seed = 1, .trace = HD_CHECK_TRACE_DEFAULTS, .output = HD_FINDINGS_DEFAULTS(COMMAND, 100)};
     struct hd_option options[] = {
         HD_TEXT("invariants", 'i', "FILE", &request.invariants,
                 "what is meant to be atomic, as heddle learn wrote it"),
@@ -226,13 +239,14 @@ int hd_cmd_check(int argc, char **argv) {
                 "serial: record the run in full too, as a trace"),
         HD_NUMBER("time", 't', "SECONDS", &request.seconds, 1, 1000000,
                   "stop CMD after so long (default: no limit)"),
+        HD_CHECK_TRACE_OPTIONS(&request.trace),
         HD_FINDINGS_OPTIONS(&request.output, "100"),
         HD_FLAG("aslr", 0, &request.aslr, "leave address space randomisation on"),
         HD_FLAG("quiet", 'q', &request.quiet, "say nothing but errors and findings"),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
-        .operands = "[--] CMD [ARG]...",
+        .operands = "[--] CMD [ARG]... | --trace FILE",
         .about = "Runs CMD, which `heddle cc` or `heddle c++` has linked, and reports, at the\n"
                  "moment it happens, when another thread's access comes between two accesses\n"
                  "that were never interleaved in such a way in the runs that `heddle learn`\n"
@@ -242,13 +256,18 @@ int hd_cmd_check(int argc, char **argv) {
                    "  heddle check --invariants app.inv -- ./app\n"
                    "  heddle check --all --sched serial --policy random --seed 7 -- ./app\n",
         .options = options,
-        .least = 1,
+        .least = 0,
         .most = -1,
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     request.command = argv + first;
-    status = hd_findings_options_use(&request.output) ? check(&request) : HD_EXIT_FAILED;
+    if (!hd_findings_options_use(&request.output))
+        status = HD_EXIT_FAILED;
+    else if (hd_check_trace_wanted(&request.trace) || first == argc)
+        status = check_trace(&request, argc - first);
+    else
+        status = check(&request);
     status = hd_findings_failed(&request.output, status);
     hd_findings_options_free(&request.output);
     return status;

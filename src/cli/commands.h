@@ -15,6 +15,7 @@
     X(hunt, "hunt", "Find", "find, force, reproduce and explain failures of a program")        \
     X(predict, "predict", "Find",                                                              \
       "find races, deadlocks and more in other interleavings of a run")                        \
+    X(learn, "learn", "Find", "learn from passing runs which accesses are meant to be atomic") \
     X(check, "check", "Find", "report accesses that break what was learned to be atomic")      \
     X(mine, "mine", "Find", "variables that belong together; updates that forget one")         \
     X(names, "names", "Look", "what the sources call the memory that a program accesses")      \

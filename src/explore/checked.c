@@ -46,8 +46,8 @@ static const struct hd_frame *frame_of(struct hd_checked *checked, uint32_t site
 struct hd_place hd_checked_place(struct hd_checked *checked, const struct hd_observed *observed,
                                  uint32_t site, unsigned does) {
     open_symbols(checked, observed);
-    return hd_place_of_frame(frame_of(checked, site), does, hd_place_program(&observed->modules),
-                             &checked->arena);
+    return hd_place_of_site(checked->symbols, site, does, hd_place_program(&observed->modules),
+                            &checked->arena);
 }
 
 /* ---- the events of a finding ----------------------------------------------------------------- */

@@ -28,3 +28,26 @@ void hd_broken_finding(struct hd_findings *findings, struct hd_finding *draft,
     draft->harm = HD_HARM_ITSELF;
     draft->support = hd_finding_text(findings, "%s", support);
 }
+
+void hd_broken_in_trace(struct hd_findings *findings, const struct hd_model *model,
+                        struct hd_describe *describe, const struct hd_invariants *invariants,
+                        const struct hd_detected *detected, bool all) {
+    struct hd_arena scratch = {0};
+    for (size_t i = 0; i < detected->violation.size; i++) {
+        const struct hd_detected_violation *v = &detected->violation.data[i];
+        struct hd_place place = hd_place_of_event(describe, model, v->second, &scratch);
+        const struct hd_invariant *invariant = hd_invariants_holding(invariants, &place, "");
+        findings->summary.candidates++;
+        if (invariant == NULL && !all) {
+            findings->summary.hidden++;
+            continue;
+        }
+        findings->summary.verdict[HD_VERDICT_CONFIRMED]++;
+        struct hd_finding draft = {.instances = v->instances};
+        uint32_t event[3] = {v->first, v->remote, v->second};
+        hd_finding_set_events(findings, &draft, describe, model, event, 3);
+        hd_broken_finding(findings, &draft, v->pattern, invariant);
+        hd_finding_add(findings, &draft);
+    }
+    hd_arena_free(&scratch);
+}

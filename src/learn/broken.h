@@ -3,7 +3,8 @@
 #define HEDDLE_LEARN_BROKEN_H
 
 #include "facts/patterns.h"
-#include "finding/finding.h"
+#include "finding/from_model.h"
+#include "learn/detect.h"
 #include "learn/invariants.h"
 
 /* Fills all of a draft but its events, variable and instances. Its three events are set: P, the
@@ -11,5 +12,11 @@
  * interleaving may be intended. */
 void hd_broken_finding(struct hd_findings *findings, struct hd_finding *draft,
                        enum hd_pattern pattern, const struct hd_invariant *invariant);
+
+/* The violations of a trace that break an invariant that holds, or all of them, as findings;
+ * counted in the summary. `invariants` may be NULL: none is known. */
+void hd_broken_in_trace(struct hd_findings *findings, const struct hd_model *model,
+                        struct hd_describe *describe, const struct hd_invariants *invariants,
+                        const struct hd_detected *detected, bool all);
 
 #endif

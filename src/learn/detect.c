@@ -37,9 +37,12 @@ struct cell {
     bool several;
 };
 
+#define SEVERAL (HD_NONE - 1)
+
 struct detector {
     const struct hd_model *model;
     struct hd_cells cells;
+    HD_VECTOR(uint32_t) user; /* of each cell: the one thread that accesses it, or SEVERAL */
     HD_VECTOR(struct cell) cell;
     HD_VECTOR(struct local) local;
     struct hd_map local_of; /* cell and thread -> local */
@@ -128,6 +131,7 @@ static void check(struct detector *d, const struct cell *cell, const struct loca
                   uint32_t event) {
     const struct hd_model *model = d->model;
     uint32_t access = executed(d, event);
+    if (cell->several || cell->only != p->thread) d->out->executed.data[access].met = true;
     uint32_t write = cell->last_write, first = p->next;
     if (write != HD_NONE && (write < p->event || model->thread[write] == p->thread))
         write = HD_NONE;
@@ -150,7 +154,7 @@ static void access_cell(struct detector *d, uint32_t number, uint32_t event) {
         struct local *before = &d->local.data[cell->latest];
         if (before->next == HD_NONE) before->next = event;
     }
-    if (known && (cell->several || cell->only != thread)) check(d, cell, local, event);
+    if (known) check(d, cell, local, event);
     local->event = event;
     local->next = HD_NONE;
     cell->latest = own;
@@ -169,7 +173,22 @@ static void step(struct detector *d, uint32_t event) {
     }
     if (hd_access_does(d->model, event) == 0) return;
     count = hd_cells_of(&d->cells, event, &list);
-    for (uint32_t i = 0; i < count; i++) access_cell(d, list[i], event);
+    for (uint32_t i = 0; i < count; i++)
+        if (d->user.data[list[i]] == SEVERAL) access_cell(d, list[i], event);
+}
+
+/* Who accesses each cell. Nearly all memory is of one thread, and of no interest. */
+static void find_users(struct detector *d) {
+    for (uint32_t event = 0; event < d->model->events; event++) {
+        const uint32_t *list;
+        if (hd_access_does(d->model, event) == 0) continue;
+        uint32_t count = hd_cells_of(&d->cells, event, &list), thread = d->model->thread[event];
+        for (uint32_t i = 0; i < count; i++) {
+            while (d->user.size <= list[i]) hd_vector_push(&d->user, HD_NONE);
+            uint32_t *user = &d->user.data[list[i]];
+            *user = *user == HD_NONE || *user == thread ? thread : SEVERAL;
+        }
+    }
 }
 
 void hd_detect(const struct hd_model *model, enum hd_granularity granularity,
@@ -180,7 +199,9 @@ void hd_detect(const struct hd_model *model, enum hd_granularity granularity,
                          .violated = each,
                          .context = context};
     memset(detected, 0, sizeof *detected);
+    find_users(&d);
     for (uint32_t event = 0; event < model->events; event++) step(&d, event);
+    hd_vector_free(&d.user);
     hd_cells_free(&d.cells);
     hd_vector_free(&d.cell);
     hd_vector_free(&d.local);

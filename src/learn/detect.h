@@ -20,10 +20,12 @@
 #include "model/model.h"
 
 /* An access in the code (site and what it does there) that was an I: it had a P, on memory that
- * another thread had accessed before. */
+ * another thread accessed too, before or after. */
 struct hd_detected_access {
     uint32_t event;      /* the first of them */
     uint32_t violations; /* executions that were violated */
+    bool met; /* at one of them another thread had accessed the memory already: more than this a
+                 check of a running program can't know */
 };
 
 /* All violations with the same three accesses in the code and the same pattern. */
@@ -44,7 +46,7 @@ struct hd_detected {
 typedef void (*hd_violated)(void *context, uint32_t first, uint32_t remote, uint32_t second,
                             enum hd_pattern pattern);
 
-/* One pass over the events. `violated` may be NULL. */
+/* Linear in the events. `violated` may be NULL. */
 void hd_detect(const struct hd_model *model, enum hd_granularity granularity,
                struct hd_detected *detected, hd_violated violated, void *context);
 void hd_detected_free(struct hd_detected *detected);

@@ -19,14 +19,14 @@ void hd_invariants_free(struct hd_invariants *invariants) {
     memset(invariants, 0, sizeof *invariants);
 }
 
-static uint64_t key_of(const struct hd_place *place, const char *with) {
+uint64_t hd_invariant_key(const struct hd_place *place, const char *with) {
     uint64_t key = hd_place_key(place);
     return *with == '\0' ? key : hd_mix64(key ^ XXH3_64bits(with, strlen(with)));
 }
 
 const struct hd_invariant *hd_invariants_find(const struct hd_invariants *invariants,
                                               const struct hd_place *place, const char *with) {
-    uint32_t number = hd_map_get(&invariants->number, key_of(place, with), HD_NONE);
+    uint32_t number = hd_map_get(&invariants->number, hd_invariant_key(place, with), HD_NONE);
     return number == HD_NONE ? NULL : &invariants->list.data[number];
 }
 
@@ -37,7 +37,7 @@ static const char *keep(struct hd_invariants *invariants, const char *words) {
 struct hd_invariant *hd_invariants_add(struct hd_invariants *invariants,
                                        const struct hd_place *place, const char *with) {
     uint32_t fresh = (uint32_t)invariants->list.size;
-    uint32_t number = *hd_map_slot(&invariants->number, key_of(place, with), fresh);
+    uint32_t number = *hd_map_slot(&invariants->number, hd_invariant_key(place, with), fresh);
     if (number == fresh) {
         struct hd_invariant invariant = {.place = {.does = place->does,
                                                    .where = keep(invariants, place->where),
@@ -54,6 +54,13 @@ bool hd_invariant_holds(const struct hd_invariants *invariants,
                         const struct hd_invariant *invariant) {
     if (invariant->atomic != HD_ATOMIC_LEARNED) return invariant->atomic == HD_ATOMIC_YES;
     return invariant->executed > 0 && invariant->violated <= invariants->threshold;
+}
+
+const struct hd_invariant *hd_invariants_holding(const struct hd_invariants *invariants,
+                                                 const struct hd_place *place, const char *with) {
+    if (invariants == NULL) return NULL;
+    const struct hd_invariant *found = hd_invariants_find(invariants, place, with);
+    return found != NULL && hd_invariant_holds(invariants, found) ? found : NULL;
 }
 
 void hd_invariant_support(const struct hd_invariant *invariant, char *text, size_t room) {

@@ -48,6 +48,8 @@ struct hd_invariants {
 };
 void hd_invariants_free(struct hd_invariants *invariants);
 
+/* What tells invariants apart. */
+uint64_t hd_invariant_key(const struct hd_place *place, const char *with);
 /* The invariant with this key; NULL if there is none. */
 const struct hd_invariant *hd_invariants_find(const struct hd_invariants *invariants,
                                               const struct hd_place *place, const char *with);
@@ -57,6 +59,9 @@ struct hd_invariant *hd_invariants_add(struct hd_invariants *invariants,
 /* Is the pair meant to be atomic, as far as is known? */
 bool hd_invariant_holds(const struct hd_invariants *invariants,
                         const struct hd_invariant *invariant);
+/* The invariant with this key if it holds; NULL: there is none, or `invariants` is NULL. */
+const struct hd_invariant *hd_invariants_holding(const struct hd_invariants *invariants,
+                                                 const struct hd_place *place, const char *with);
 /* Of a holding one, in words: "in 20 of 20 passing runs that came here, nothing ...". At most
  * `room` bytes. */
 void hd_invariant_support(const struct hd_invariant *invariant, char *text, size_t room);

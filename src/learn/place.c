@@ -31,8 +31,8 @@ static const char *within_function(const struct hd_frame *frame, struct hd_arena
     return text(arena, words);
 }
 
-struct hd_place hd_place_of_frame(const struct hd_frame *frame, unsigned does, const char *program,
-                                  struct hd_arena *arena) {
+static struct hd_place of_frame(const struct hd_frame *frame, unsigned does, const char *program,
+                                struct hd_arena *arena) {
     struct hd_place place = {
         .does = does, .where = "-", .function = "", .within = "", .module = ""};
     const char *module = frame->module != NULL ? without_directory(frame->module) : "";
@@ -59,12 +59,29 @@ struct hd_place hd_place_of_frame(const struct hd_frame *frame, unsigned does, c
     return place;
 }
 
+struct hd_place hd_place_of_frames(const struct hd_frame *frame, uint32_t frames, unsigned does,
+                                   const char *program, struct hd_arena *arena) {
+    uint32_t own = 0;
+    while (own + 1 < frames && hd_frame_is_system(&frame[own])) own++;
+    if (hd_frame_is_system(&frame[own])) own = 0;
+    return of_frame(&frame[own], does, program, arena);
+}
+
+struct hd_place hd_place_of_site(struct hd_symbols *symbols, uint32_t site, unsigned does,
+                                 const char *program, struct hd_arena *arena) {
+    const struct hd_frame *frame;
+    uint32_t frames = hd_symbols_site(symbols, site, &frame);
+    return hd_place_of_frames(frame, frames, does, program, arena);
+}
+
 struct hd_place hd_place_of_event(struct hd_describe *describe, const struct hd_model *model,
                                   uint32_t event, struct hd_arena *arena) {
     unsigned does = hd_remote_does(model, event);
-    if (model->trace->format == HD_FORMAT_BINARY && model->trace->site_names == NULL)
-        return hd_place_of_frame(hd_describe_frame(describe, event), does,
-                                 hd_place_program(model->trace), arena);
+    const struct hd_frame *frame;
+    uint32_t frames = hd_describe_stack(describe, event, &frame), at_site = 1;
+    while (at_site < frames && frame[at_site - 1].inlined) at_site++;
+    if (frames > 0)
+        return hd_place_of_frames(frame, at_site, does, hd_place_program(model->trace), arena);
     const char *word = hd_describe_site(describe, event);
     if (*word == '\0') word = hd_describe_event(describe, event, HD_SHORT);
     return (struct hd_place){

@@ -17,12 +17,15 @@ struct hd_place {
     const char *module;   /* library that it is in, without directory; "": the program itself */
 };
 
-/* The words of a frame, as hd_describe_frame or hd_symbols_site gives it: for accesses that are in
- * no model. `program` is the file name of the program without directory. Strings that are not the
- * frame's are put into the arena. */
-struct hd_place hd_place_of_frame(const struct hd_frame *frame, unsigned does, const char *program,
-                                  struct hd_arena *arena);
-/* The same of an event of a model. */
+/* The place of an access that is in no model: from the frames at its site, innermost first, as
+ * hd_symbols_site gives them. The innermost one counts that is not the system's. `program` is the
+ * file name of the program without directory. Strings are put into the arena. */
+struct hd_place hd_place_of_frames(const struct hd_frame *frame, uint32_t frames, unsigned does,
+                                   const char *program, struct hd_arena *arena);
+struct hd_place hd_place_of_site(struct hd_symbols *symbols, uint32_t site, unsigned does,
+                                 const char *program, struct hd_arena *arena);
+/* The same of an event of a model. Callers are no part of it, so that it is the same whether or not
+ * they are known. */
 struct hd_place hd_place_of_event(struct hd_describe *describe, const struct hd_model *model,
                                   uint32_t event, struct hd_arena *arena);
 /* The file name of the program that a trace is of, without directory; "" of a text trace. */

@@ -115,6 +115,26 @@ static void counted_by_code(void **state) {
     hd_model_free(&model);
 }
 
+/* Memory that another thread comes to later counts too: that it did not come in between is what is
+ * learned. */
+static void executed_before_others_come(void **state) {
+    (void)state;
+    static const char lines[] = "A|w(x)|p\nA|r(x)|i\nB|w(x)|q\nA|r(x)|late\nA|r(x)|again\n";
+    struct hd_model model;
+    struct hd_detected detected;
+    model_read(lines, strlen(lines), false, &model);
+    hd_detect(&model, HD_GRANULARITY_BYTE, &detected, NULL, NULL);
+    assert_int_equal(detected.executed.size, 3);
+    static const bool met[] = {false, true, true};
+    static const uint32_t violations[] = {0, 1, 0};
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(detected.executed.data[i].met, met[i]);
+        assert_int_equal(detected.executed.data[i].violations, violations[i]);
+    }
+    hd_detected_free(&detected);
+    hd_model_free(&model);
+}
+
 /* ---- the definition, byte by byte -------------------------------------------------------------
  */
 
@@ -272,8 +292,11 @@ static void random_traces(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cases),     cmocka_unit_test(freed_memory_has_no_history),
-        cmocka_unit_test(granularity),   cmocka_unit_test(counted_by_code),
+        cmocka_unit_test(the_cases),
+        cmocka_unit_test(freed_memory_has_no_history),
+        cmocka_unit_test(granularity),
+        cmocka_unit_test(counted_by_code),
+        cmocka_unit_test(executed_before_others_come),
         cmocka_unit_test(random_traces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static struct hd_place place_at(uint32_t line, uint32_t function_line, const cha
                              .column = 9,
                              .function_line = function_line,
                              .module = "app"};
-    return hd_place_of_frame(&frame, HD_DOES_READ, "app", arena);
+    return hd_place_of_frames(&frame, 1, HD_DOES_READ, "app", arena);
 }
 
 /* The function moves in its file, or the file to another directory: the same key. The access moves
@@ -109,14 +109,14 @@ static void keys_without_debug_information(void **state) {
     (void)state;
     struct hd_arena arena = {0};
     struct hd_frame frame = {.function = "append", .function_offset = 0x34, .module = "app"};
-    struct hd_place place = hd_place_of_frame(&frame, HD_DOES_READ, "app", &arena);
+    struct hd_place place = hd_place_of_frames(&frame, 1, HD_DOES_READ, "app", &arena);
     assert_string_equal(place.within, "+0x34");
     assert_string_equal(place.where, "-");
     frame.function_offset = 0x38;
-    struct hd_place other = hd_place_of_frame(&frame, HD_DOES_READ, "app", &arena);
+    struct hd_place other = hd_place_of_frames(&frame, 1, HD_DOES_READ, "app", &arena);
     assert_true(hd_place_key(&place) != hd_place_key(&other));
     frame = (struct hd_frame){.function = "libp.so+0x1234", .module = "libp.so"};
-    place = hd_place_of_frame(&frame, HD_DOES_READ, "app", &arena);
+    place = hd_place_of_frames(&frame, 1, HD_DOES_READ, "app", &arena);
     assert_string_equal(place.where, "libp.so+0x1234");
     assert_string_equal(place.function, "");
     assert_string_equal(place.module, "libp.so");

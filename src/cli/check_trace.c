@@ -1,0 +1,90 @@
+/* heddle check --trace: broken invariants of a recorded run. */
+#include "cli/check_trace.h"
+
+#include "base/alloc.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "learn/broken.h"
+#include "report/page.h"
+
+#define COMMAND "check"
+
+struct said {
+    const struct hd_findings *findings;
+    const struct hd_check_trace *wanted;
+    size_t most;
+};
+
+static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
+    const struct said *said = context;
+    hd_report_text(out, said->findings, said->most, style);
+    hd_report_text_summary(out, said->findings, false, style);
+}
+
+static int report(const struct hd_check_trace *wanted, struct hd_findings_options *output,
+                  const struct hd_model *model, struct hd_findings *findings) {
+    hd_findings_sort(findings);
+    hd_findings_fingerprint(findings);
+    hd_findings_hide(findings, &output->hiding);
+    const struct hd_trace *trace = model->trace;
+    struct hd_report_input input = {.path = wanted->trace,
+                                    .format = hd_report_format_name(trace->format),
+                                    .command = trace->command,
+                                    .events = model->events,
+                                    .threads = model->threads};
+    struct said said = {findings, wanted, (size_t)output->most};
+    return hd_findings_report(output, findings, &input, hd_findings_status(output, findings),
+                              print_text, &said);
+}
+
+static int check(const struct hd_check_trace *wanted, struct hd_findings_options *output,
+                 const struct hd_model *model, const struct hd_invariants *invariants) {
+    struct hd_findings findings = {.want_turns = hd_findings_want_turns(output)};
+    struct hd_describe *describe = hd_describe_open(model);
+    struct hd_finding_summary before = findings.summary;
+    struct hd_detected detected;
+    hd_detect(model, wanted->granularity, &detected, NULL, NULL);
+    hd_broken_in_trace(&findings, model, describe, invariants, &detected, wanted->all);
+    hd_detected_free(&detected);
+    hd_findings_looked_for(&findings, HD_FINDING_INVARIANT, &before);
+    int status = report(wanted, output, model, &findings);
+    hd_warn_about(COMMAND, model, describe);
+    hd_findings_free(&findings);
+    hd_describe_close(describe);
+    return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
+}
+
+bool hd_check_trace_wanted(const struct hd_check_trace *wanted) {
+    return wanted->trace != NULL || wanted->correlations != NULL || wanted->hardware;
+}
+
+int hd_check_trace(const struct hd_check_trace *wanted, struct hd_findings_options *output) {
+    struct hd_error error;
+    struct hd_invariants invariants = {.runs = 0};
+    struct hd_model model;
+    if (wanted->trace == NULL)
+        return hd_complain(COMMAND, "give a program to check, or --trace FILE");
+    if (wanted->invariants == NULL && !wanted->all)
+        return hd_complain(COMMAND, "say what is meant to be atomic: --invariants FILE, which "
+                                    "`heddle learn` writes; or --all for every interleaving");
+    if (wanted->invariants != NULL && !hd_invariants_load(wanted->invariants, &invariants, &error))
+        return hd_complain_error(COMMAND, &error);
+    struct hd_progress_bar bar;
+    hd_progress_bar_begin(&bar);
+    struct hd_trace_options trace_options = {.progress = &bar.progress};
+    struct hd_model_options model_options = {.lenient = true};
+    bool loaded = hd_model_load(wanted->trace, &trace_options, &model_options, &model, &error);
+    hd_progress_bar_end(&bar);
+    int status = HD_EXIT_FAILED;
+    if (!loaded)
+        hd_complain_error(COMMAND, &error);
+    else if (wanted->invariants != NULL &&
+             !hd_invariants_fit(&invariants, wanted->invariants, hd_place_program(model.trace),
+                                &error))
+        hd_complain_error(COMMAND, &error);
+    else
+        status = check(wanted, output, &model, wanted->invariants != NULL ? &invariants : NULL);
+    if (loaded) hd_model_free(&model);
+    hd_invariants_free(&invariants);
+    return status;
+}

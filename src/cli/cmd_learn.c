@@ -1,0 +1,355 @@
+/* heddle learn: which pairs of accesses are meant to be atomic, learned from runs that passed. */
+#include "base/alloc.h"
+#include "cli/commands.h"
+#include "cli/names_option.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/stop.h"
+#include "learn/learner.h"
+#include "report/page.h"
+#include "run/observed.h"
+#include "toolchain/compiler.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COMMAND "learn"
+#define MOST_SLICES 20000u /* of a serial run */
+
+/* in the order of --sched's choices */
+enum training { TRAIN_SERIAL, TRAIN_FREE };
+
+struct training_job {
+    const char *path; /* of the file */
+    struct hd_program program;
+    struct hd_host host;
+    unsigned sched; /* enum training */
+    uint64_t runs, stable, seed;
+    enum hd_granularity granularity;
+    struct hd_learner learner;
+    uint64_t events;          /* of the last run */
+    uint32_t failed, spoiled; /* runs that failed; in which heddle's own runtime crashed */
+    int interrupted;
+};
+
+/* ---- one run ----------------------------------------------------------------------------------
+ */
+
+/* A file of invariants is of one program: the first module of the run. */
+static bool is_of(struct training_job *job, const struct hd_trace *trace, struct hd_error *error) {
+    struct hd_invariants *set = job->learner.invariants;
+    const char *program = hd_place_program(trace);
+    if (set->program == NULL) set->program = hd_arena_copy(&set->arena, program, strlen(program));
+    return hd_invariants_fit(set, job->path, program, error);
+}
+
+static bool note_trace(struct training_job *job, const char *path, struct hd_error *error) {
+    struct hd_model model;
+    struct hd_model_options lenient = {.lenient = true};
+    if (!hd_model_load(path, NULL, &lenient, &model, error)) return false;
+    bool good = is_of(job, model.trace, error);
+    if (good) {
+        struct hd_describe *describe = hd_describe_open(&model);
+        struct hd_detected detected;
+        hd_detect(&model, job->granularity, &detected, NULL, NULL);
+        hd_learner_note_trace(&job->learner, &model, describe, &detected);
+        hd_detected_free(&detected);
+        hd_describe_close(describe);
+    }
+    hd_model_free(&model);
+    return good;
+}
+
+static bool note_observed(struct training_job *job, struct hd_observed *observed,
+                          struct hd_error *error) {
+    if (!is_of(job, &observed->modules, error)) return false;
+    struct hd_symbols *symbols = hd_symbols_open(&observed->modules);
+    const char *program = hd_place_program(&observed->modules);
+    for (size_t i = 0; i < observed->executed.size; i++) {
+        const struct hd_observed_site *site = &observed->executed.data[i];
+        struct hd_place place =
+            hd_place_of_site(symbols, site->site, site->does, program, &job->learner.arena);
+        hd_learner_note(&job->learner, &place, "", site->violations > 0);
+    }
+    hd_symbols_close(symbols);
+    return true;
+}
+
+/* Runs once under random schedules, one thread at a time, and looks at the trace. */
+static bool run_serial(struct training_job *job, const struct hd_job *run, struct hd_result *result,
+                       struct hd_error *error) {
+    if (!hd_run(run, &job->host, result, error)) return false;
+    if (result->interrupted != 0 || hd_outcome_failed(&result->outcome)) return true;
+    if (result->recorded && note_trace(job, result->trace_path, error)) return true;
+    if (!result->recorded)
+        hd_fail(error, HD_ERR_USAGE, "%s was not linked by `heddle cc`: there is no trace of it",
+                run->program.argv[0]);
+    hd_result_free(result);
+    return false;
+}
+
+static bool run_free(struct training_job *job, const struct hd_job *run, struct hd_result *result,
+                     struct hd_error *error) {
+    struct hd_observed observed = {.truncated = false};
+    struct hd_checking checking = {.granularity = job->granularity};
+    bool good = hd_run_checked(run, &job->host, &checking, result, &observed, error);
+    if (good && result->interrupted == 0 && !hd_outcome_failed(&result->outcome) &&
+        !note_observed(job, &observed, error)) {
+        hd_result_free(result);
+        good = false;
+    }
+    hd_observed_free(&observed);
+    return good;
+}
+
+/* Short and long time slices bring different interleavings; so many that a run takes long are of
+ * no use. */
+static uint32_t quantum_of(const struct training_job *job, uint64_t number) {
+    static const uint32_t quantum[] = {200, 20, 5, 50, 2, 10, 1000, 3};
+    uint64_t wanted = quantum[number % (sizeof quantum / sizeof *quantum)];
+    uint64_t least = job->events / MOST_SLICES;
+    return (uint32_t)(wanted > least ? wanted : least < UINT32_MAX ? least : UINT32_MAX);
+}
+
+static bool run_once(struct training_job *job, uint64_t number, struct hd_error *error) {
+    struct hd_job run = {.program = job->program};
+    if (job->sched == TRAIN_SERIAL) {
+        run.steering = (struct hd_steering){.scheduler = HD_SCHED_SERIAL,
+                                            .policy = HD_POLICY_RANDOM,
+                                            .seed = job->seed + number,
+                                            .quantum = quantum_of(job, number),
+                                            .full = true};
+    } else {
+        run.steering = (struct hd_steering){.scheduler = HD_SCHED_FREE};
+    }
+    struct hd_result result;
+    if (!(job->sched == TRAIN_SERIAL ? run_serial : run_free)(job, &run, &result, error))
+        return false;
+    job->interrupted = result.interrupted;
+    job->events = result.wire_events;
+    if (result.interrupted == 0) {
+        bool failed = hd_outcome_failed(&result.outcome);
+        bool spoiled = result.outcome.kind == HD_OUTCOME_RUNTIME;
+        job->failed += failed;
+        job->spoiled += spoiled;
+        hd_learner_end_run(&job->learner, !failed && !spoiled);
+    }
+    hd_result_free(&result);
+    return true;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------
+ */
+
+static void draw(struct hd_status_line *line, const struct training_job *job, uint64_t done) {
+    if (!hd_status_line_due(line, "learning")) return;
+    char text[256];
+    snprintf(text, sizeof text,
+             "learning: run %llu of %llu, %u passed, %u hold, nothing changed in the last %u",
+             (unsigned long long)done + 1, (unsigned long long)job->runs,
+             job->learner.invariants->runs, hd_learner_holding(&job->learner), job->learner.stable);
+    hd_status_line_draw(line, text);
+}
+
+static bool train(struct training_job *job, struct hd_error *error) {
+    struct hd_status_line line;
+    hd_status_line_begin(&line);
+    bool good = true;
+    for (uint64_t done = 0; good && done < job->runs; done++) {
+        draw(&line, job, done);
+        good = run_once(job, done, error);
+        if (job->interrupted != 0 || job->host.stop->signal != 0) {
+            job->interrupted = job->interrupted != 0 ? job->interrupted : job->host.stop->signal;
+            break;
+        }
+        if (job->stable > 0 && job->learner.stable >= job->stable) break;
+    }
+    hd_status_line_wipe(&line);
+    return good;
+}
+
+static void say_what_was_learned(const struct training_job *job) {
+    const struct hd_invariants *set = job->learner.invariants;
+    uint32_t holding = hd_learner_holding(&job->learner), all = (uint32_t)set->list.size;
+    printf("%s: %u invariant%s hold, %u do not, after %u passing run%s", job->path, holding,
+           hd_page_plural(holding), all - holding, set->runs, hd_page_plural(set->runs));
+    if (job->failed > 0) printf(" (%u failed)", job->failed);
+    printf("\n");
+    if (job->learner.stable > 0)
+        printf("Nothing changed in the last %u run%s.\n", job->learner.stable,
+               hd_page_plural(job->learner.stable));
+    else
+        printf("The last run still changed something: more runs may help.\n");
+}
+
+static int learn(struct training_job *job) {
+    struct hd_error error;
+    const struct hd_invariants *set = job->learner.invariants;
+    uint32_t before = set->runs;
+    if (!train(job, &error)) return hd_complain_error(COMMAND, &error);
+    if (job->spoiled > 0)
+        hd_warn(COMMAND, "in %u runs heddle's own runtime crashed; they were left out",
+                job->spoiled);
+    if (set->runs == before) {
+        if (job->interrupted == 0)
+            hd_complain(COMMAND, "none of %u runs passed: nothing was learned", job->failed);
+        return HD_EXIT_FAILED;
+    }
+    if (!hd_invariants_save(job->path, set, &error)) return hd_complain_error(COMMAND, &error);
+    say_what_was_learned(job);
+    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+}
+
+/* ---- files ------------------------------------------------------------------------------------
+ */
+
+static int compare_support(const void *left, const void *right) {
+    const struct hd_invariant *a = left, *b = right;
+    if (a->executed != b->executed) return a->executed < b->executed ? 1 : -1;
+    int order = strcmp(a->place.where, b->place.where);
+    return order != 0 ? order : (int)a->place.does - (int)b->place.does;
+}
+
+static void show_line(const struct hd_invariant *invariant) {
+    static const char *const does[] = {"", "read", "write", "update"};
+    printf("  %8u %8u  %-6s %s", invariant->executed, invariant->violated,
+           does[invariant->place.does], invariant->place.where);
+    if (*invariant->place.function != '\0')
+        printf(" in %s %s", invariant->place.function, invariant->place.within);
+    if (*invariant->place.module != '\0') printf(" of %s", invariant->place.module);
+    if (*invariant->with != '\0') printf(" with %s", invariant->with);
+    if (invariant->atomic != HD_ATOMIC_LEARNED)
+        printf("  (atomic: %s)", hd_atomic_word(invariant->atomic));
+    printf("\n");
+}
+
+static void show_part(struct hd_invariants *set, bool holding, const char *title) {
+    bool first = true;
+    for (size_t i = 0; i < set->list.size; i++) {
+        if (hd_invariant_holds(set, &set->list.data[i]) != holding) continue;
+        if (first) printf("\n%s\n  executed violated  access\n", title);
+        first = false;
+        show_line(&set->list.data[i]);
+    }
+}
+
+static int show(int count, char **path) {
+    for (int i = 0; i < count; i++) {
+        struct hd_invariants set;
+        struct hd_error error;
+        if (!hd_invariants_load(path[i], &set, &error)) return hd_complain_error(COMMAND, &error);
+        struct hd_learner learner = {.invariants = &set};
+        uint32_t holding = hd_learner_holding(&learner);
+        /* the map of the set is not asked any more */
+        qsort(set.list.data, set.list.size, sizeof *set.list.data, compare_support);
+        printf("%s%s: %s, %u passing run%s, threshold %u: %u invariant%s hold, %u do not\n",
+               i > 0 ? "\n" : "", path[i], set.program != NULL ? set.program : "text traces",
+               set.runs, hd_page_plural(set.runs), set.threshold, holding, hd_page_plural(holding),
+               (uint32_t)set.list.size - holding);
+        show_part(&set, true, "Atomic with the thread's previous access to the same memory:");
+        show_part(&set, false, "Not atomic:");
+        hd_invariants_free(&set);
+    }
+    return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+}
+
+static int merge(int count, char **path, const char *output) {
+    struct hd_invariants all = {.runs = 0}, one;
+    struct hd_error error;
+    bool good = true;
+    for (int i = 0; good && i < count; i++) {
+        good = hd_invariants_load(path[i], &one, &error);
+        if (!good) break;
+        good = hd_invariants_merge(&all, &one, path[i], &error);
+        hd_invariants_free(&one);
+    }
+    if (good) good = hd_invariants_save(output, &all, &error);
+    hd_invariants_free(&all);
+    return good ? HD_EXIT_CLEAN : hd_complain_error(COMMAND, &error);
+}
+
+/* ---- the command ------------------------------------------------------------------------------
+ */
+
+int hd_cmd_learn(int argc, char **argv) {
+    const char *output = NULL, *oracle = NULL, *input = NULL, *names = NULL;
+    uint64_t runs = 20, threshold = 0, stable = 0, seed = 1, limit = 60, good_status = 0;
+    unsigned sched = TRAIN_SERIAL, granularity = HD_GRANULARITY_BYTE;
+    bool add = false, shows = false, merges = false, aslr = false;
+    struct hd_option options[] = {
+        HD_TEXT("output", 'o', "FILE", &output, "the file of invariants"),
+        HD_NUMBER("runs", 0, "N", &runs, 1, UINT32_MAX, "run the program N times (default 20)"),
+        HD_NUMBER("stable", 0, "M", &stable, 1, UINT32_MAX,
+                  "stop when M passing runs in a row changed nothing (default: run all)"),
+        HD_NUMBER("threshold", 0, "T", &threshold, 0, UINT32_MAX,
+                  "an invariant holds if at most T passing runs violated it (default 0)"),
+        HD_CHOICE("sched", 0, "S", &sched, "serial|free",
+                  "serial: one thread at a time, random schedules (default); free: in parallel"),
+        HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "serial: seed of the first run"),
+        HD_TEXT("oracle", 0, "CMD", &oracle,
+                "shell command that judges a run: reads its output, fails if that is wrong"),
+        HD_NUMBER("good-status", 0, "N", &good_status, 0, 255,
+                  "exit status of a good run (default 0)"),
+        HD_NUMBER("limit", 'l', "SECONDS", &limit, 1, 1000000,
+                  "a run that takes longer has failed (default 60)"),
+        HD_TEXT("input", 0, "FILE", &input, "the program's standard input (default: none)"),
+        HD_CHOICE("granularity", 0, "G", &granularity, "byte|word|line",
+                  "what counts as the same memory (default byte)"),
+        HD_FLAG("add", 0, &add, "add to the runs that FILE has already"),
+        HD_FLAG("show", 0, &shows, "print the invariants of files, and learn nothing"),
+        HD_FLAG("merge", 0, &merges, "make one file of several, and learn nothing"),
+        HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
+        HD_NAMES_OPTION(&names),
+        HD_OPTIONS_END};
+    struct hd_usage usage = {
+        .command = COMMAND,
+        .operands = "-o FILE [--] CMD [ARG]... | --show FILE... | --merge -o FILE FILE...",
+        .about = "Runs CMD, which `heddle cc` or `heddle c++` has linked, many times, and learns\n"
+                 "which accesses were never separated from their thread's previous access to the\n"
+                 "same memory by another thread, in runs that passed. FILE is text to read and to\n"
+                 "edit; `heddle check` reports what breaks it, `heddle predict` and `heddle hunt`\n"
+                 "look for it first.\n",
+        .example = "  heddle cc -g -O1 -o app app.c -pthread\n"
+                   "  heddle learn -o app.inv --runs 50 --stable 10 -- ./app\n"
+                   "  heddle learn --show app.inv\n"
+                   "  heddle check --invariants app.inv -- ./app\n",
+        .options = options,
+        .least = 1,
+        .most = -1,
+        .operands_last = true};
+    int operands, status;
+    if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
+    if (shows && merges) return hd_complain(COMMAND, "--show and --merge are two things");
+    if (shows) return show(argc - operands, argv + operands);
+    if (output == NULL) return hd_complain(COMMAND, "-o FILE is missing: where to write to");
+    if (merges) return merge(argc - operands, argv + operands, output);
+    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
+    struct hd_error error;
+    struct hd_invariants set = {.runs = 0};
+    if (add && !hd_invariants_load(output, &set, &error)) return hd_complain_error(COMMAND, &error);
+    set.threshold = (uint32_t)threshold;
+    char *library = hd_runtime_directory(&error);
+    if (library == NULL) return hd_complain_error(COMMAND, &error);
+    char fault[HD_FAULT_WORDS] = "";
+    struct training_job job = {.path = output,
+                               .program = {.argv = argv + operands,
+                                           .input = input,
+                                           .limit_ms = limit * 1000,
+                                           .good_status = (int)good_status,
+                                           .oracle = oracle,
+                                           .keep_aslr = aslr},
+                               .host = {.library_directory = library,
+                                        .stop = hd_stop_on_signals(HD_STOP_ALL),
+                                        .runtime_fault = fault},
+                               .sched = sched,
+                               .runs = runs,
+                               .stable = stable,
+                               .seed = seed,
+                               .granularity = granularity,
+                               .learner = {.invariants = &set}};
+    status = learn(&job);
+    hd_learner_free(&job.learner);
+    hd_invariants_free(&set);
+    free(library);
+    return hd_end_by_signal(job.interrupted, hd_complain_runtime(COMMAND, fault, status));
+}
