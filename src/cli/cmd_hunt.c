@@ -86,7 +86,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
-    const char *names = NULL, *correlations = NULL;
+    const char *names = NULL, *correlations = NULL, *from = NULL;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -116,6 +116,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_TEXT("cover", 0, "FILE", &cover_file,
                 "write what the traced runs covered to FILE, for heddle cover"),
+        HD_TEXT("from", 0, "FILE", &from,
+                "force only the findings that `heddle lint --format json` wrote to FILE"),
         HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
         HD_FINDINGS_OPTIONS(&report, "0"),
         HD_CORRELATIONS_OPTION(&correlations),
@@ -149,8 +151,18 @@ int hd_cmd_hunt(int argc, char **argv) {
         return hd_findings_failed(&report, HD_EXIT_FAILED);
     }
     struct hd_error error;
-    char *library = hd_runtime_directory(&error);
-    if (library == NULL) return hd_complain_error(COMMAND, &error);
+    struct hd_findings_file suspicions = {0};
+    char *library = NULL;
+    if (from == NULL || hd_suspicions_load(from, &suspicions, &error))
+        library = hd_runtime_directory(&error);
+    if (library == NULL) {
+        hd_findings_file_free(&suspicions);
+        hd_correlated_rules_free(&rules);
+        hd_findings_options_free(&report);
+        return hd_findings_failed(&report, hd_complain_error(COMMAND, &error));
+    }
+    if (from != NULL && suspicions.findings.list.size == 0)
+        hd_warn(COMMAND, "%s has no findings: there is nothing to force", from);
     char *path = hd_explore_path(argv[operands], "heddle");
     struct hd_status_line line;
     hd_status_line_begin(&line);
@@ -166,6 +178,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                     .keep_aslr = aslr},
                                         .host = &host,
                                         .plan = HD_PLAN_HUNT,
+                                        .suspicions = from != NULL ? &suspicions.findings : NULL,
                                         .seconds = (double)seconds,
                                         .plain_runs = 3,
                                         .most_recorded = (uint32_t)records,
@@ -206,6 +219,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     hd_findings_options_free(&report);
     hd_cover_free(&cover);
     hd_correlated_rules_free(&rules);
+    hd_findings_file_free(&suspicions);
     free(path);
     free(library);
     return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));

@@ -202,7 +202,8 @@ static struct hd_finding_line failing_line(struct explorer *x, const struct targ
 }
 
 bool explore_is_listed(const struct hd_finding *finding) {
-    return finding->kind == HD_FINDING_ATOMICITY || finding->kind == HD_FINDING_ORDER;
+    return finding->kind == HD_FINDING_ATOMICITY || finding->kind == HD_FINDING_ORDER ||
+           hd_is_suspicion(finding);
 }
 
 /* Good and bad order of a prediction's events. What the failing run did not get to (a lock that

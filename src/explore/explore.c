@@ -9,6 +9,7 @@
 
 bool hd_explored_matters(const struct hd_finding *finding) {
     if (finding->forced != NULL && finding->forced->failed) return true;
+    if (hd_is_suspicion(finding)) return finding->verdict == HD_VERDICT_CONFIRMED;
     return (finding->verdict == HD_VERDICT_CONFIRMED || finding->verdict == HD_VERDICT_FEASIBLE) &&
            finding->harm == HD_HARM_ITSELF;
 }
@@ -53,6 +54,7 @@ static void judge_forced(struct explorer *x, struct target *target,
             target->finding->harm == HD_HARM_ITSELF)
             target->shown = explore_is_shown(target, run->trace_path);
     }
+    if (target->suspicion > 0) explore_judge_suspicion(x, target, run);
 }
 
 static void force(struct explorer *x, struct target *target) {
@@ -207,12 +209,14 @@ static void conclude_targets(struct explorer *x) {
     for (size_t i = 0; i < x->target.size; i++) {
         struct target *target = x->target.data[i];
         struct hd_finding *finding = target->finding;
+        if (target->suspicion > 0) continue;
         if (target->tried == 0 && target->depth != DEPTH_SWITCH) x->result->left++;
         if (target->tried > 0 && finding->forced == NULL && target->reached)
             conclude_reached(x, target);
         if (finding->forced != NULL || is_proved(x, target))
             hd_vector_push(&findings->list, *finding);
     }
+    explore_conclude_suspicions(x);
     for (size_t i = 0; i < x->failure.size; i++) {
         const struct hd_finding *finding = x->failure.data[i].finding;
         bool of_target = false;
@@ -293,6 +297,7 @@ static void free_work(struct explorer *x) {
     hd_history_free(&x->history);
     hd_profile_free(&x->profile);
     free(x->order);
+    free(x->suspected);
     hd_dead_ends_free(&x->dead_ends);
     if (x->reference >= 0) close(x->reference);
     free(x);

@@ -10,6 +10,7 @@
 
 #include "cover/cover.h"
 #include "explore/potential.h"
+#include "explore/suspicions.h"
 #include "facts/correlated.h"
 #include "finding/finding.h"
 #include "run/run.h"
@@ -66,6 +67,9 @@ struct hd_explore_options {
     bool until_covered; /* end when nothing feasible is open under Def-Use and LR-Inv */
     /* Only interleavings that are open here are forced by suspensions; NULL: all. */
     const struct hd_cover *targets_cover;
+    /* hunt: what hd_suspicions_load gave is forced, and nothing else; NULL: what is predicted. It
+     * must live as long as the exploration. */
+    const struct hd_findings *suspicions;
     bool keep_control; /* save how the failing run was steered, not its schedule */
     /* the strategies' own */
     uint32_t depth; /* pct */
@@ -150,7 +154,8 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
                 struct hd_error *error);
 void hd_exploration_free(struct hd_exploration *exploration);
 
-/* Is it something to act on: failed when forced, or harmful by itself? */
+/* Is it something to act on: failed when forced, harmful by itself, or a suspicion that the program
+ * was seen to do? */
 bool hd_explored_matters(const struct hd_finding *finding);
 /* Does any of the findings? */
 bool hd_explored_any(const struct hd_exploration *exploration);

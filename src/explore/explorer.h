@@ -46,8 +46,9 @@ struct target {
     /* Worth a try at once, the other thread but briefly: a wait that is in no loop, an exchange
      * that may find an old value again. */
     bool early;
-    uint32_t repeat; /* of the same sites, by other threads */
-    uint32_t tried;  /* variants */
+    uint32_t repeat;    /* of the same sites, by other threads */
+    uint32_t tried;     /* variants */
+    uint32_t suspicion; /* number, from 1, of what a finding from the source suspects; 0: none */
     bool reached, failed;
     bool shown;                /* a forced run really did it: its own trace says so */
     struct hd_outcome outcome; /* of the forced run that says most */
@@ -138,8 +139,10 @@ struct explorer {
     uint32_t *order, count; /* suspensions: candidates, ranked */
     uint32_t all;           /* runs that it will want, as far as is known */
     uint32_t at, pass;
+    struct suspected *suspected; /* by suspicion; NULL: there are none */
     /* failures */
     HD_VECTOR(struct failure) failure;
+    uint32_t shown_saved;   /* files for what did not fail */
     struct hd_findings own; /* findings that were made here, and what forcing adds to all */
     bool explaining;        /* a failure is looked into: other runs that fail say nothing new */
     char best[200];
@@ -189,6 +192,9 @@ bool explore_repeats(struct explorer *x, struct recorded *run);
 /* queue.c */
 #define RANK_UNLIKELY 2000u /* from here on: what is probably intended */
 void explore_add_target(struct explorer *x, const struct target *target); /* if it is new */
+/* The same for one whose key, rank and fingerprint are set. */
+bool explore_has_target(const struct explorer *x, uint64_t key);
+void explore_put_target(struct explorer *x, const struct target *target);
 struct target *explore_next_target(struct explorer *x, uint32_t below, uint32_t *due);
 uint32_t explore_variants(const struct target *target);
 bool explore_make_variant(const struct target *target, uint32_t variant,
@@ -207,7 +213,7 @@ struct source {
 };
 extern const struct source explore_predict_exact, explore_predict_relaxed, explore_predict_free,
     explore_switches, explore_rest, explore_ctrigger, explore_race, explore_stress, explore_sync,
-    explore_pct, explore_pos;
+    explore_pct, explore_pos, explore_from;
 
 /* plan.c */
 struct stage {
@@ -225,6 +231,12 @@ void explore_switches_of(struct explorer *x, struct recorded *run);
 void explore_early_switches(struct explorer *x, struct recorded *run);
 bool explore_switch_schedule(const struct target *target, bool briefly,
                              struct hd_schedule *schedule, struct hd_error *error);
+
+/* source_from.c: a forced run that followed a suspicion's schedule, or was to; and in the end, what
+ * came of each suspicion. */
+void explore_judge_suspicion(struct explorer *x, struct target *target,
+                             const struct hd_result *run);
+void explore_conclude_suspicions(struct explorer *x);
 
 /* source_suspend.c: "buf->len: read at log.c:50, written at log.c:60; in between ..." */
 void explore_interleaving_words(const struct explorer *x, const struct hd_interleaving *it,
@@ -249,6 +261,8 @@ struct failed {
 void explore_failure(struct explorer *x, const struct failed *failed);
 /* What a run without failure adds to a target's finding. */
 void explore_no_failure(struct explorer *x, struct target *target);
+/* Saves the schedule of a target that was shown without a failure. */
+void explore_save_shown(struct explorer *x, struct target *target);
 
 /* reproduce.c */
 /* Minimises, and says how often it fails: *to owns the schedule then. */

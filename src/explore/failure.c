@@ -238,11 +238,11 @@ static struct hd_finding *explain(struct explorer *x, const struct failed *faile
 static const char *path_of(struct explorer *x) {
     const char *path = x->options->reproducer;
     if (path == NULL) return "";
-    if (x->failure.size == 0) return path;
+    size_t before = x->failure.size + x->shown_saved;
+    if (before == 0) return path;
     const char *end = strstr(path, ".heddle.json");
     if (end == NULL || strcmp(end, ".heddle.json") != 0) end = path + strlen(path);
-    return hd_finding_text(&x->own, "%.*s-%zu%s", (int)(end - path), path, x->failure.size + 1,
-                           end);
+    return hd_finding_text(&x->own, "%.*s-%zu%s", (int)(end - path), path, before + 1, end);
 }
 
 /* What a user types to have the failure again. */
@@ -299,10 +299,14 @@ static void save(struct explorer *x, struct reproduction *again, const struct wa
     schedule->kind = hd_finding_kind_name(finding->kind);
     schedule->variable = finding->variable;
     schedule->fingerprint = finding->fingerprint;
-    schedule->about = hd_finding_text(&x->own, "%s Then: %s.", finding->conclusion, forced->words);
+    schedule->about = finding->conclusion;
     schedule->command = command;
-    schedule->outcome = forced->outcome;
-    schedule->good_output = good_output(x, forced);
+    if (forced->failed) {
+        schedule->about =
+            hd_finding_text(&x->own, "%s Then: %s.", finding->conclusion, forced->words);
+        schedule->outcome = forced->outcome;
+        schedule->good_output = good_output(x, forced);
+    }
     struct hd_error error;
     bool saved = hd_schedule_save(schedule, path, &error);
     free(command);
@@ -312,6 +316,15 @@ static void save(struct explorer *x, struct reproduction *again, const struct wa
     }
     forced->reproducer = path;
     forced->command = replay_command(x, path);
+}
+
+void explore_save_shown(struct explorer *x, struct target *target) {
+    struct reproduction again = {.there = true};
+    struct hd_error ignored;
+    if (!explore_make_variant(target, 0, &again.schedule, &ignored)) return;
+    save(x, &again, NULL, target->finding, target->finding->forced);
+    x->shown_saved += *target->finding->forced->reproducer != '\0';
+    hd_schedule_free(&again.schedule);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

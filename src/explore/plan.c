@@ -1,4 +1,4 @@
-/* Two plans, each a list of stages: a source and its share of the time that is left then.
+/* Plans, each a list of stages: a source and its share of the time that is left then.
  *
  * hunt begins with what is proved from a trace: it fails most often, after one or two runs. The
  * later a stage, the less certain what it tries, so its runs are more per failure; but what needs
@@ -7,7 +7,8 @@
  * candidates), what follows about a third each of what is left then, and the last ones share the
  * rest evenly. A stage that has nothing left to try ends early, and leaves its time to the others.
  *
- * expose measures one strategy, alone. */
+ * expose measures one strategy, alone. What an analysis of the source suspects is forced alone too:
+ * whoever gives a list wants to know what becomes of each. */
 #include "explore/explorer.h"
 
 static const struct stage hunt[] = {
@@ -31,7 +32,14 @@ static const struct stage expose[HD_STRATEGY_COUNT] = {
     [HD_STRATEGY_PCT] = {.source = &explore_pct, .share = 1},
     [HD_STRATEGY_POS] = {.source = &explore_pos, .share = 1}};
 
+static const struct stage suspected = {
+    .source = &explore_from, .share = 1, .despite_failure = true};
+
 const struct stage *explore_plan(const struct hd_explore_options *options, uint32_t *stages) {
+    if (options->suspicions != NULL) {
+        *stages = 1;
+        return &suspected;
+    }
     bool hunts = options->plan == HD_PLAN_HUNT;
     *stages = hunts ? sizeof hunt / sizeof *hunt : 1;
     return hunts ? hunt : &expose[options->strategy];

@@ -68,21 +68,29 @@ static uint32_t rank_of(const struct hd_finding *finding, enum depth depth) {
     return finding->kind == HD_FINDING_NONDETERMINISM ? rank + HD_SCORE_MOST - score : rank - score;
 }
 
+bool explore_has_target(const struct explorer *x, uint64_t key) {
+    return hd_map_get(&x->key, key, 0) != 0;
+}
+
+void explore_put_target(struct explorer *x, const struct target *target) {
+    struct target *added = hd_alloc(1, sizeof *added);
+    *added = *target;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since wanted runs keep them */
+    hd_vector_push(&x->target, added);
+    *hd_map_slot(&x->key, target->key, 0) = (uint32_t)x->target.size;
+    x->result->targets++;
+}
+
 void explore_add_target(struct explorer *x, const struct target *target) {
     bool switched = target->depth == DEPTH_SWITCH;
     uint64_t key = key_of(target->finding, true) + (switched ? 1 + target->repeat : 0);
-    uint32_t *slot = hd_map_slot(&x->key, key, 0);
-    if (*slot != 0) return;
+    if (explore_has_target(x, key)) return;
     number_fingerprint(x, target->finding);
-    struct target *added = hd_alloc(1, sizeof *added);
-    *added = *target;
-    added->key = key;
-    added->rank = target->early ? RANK_EARLY : rank_of(target->finding, target->depth);
-    added->rank += 100 * target->repeat;
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since wanted runs keep them */
-    hd_vector_push(&x->target, added);
-    *slot = (uint32_t)x->target.size;
-    x->result->targets++;
+    struct target ranked = *target;
+    ranked.key = key;
+    ranked.rank = target->early ? RANK_EARLY : rank_of(target->finding, target->depth);
+    ranked.rank += 100 * target->repeat;
+    explore_put_target(x, &ranked);
 }
 
 /* ---- what comes next ------------------------------------------------------------------------ */

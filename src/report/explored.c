@@ -93,12 +93,13 @@ enum part {
     PART_PAGE,      /* all about it */
     PART_SAME,      /* fails in the same way as one with a page */
     PART_ELSEWHERE, /* another race on a variable that has a page, without a failure */
+    PART_OPEN,      /* a suspicion that was not confirmed */
     PART_EXERCISED
 };
 
 static enum part part_of(const struct hd_exploration *hunt, size_t i) {
     const struct hd_finding *finding = &hunt->findings.list.data[i];
-    if (!hd_explored_matters(finding)) return PART_EXERCISED;
+    if (!hd_explored_matters(finding)) return hd_is_suspicion(finding) ? PART_OPEN : PART_EXERCISED;
     if (finding->forced != NULL && finding->forced->failed)
         return *finding->forced->same_as == '\0' ? PART_PAGE : PART_SAME;
     for (size_t k = 0; k < i && finding->kind == HD_FINDING_RACE; k++) {
@@ -119,6 +120,7 @@ static void print_list(FILE *out, const struct hd_exploration *hunt, const char 
         if (!any) fprintf(out, "%s\n", title);
         any = true;
         hd_report_hunted_line(out, finding, style);
+        if (part == PART_OPEN) fprintf(out, "    %s\n", finding->how);
     }
     if (any) fputc('\n', out);
 }
@@ -137,6 +139,7 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size
     if (most > 0 && pages > most) hd_page_not_shown(out, pages - most);
     print_list(out, hunt, "These fail in the same way:", PART_SAME, style);
     print_list(out, hunt, "More races on the same variables:", PART_ELSEWHERE, style);
+    print_list(out, hunt, "Not confirmed:", PART_OPEN, style);
     if (all) print_list(out, hunt, "Forced without any harm:", PART_EXERCISED, style);
     if (!hd_explored_any(hunt))
         fprintf(out, "Nothing found%s: no schedule that was tried makes the program fail.\n",
@@ -195,7 +198,8 @@ struct hd_findings hd_explored_shown(struct hd_exploration *hunt, bool all) {
     size_t kept = 0, count = hunt->findings.list.size;
     shown.list.data = hd_zalloc(count, sizeof *shown.list.data);
     for (size_t i = 0; i < count; i++)
-        if (all || hd_explored_matters(&hunt->findings.list.data[i]))
+        if (all || hd_explored_matters(&hunt->findings.list.data[i]) ||
+            hd_is_suspicion(&hunt->findings.list.data[i]))
             shown.list.data[kept++] = hunt->findings.list.data[i];
     shown.list.size = kept;
     shown.summary.hidden = count - kept;

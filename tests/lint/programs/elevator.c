@@ -172,6 +172,7 @@ static void *press_buttons(void *unused) {
     (void)unused;
     push_up(&controls, 1);
     push_down(&controls, 2);
+    usleep(4500); /* a lift has passed the lowest floor */
     push_up(&controls, 0);
     return NULL;
 }

@@ -115,7 +115,10 @@ static void *buy(void *argument) {
 static void *work(void *argument) {
     const int *number = argument;
     usleep((useconds_t)*number * 3000);
-    for (int i = 0; i < ORDERS; i++) treat_order_if_any();
+    for (int i = 0; i < ORDERS; i++) {
+        treat_order_if_any();
+        usleep(5000);
+    }
     return NULL;
 }
 
