@@ -26,7 +26,7 @@ def main():
         about, *places = argument.split("|")
         kind, variable = about.split()
         findings.append({
-            "kind": kind, "verdict": "possible", "engine": "moth", "fingerprint": f"test{number}",
+            "kind": kind, "verdict": "possible", "engine": "moth", "fingerprint": f"{number:016x}",
             "variable": variable, "explanation": "",
             "events": [event(path, lines, role, words)
                        for role, words in zip(("first", "between", "second"), places)]})
