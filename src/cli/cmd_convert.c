@@ -1,8 +1,9 @@
-/* heddle convert: a trace in one format to another. */
+/* heddle convert: a trace in one format to another, or to a timeline. */
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
+#include "report/timeline.h"
 #include "trace/convert.h"
 #include "trace/symbols_names.h"
 
@@ -17,14 +18,16 @@
 
 /* Words of --from and --to, in the order of enum hd_trace_format. */
 #define FORMATS "hdt|std|rapidbin"
+#define TIMELINE 3u /* --to only */
 #define NOT_GIVEN 99u
 
 static const struct {
     const char *ending;
-    enum hd_trace_format format;
+    unsigned format;
 } endings[] = {{".hdt", HD_FORMAT_BINARY},   {".std", HD_FORMAT_TEXT},
                {".txt", HD_FORMAT_TEXT},     {".rapidbin", HD_FORMAT_RAPIDBIN},
-               {".bin", HD_FORMAT_RAPIDBIN}, {".data", HD_FORMAT_RAPIDBIN}};
+               {".bin", HD_FORMAT_RAPIDBIN}, {".data", HD_FORMAT_RAPIDBIN},
+               {".json", TIMELINE}};
 
 static bool format_of_name(const char *path, unsigned *format) {
     const char *dot = strrchr(path, '.');
@@ -119,26 +122,63 @@ static bool write_trace(const struct hd_trace *trace, struct hd_symbols *symbols
     return false;
 }
 
+/* ---- a timeline --------------------------------------------------------------------------- */
+
+struct timeline {
+    const struct hd_model *model;
+    struct hd_describe *describe;
+    struct hd_timeline_options options;
+};
+
+static bool write_timeline(FILE *out, const void *context) {
+    const struct timeline *timeline = context;
+    return hd_timeline_write(out, timeline->model, timeline->describe, &timeline->options);
+}
+
+/* Takes the trace over. */
+static int convert_to_timeline(struct hd_trace *trace, const char *path, uint64_t most) {
+    struct hd_model model;
+    struct hd_error error;
+    if (!hd_model_build(trace, &(struct hd_model_options){.lenient = true}, &model, &error))
+        return hd_complain_error(COMMAND, &error);
+    struct hd_describe *describe = hd_describe_open(&model);
+    struct timeline timeline = {&model, describe, {.most = (uint32_t)most}};
+    int status = HD_EXIT_CLEAN;
+    if (hd_output_file_write(path, write_timeline, &timeline, &error))
+        hd_warn_about(COMMAND, &model, describe);
+    else
+        status = hd_complain_error(COMMAND, &error);
+    hd_describe_close(describe);
+    hd_model_free(&model);
+    return status;
+}
+
 /* ---- the command -------------------------------------------------------------------------- */
 
 int hd_cmd_convert(int argc, char **argv) {
     unsigned from = NOT_GIVEN, to = NOT_GIVEN;
     bool no_branches = false;
+    uint64_t most = HD_TIMELINE_MOST;
     struct hd_option options[] = {
         HD_CHOICE("from", 0, "F", &from, FORMATS, "format of IN, if its content does not tell"),
-        HD_CHOICE("to", 0, "F", &to, FORMATS, "format of OUT, if its ending does not tell"),
+        HD_CHOICE("to", 0, "F", &to, FORMATS "|perfetto",
+                  "format of OUT, if its ending does not tell"),
         HD_FLAG("no-branches", 0, &no_branches,
                 "leave the branch counts of a recorded trace out of the text"),
+        HD_NUMBER("accesses", 0, "N", &most, 0, UINT32_MAX,
+                  "perfetto: fold accesses if more than N are to shared memory (default 200000)"),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
         .operands = "IN OUT",
         .about =
             "Writes the trace IN in another format to OUT: hdt (.hdt, heddle's own), std\n"
-            "(.std, .txt: text, one event a line) or rapidbin (.rapidbin, .bin, .data: RAPID's\n"
-            "binary format). - stands for standard input or output.\n",
+            "(.std, .txt: text, one event a line), rapidbin (.rapidbin, .bin, .data: RAPID's\n"
+            "binary format), or perfetto (.json: a timeline for ui.perfetto.dev). - stands for\n"
+            "standard input or output.\n",
         .example = "  heddle convert app.hdt app.std\n"
-                   "  heddle convert --to std app.hdt - | less\n",
+                   "  heddle convert --to std app.hdt - | less\n"
+                   "  heddle convert app.hdt app.perfetto.json\n",
         .options = options,
         .least = 2,
         .most = 2};
@@ -146,13 +186,15 @@ int hd_cmd_convert(int argc, char **argv) {
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     const char *in = argv[first], *out = argv[first + 1];
     if (to == NOT_GIVEN && !format_of_name(out, &to))
-        return hd_complain(COMMAND, "say the format of '%s' with --to hdt, std or rapidbin%s", out,
+        return hd_complain(COMMAND,
+                           "say the format of '%s' with --to hdt, std, rapidbin or perfetto%s", out,
                            strcmp(out, "-") ? ", or by its ending" : "");
     struct hd_trace_options read = {.format_given = from != NOT_GIVEN};
     if (read.format_given) read.format = (enum hd_trace_format)from;
     struct hd_trace trace;
     struct hd_error error;
     if (!hd_trace_load(in, &read, &trace, &error)) return hd_complain_error(COMMAND, &error);
+    if (to == TIMELINE) return convert_to_timeline(&trace, out, most);
     struct hd_symbols *symbols =
         trace.format == HD_FORMAT_BINARY && to == HD_FORMAT_TEXT ? hd_symbols_open(&trace) : NULL;
     bool good = write_trace(&trace, symbols, out, (enum hd_trace_format)to, no_branches, &error);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 /* ---- options -------------------------------------------------------------------------------- */
 
@@ -106,31 +105,24 @@ static bool write_report(const struct reports *reports, FILE *out, unsigned form
     }
 }
 
+/* A file that is written, and the reports that it is one of. */
+struct report_file {
+    const struct reports *reports;
+    unsigned format;
+};
+
+static bool fill_file(FILE *out, const void *context) {
+    const struct report_file *file = context;
+    return write_report(file->reports, out, file->format);
+}
+
 static bool write_file(const struct reports *reports, const char *path) {
-    const char *command = reports->options->command;
-    struct hd_output_file file;
+    struct report_file file = {reports, HD_FINDINGS_TEXT};
     struct hd_error error;
-    unsigned format = HD_FINDINGS_TEXT;
-    format_of(path, &format);
-    if (!hd_output_file_open(&file, path, &error)) {
-        hd_complain_error(command, &error);
-        return false;
-    }
-    int fd = dup(file.fd);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool good = out != NULL && write_report(reports, out, format);
-    if (out != NULL)
-        good = fclose(out) == 0 && good;
-    else if (fd >= 0)
-        close(fd);
-    if (!good) {
-        hd_complain(command, "%s can't be written", path);
-        hd_output_file_abandon(&file);
-    } else if (!hd_output_file_finish(&file, &error)) {
-        hd_complain_error(command, &error);
-        good = false;
-    }
-    return good;
+    format_of(path, &file.format);
+    if (hd_output_file_write(path, fill_file, &file, &error)) return true;
+    hd_complain_error(reports->options->command, &error);
+    return false;
 }
 
 int hd_findings_report(struct hd_findings_options *options, const struct hd_findings *findings,

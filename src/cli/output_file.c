@@ -121,3 +121,22 @@ void hd_output_file_abandon(struct hd_output_file *file) {
     if (file->temporary) unlink(file->temporary);
     release(file);
 }
+
+bool hd_output_file_write(const char *path, bool (*write)(FILE *out, const void *context),
+                          const void *context, struct hd_error *error) {
+    struct hd_output_file file;
+    if (!hd_output_file_open(&file, path, error)) return false;
+    int fd = dup(file.fd); /* the stream closes its own */
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    errno = 0;
+    bool good = out != NULL && write(out, context);
+    if (out != NULL)
+        good = fclose(out) == 0 && good;
+    else if (fd >= 0)
+        close(fd);
+    if (good) return hd_output_file_finish(&file, error);
+    int reason = errno;
+    hd_output_file_abandon(&file);
+    return hd_fail(error, HD_ERR_IO, "%s can't be written%s%s", path, reason != 0 ? ": " : "",
+                   reason != 0 ? strerror(reason) : "");
+}

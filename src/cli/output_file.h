@@ -5,6 +5,8 @@
 
 #include "base/status.h"
 
+#include <stdio.h>
+
 struct hd_output_file {
     const char *path; /* as the user named it */
     char *target;     /* what it will be; symbolic links are followed */
@@ -19,6 +21,10 @@ const char *hd_output_file_name(const struct hd_output_file *file);
 /* Gives it its name. On failure nothing is left. */
 bool hd_output_file_finish(struct hd_output_file *file, struct hd_error *error);
 void hd_output_file_abandon(struct hd_output_file *file);
+/* All of that in one: `write` fills the file through a stream, and returns false if it could not.
+ */
+bool hd_output_file_write(const char *path, bool (*write)(FILE *out, const void *context),
+                          const void *context, struct hd_error *error);
 /* Removes the temporary file, if there is one now; for when the process is about to end. */
 void hd_output_file_remove(void);
 
