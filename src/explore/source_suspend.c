@@ -41,8 +41,7 @@ static uint32_t add_races(struct explorer *x, struct recorded *run) {
     const struct hd_conflicts *conflicts = hd_conflicts(&run->analysis, HD_CSR);
     size_t before = x->profile.list.size;
     for (size_t i = 0; i < conflicts->group.size; i++) {
-        const struct hd_conflict_bundle *bundle =
-            &conflicts->bundle.data[conflicts->group.data[i].start];
+        const struct hd_conflict_bundle *bundle = &conflicts->group.data[i].first;
         add_race(x, run, bundle->event[0], bundle->event[1], bundle->location);
         add_race(x, run, bundle->event[1], bundle->event[0], bundle->location);
     }

@@ -35,8 +35,18 @@ struct hd_analysis {
     struct hd_describe *describe;
     struct hd_progress *progress; /* may be NULL */
     bool lean; /* once a small fact is there, the others are freed: for runs only compared with */
+    /* Candidates (pairs, triples of sites) of a kind that are listed; what is left of variables
+     * with more of them is counted. 0: HD_MOST_CANDIDATES */
+    uint64_t most_candidates;
     HD_VECTOR(struct hd_fact) fact; /* in the order in which they were complete */
 };
+
+/* A variable that is accessed at n places without order has n * n pairs: nobody reads that many of
+ * them, and each takes 100 bytes and some microseconds. */
+#define HD_MOST_CANDIDATES 100000u
+static inline uint64_t hd_most_candidates(const struct hd_analysis *analysis) {
+    return analysis->most_candidates > 0 ? analysis->most_candidates : HD_MOST_CANDIDATES;
+}
 
 /* The fact; built if this is the first question. */
 void *hd_analysis_fact(struct hd_analysis *analysis, const struct hd_fact_kind *kind,

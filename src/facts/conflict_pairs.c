@@ -9,8 +9,9 @@ struct lists {
     uint32_t lefts, rights, location;
 };
 
-static struct lists lists_of(const struct hd_conflicts *conflicts, uint32_t bundle) {
-    const struct hd_conflict_bundle *each = &conflicts->bundle.data[bundle];
+static struct lists lists_of(const struct hd_conflict_pairs *pairs, uint32_t bundle) {
+    const struct hd_conflicts *conflicts = pairs->conflicts;
+    const struct hd_conflict_bundle *each = &pairs->bundles.list.data[bundle];
     const struct hd_access_list *a = &conflicts->list.data[each->list[0]];
     const struct hd_access_list *b = &conflicts->list.data[each->list[1]];
     return (struct lists){conflicts->event.data + a->start, conflicts->event.data + b->start,
@@ -61,7 +62,7 @@ static void add_near(struct hd_conflict_pairs *pairs, const struct lists *lists,
 
 static void find_near(struct hd_conflict_pairs *pairs) {
     for (uint32_t n = pairs->bundle; n < pairs->end && pairs->near_count < HD_NEAR_CONFLICTS; n++) {
-        struct lists lists = lists_of(pairs->conflicts, n);
+        struct lists lists = lists_of(pairs, n);
         uint32_t from = 0, to = 0, after = 0;
         for (uint32_t i = 0; i < lists.lefts && pairs->near_count < HD_NEAR_CONFLICTS; i++) {
             if (repeats(pairs, lists.left, i)) continue;
@@ -82,18 +83,18 @@ static void find_near(struct hd_conflict_pairs *pairs) {
 
 void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *conflicts,
                              uint32_t group, hd_before before, const void *context, bool whole) {
-    const struct hd_conflict_group *each = &conflicts->group.data[group];
+    hd_conflicts_bundles(conflicts, group, &pairs->bundles);
     pairs->conflicts = conflicts;
     pairs->before = before;
     pairs->context = context;
-    pairs->bundle = each->start;
-    pairs->end = each->start + each->count;
+    pairs->bundle = 0;
+    pairs->end = (uint32_t)pairs->bundles.list.size;
     pairs->i = pairs->k = pairs->from = pairs->to = 0;
     pairs->whole = whole;
     pairs->near_count = pairs->near_at = 0;
     if (!whole) find_near(pairs);
     if (pairs->bundle < pairs->end) {
-        struct lists lists = lists_of(conflicts, pairs->bundle);
+        struct lists lists = lists_of(pairs, pairs->bundle);
         advance(pairs, &lists, 0, &pairs->from, &pairs->to);
         pairs->k = pairs->from;
     }
@@ -110,7 +111,7 @@ static bool next_row(struct hd_conflict_pairs *pairs, struct lists *lists) {
     for (pairs->i++;; pairs->i++) {
         if (pairs->i >= lists->lefts || pairs->from == lists->rights) {
             if (++pairs->bundle >= pairs->end) return false;
-            *lists = lists_of(pairs->conflicts, pairs->bundle);
+            *lists = lists_of(pairs, pairs->bundle);
             pairs->i = pairs->from = pairs->to = 0;
         } else if (repeats(pairs, lists->left, pairs->i))
             continue;
@@ -126,7 +127,7 @@ bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict 
         return true;
     }
     if (pairs->bundle >= pairs->end) return false;
-    struct lists lists = lists_of(pairs->conflicts, pairs->bundle);
+    struct lists lists = lists_of(pairs, pairs->bundle);
     for (;;) {
         for (; pairs->k < pairs->to; pairs->k++) {
             /* The first of its segment speaks for it, also if that one is before the run: then the
@@ -142,18 +143,19 @@ bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict 
     }
 }
 
-bool hd_conflict_pairs_find(const struct hd_conflicts *conflicts, uint32_t group, hd_before before,
-                            const void *context, struct hd_conflict *pair) {
-    const struct hd_conflict_group *each = &conflicts->group.data[group];
-    struct hd_conflict_pairs pairs = {.conflicts = conflicts, .before = before, .context = context};
-    for (uint32_t n = each->start; n < each->start + each->count; n++) {
-        struct lists lists = lists_of(conflicts, n);
+bool hd_conflict_pairs_find(struct hd_conflict_pairs *pairs, struct hd_conflict *pair) {
+    for (uint32_t n = 0; n < pairs->end; n++) {
+        struct lists lists = lists_of(pairs, n);
         for (uint32_t i = 0, from = 0, to = 0; i < lists.lefts && from < lists.rights; i++) {
-            advance(&pairs, &lists, i, &from, &to);
+            advance(pairs, &lists, i, &from, &to);
             if (from == to) continue;
             *pair = (struct hd_conflict){{lists.left[i], lists.right[from]}, lists.location};
             return true;
         }
     }
     return false;
+}
+
+void hd_conflict_pairs_free(struct hd_conflict_pairs *pairs) {
+    hd_vector_free(&pairs->bundles.list);
 }

@@ -15,7 +15,9 @@ struct hd_conflict {
 
 #define HD_NEAR_CONFLICTS 48
 
-/* First the pairs that are nearest in the trace, the earliest first: they have the shortest
+/* Zeroed at first; `begin` as often as wanted, then free.
+ *
+ * First the pairs that are nearest in the trace, the earliest first: they have the shortest
  * prefixes, and often the trace itself is nearly a witness. Then all the others. Only the first
  * event of each segment is taken from a list (segments.h says why), and only pairs that `before`
  * does not order. */
@@ -23,6 +25,7 @@ struct hd_conflict_pairs {
     const struct hd_conflicts *conflicts;
     hd_before before;
     const void *context;
+    struct hd_conflict_bundles bundles; /* of the group */
     uint32_t bundle, end;
     uint32_t i, k, from, to;
     bool whole; /* every event, not only one of each segment */
@@ -32,10 +35,10 @@ struct hd_conflict_pairs {
 
 void hd_conflict_pairs_begin(struct hd_conflict_pairs *pairs, const struct hd_conflicts *conflicts,
                              uint32_t group, hd_before before, const void *context, bool whole);
+void hd_conflict_pairs_free(struct hd_conflict_pairs *pairs);
 bool hd_conflict_pairs_next(struct hd_conflict_pairs *pairs, struct hd_conflict *pair);
 
-/* The first pair of a group that `before` leaves unordered. */
-bool hd_conflict_pairs_find(const struct hd_conflicts *conflicts, uint32_t group, hd_before before,
-                            const void *context, struct hd_conflict *pair);
+/* The first pair of the group that was begun that `before` leaves unordered. */
+bool hd_conflict_pairs_find(struct hd_conflict_pairs *pairs, struct hd_conflict *pair);
 
 #endif

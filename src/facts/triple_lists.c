@@ -90,7 +90,8 @@ static void add_pair(struct hd_lister *lister, const uint32_t *event, uint32_t f
     if (does_i == 0 || does_k == 0 || site_i == HD_NO_SITE || site_k == HD_NO_SITE) return;
     uint32_t held = hd_common_locks(lister->model, lister->segments, i, k, &lister->room);
     if (held != 0 && is_guarded(lister, held, (does_i & does_k & HD_DOES_WRITE) != 0)) return;
-    struct hd_pair_list like = {.site = {site_i, site_k},
+    struct hd_pair_list like = {.location = lister->location,
+                                .site = {site_i, site_k},
                                 .held = held,
                                 .thread = lister->model->thread[i],
                                 .does = {(uint8_t)does_i, (uint8_t)does_k}};
@@ -170,6 +171,7 @@ bool hd_lister_add(struct hd_lister *lister, uint32_t location) {
     const uint32_t *event = model->location_event + model->location_start[location];
     uint32_t count = model->location_start[location + 1] - model->location_start[location];
     if (lister->last == NULL) lister->last = hd_zalloc(model->threads, sizeof *lister->last);
+    lister->location = location;
     lister->guards = 0;
     if (!lister->guarded)
         lister->guards = hd_find_guards(model, lister->segments, event, count, lister->guard);

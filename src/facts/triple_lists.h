@@ -18,6 +18,7 @@ struct hd_local_pair {
  * locks; in trace order. */
 struct hd_pair_list {
     uint32_t start, count; /* of hd_triple_lists.pair */
+    uint32_t location;
     uint32_t site[2];
     uint32_t held; /* locks of which one section has both: a set of the segments' locksets */
     uint16_t thread;
@@ -54,7 +55,8 @@ struct hd_lister {
     bool guarded; /* also pairs that a lock guards, whose triples are all impossible */
     bool frees;   /* a free is listed as a remote write; else it is in no list */
 
-    uint32_t first_pairs, first_remotes; /* lists of the latest location */
+    uint32_t location;                   /* the latest */
+    uint32_t first_pairs, first_remotes; /* its lists */
     struct {
         uint32_t round, index; /* the thread's last access of the location */
     } * last;                  /* per thread */

@@ -24,6 +24,8 @@ struct generator {
     HD_VECTOR(struct filtered) filter;
     struct hd_map site_number;
     struct hd_map two_sites, group_number; /* two sites; these, the third and pattern -> group */
+    HD_VECTOR(uint32_t) group_of;          /* each bundle */
+    uint64_t most;                         /* groups */
 };
 
 static uint32_t number_site(void *context, uint32_t event, uint32_t location) {
@@ -75,7 +77,8 @@ static uint32_t filter(struct generator *g, uint32_t remotes, uint32_t held) {
 }
 
 /* The first triple of two lists. */
-static bool find_open(const struct hd_triples *triples, struct hd_triple_bundle *bundle) {
+static bool find_open(const struct hd_triples *triples, const struct hd_triple_bundle *bundle,
+                      struct hd_triple *found) {
     const struct hd_pair_list *pairs = &triples->lists.pairs.data[bundle->pairs];
     const struct hd_remote_list *remotes = &triples->lists.remotes.data[bundle->remotes];
     const struct hd_local_pair *pair = triples->lists.pair.data + pairs->start;
@@ -89,15 +92,20 @@ static bool find_open(const struct hd_triples *triples, struct hd_triple_bundle 
             from++;
         if (from == remotes->count) return false;
         if (hd_clocks_before(clocks, pair[n].second, remote[from])) continue;
-        bundle->pair = pair[n];
-        bundle->remote = remote[from];
+        *found = (struct hd_triple){pair[n].first, remote[from], pair[n].second, pairs->location};
         return true;
     }
     return false;
 }
 
+struct hd_triple hd_bundle_first(const struct hd_triples *triples, uint32_t bundle) {
+    struct hd_triple triple = {0};
+    find_open(triples, &triples->bundle.data[bundle], &triple);
+    return triple;
+}
+
 static void add_to_group(struct generator *g, enum hd_pattern pattern,
-                         struct hd_triple_bundle *bundle) {
+                         const struct hd_triple_bundle *bundle) {
     struct hd_triples *result = g->result;
     const struct hd_pair_list *pairs = &result->lists.pairs.data[bundle->pairs];
     const struct hd_remote_list *remotes = &result->lists.remotes.data[bundle->remotes];
@@ -105,13 +113,14 @@ static void add_to_group(struct generator *g, enum hd_pattern pattern,
                                  g->two_sites.count);
     uint32_t fresh = (uint32_t)result->group.size;
     uint64_t key = (uint64_t)*slot << 32 | remotes->site << 3 | (uint32_t)pattern;
-    bundle->group = *hd_map_slot(&g->group_number, key, fresh);
-    if (bundle->group == fresh) {
+    uint32_t number = *hd_map_slot(&g->group_number, key, fresh);
+    if (number == fresh) {
         struct hd_triple_group group = {.site = {pairs->site[0], remotes->site, pairs->site[1]},
                                         .pattern = pattern};
         hd_vector_push(&result->group, group);
     }
-    result->group.data[bundle->group].count++;
+    result->group.data[number].count++;
+    hd_vector_push(&g->group_of, number);
     hd_vector_push(&result->bundle, *bundle);
 }
 
@@ -123,24 +132,63 @@ static void add_bundle(struct generator *g, uint32_t pairs, uint32_t remotes) {
     enum hd_pattern pattern =
         hd_pattern_of(local->does[0], remote->does, local->does[1], g->all_patterns);
     if (pattern == HD_PATTERN_NONE) return;
-    struct hd_triple_bundle bundle = {
-        .location = g->location, .pairs = pairs, .remotes = filter(g, remotes, local->held)};
-    if (bundle.remotes != HD_NONE && find_open(g->result, &bundle))
+    struct hd_triple_bundle bundle = {pairs, filter(g, remotes, local->held)};
+    struct hd_triple first;
+    if (bundle.remotes != HD_NONE && find_open(g->result, &bundle, &first))
         add_to_group(g, pattern, &bundle);
 }
+
+/* Each list of pairs with those of remote accesses whose first is nearest in the trace, up to so
+ * many new groups. */
+static void add_nearest(struct generator *g, uint32_t last_pairs, uint32_t last_remotes,
+                        uint64_t share) {
+    const struct hd_triple_lists *lists = &g->result->lists;
+    uint32_t first_pairs = g->lister.first_pairs, first_remotes = g->lister.first_remotes;
+    uint32_t remotes = last_remotes - first_remotes;
+    size_t full = g->result->group.size + share;
+    uint64_t all = (uint64_t)(last_pairs - first_pairs) * remotes, seen = 0;
+    for (uint32_t distance = 0; distance < remotes; distance++) {
+        uint32_t at =
+            first_remotes; /* both kinds of lists are in the order of their first events */
+        for (uint32_t pairs = first_pairs; pairs < last_pairs; pairs++) {
+            uint32_t begin = lists->pair.data[lists->pairs.data[pairs].start].first;
+            while (at + 1 < last_remotes &&
+                   lists->remote.data[lists->remotes.data[at].start] < begin)
+                at++;
+            if (g->result->group.size >= full) {
+                g->result->left += all - seen;
+                return;
+            }
+            seen++;
+            add_bundle(g, pairs, first_remotes + (at - first_remotes + distance) % remotes);
+        }
+    }
+}
+
+/* So many pairs of lists of one location are always looked at. */
+#define FEW_BUNDLES 100000u
 
 static void make_bundles(struct generator *g) {
     uint32_t last_pairs = (uint32_t)g->result->lists.pairs.size;
     uint32_t last_remotes = (uint32_t)g->result->lists.remotes.size;
+    uint64_t bundles =
+        (uint64_t)(last_pairs - g->lister.first_pairs) * (last_remotes - g->lister.first_remotes);
+    uint64_t left = g->most > g->result->group.size ? g->most - g->result->group.size : 0;
     g->filter.size = 0;
     hd_scratch_clear(&g->filter_table, 1);
+    if (bundles > FEW_BUNDLES && bundles > left / 2) {
+        /* half of what is left for all, so that later ones come to something too */
+        add_nearest(g, last_pairs, last_remotes, left / 2);
+        return;
+    }
     for (uint32_t pairs = g->lister.first_pairs; pairs < last_pairs; pairs++)
         for (uint32_t remotes = g->lister.first_remotes; remotes < last_remotes; remotes++)
             add_bundle(g, pairs, remotes);
 }
 
 /* By group; the order within a group stays. */
-static void sort_bundles(struct hd_triples *result) {
+static void sort_bundles(struct generator *g) {
+    struct hd_triples *result = g->result;
     size_t count = result->bundle.size;
     struct hd_triple_bundle *sorted = hd_alloc(count, sizeof *sorted);
     uint32_t start = 0;
@@ -150,7 +198,7 @@ static void sort_bundles(struct hd_triples *result) {
         result->group.data[i].count = 0;
     }
     for (size_t i = 0; i < count; i++) {
-        struct hd_triple_group *group = &result->group.data[result->bundle.data[i].group];
+        struct hd_triple_group *group = &result->group.data[g->group_of.data[i]];
         sorted[group->start + group->count++] = result->bundle.data[i];
     }
     free(result->bundle.data);
@@ -165,7 +213,10 @@ static void *build(struct hd_analysis *analysis, unsigned all_patterns) {
     const struct hd_model *model = analysis->model;
     struct hd_triples *triples = hd_zalloc(1, sizeof *triples);
     struct hd_segments *segments = hd_segments(analysis, HD_CDSR);
-    struct generator g = {.result = triples, .model = model, .all_patterns = all_patterns != 0};
+    struct generator g = {.result = triples,
+                          .model = model,
+                          .all_patterns = all_patterns != 0,
+                          .most = hd_most_candidates(analysis)};
     *triples = (struct hd_triples){
         .model = model, .segments = segments, .clocks = hd_must_clocks(analysis)};
     g.lister = (struct hd_lister){.model = model,
@@ -179,7 +230,8 @@ static void *build(struct hd_analysis *analysis, unsigned all_patterns) {
         g.location = l;
         if (model->location[l].shared && hd_lister_add(&g.lister, l)) make_bundles(&g);
     }
-    sort_bundles(triples);
+    sort_bundles(&g);
+    hd_vector_free(&g.group_of);
     hd_lister_free(&g.lister);
     free(g.filter_table.slot);
     hd_vector_free(&g.filter);

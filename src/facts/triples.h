@@ -21,13 +21,9 @@ struct hd_triple {
     uint32_t location;
 };
 
-/* Two lists with at least one triple. */
+/* Two lists with at least one triple. There may be millions. */
 struct hd_triple_bundle {
-    uint32_t location;
     uint32_t pairs, remotes; /* lists */
-    uint32_t group;
-    struct hd_local_pair pair; /* with remote, such a triple: the earliest pair's */
-    uint32_t remote;
 };
 
 struct hd_triple_group {
@@ -43,10 +39,16 @@ struct hd_triples {
     struct hd_triple_lists lists;
     HD_VECTOR(struct hd_triple_bundle) bundle; /* by group, within it by location */
     HD_VECTOR(struct hd_triple_group) group;
+    /* Of variables with too many groups (hd_analysis.most_candidates), those that are not here: a
+     * bound, triples of sites that nothing tells from candidates. */
+    uint64_t left;
 };
 
 /* Segments and locks are those of CDSR. */
 const struct hd_triples *hd_triples(struct hd_analysis *analysis, bool all_patterns);
+
+/* The triple of a bundle with the earliest pair. */
+struct hd_triple hd_bundle_first(const struct hd_triples *triples, uint32_t bundle);
 
 /* The lists of a bundle, at hand. */
 struct hd_bundle_lists {

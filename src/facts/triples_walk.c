@@ -9,7 +9,7 @@ struct hd_bundle_lists hd_bundle_lists(const struct hd_triples *triples, uint32_
                                     .remote = triples->lists.remote.data + remotes->start,
                                     .pairs = pairs->count,
                                     .remotes = remotes->count,
-                                    .location = each->location,
+                                    .location = pairs->location,
                                     .pair_list = pairs,
                                     .remote_list = remotes};
 }

@@ -29,7 +29,7 @@ static bool filter_keeps(struct hd_avfilter *filter, const struct hd_triples *tr
 }
 
 struct by_thread {
-    uint32_t thread, bundle;
+    uint32_t thread, bundle, group;
 };
 
 static int compare_by_thread(const void *left, const void *right) {
@@ -43,13 +43,15 @@ static void filter_groups(const struct hd_triple_task *task, struct hd_avfilter 
     const struct hd_triples *triples = task->triples;
     size_t count = triples->bundle.size;
     struct by_thread *sorted = hd_alloc(count, sizeof *sorted);
-    for (size_t b = 0; b < count; b++)
-        sorted[b] = (struct by_thread){
-            triples->lists.pairs.data[triples->bundle.data[b].pairs].thread, (uint32_t)b};
+    for (uint32_t group = 0; group < triples->group.size; group++) {
+        const struct hd_triple_group *each = &triples->group.data[group];
+        for (uint32_t b = each->start; b < each->start + each->count; b++)
+            sorted[b] = (struct by_thread){
+                triples->lists.pairs.data[triples->bundle.data[b].pairs].thread, b, group};
+    }
     if (count > 1) qsort(sorted, count, sizeof *sorted, compare_by_thread);
     for (size_t b = 0; b < count; b++) {
-        struct hd_triple_decision *decision =
-            &task->decision[triples->bundle.data[sorted[b].bundle].group];
+        struct hd_triple_decision *decision = &task->decision[sorted[b].group];
         if (decision->verdict != HD_INFEASIBLE) continue;
         hd_avfilter_begin(filter, sorted[b].thread);
         task->stats->asked.checks++;

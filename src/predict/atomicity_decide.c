@@ -19,9 +19,7 @@ struct work {
 
 struct hd_triple hd_triples_nearest(const struct hd_triples *triples, uint32_t group) {
     const struct hd_triple_group *each = &triples->group.data[group];
-    const struct hd_triple_bundle *bundle = &triples->bundle.data[each->start];
-    struct hd_triple best = {bundle->pair.first, bundle->remote, bundle->pair.second,
-                             bundle->location};
+    struct hd_triple best = hd_bundle_first(triples, each->start);
     struct hd_triple_limits limits = hd_must_limits(triples);
     uint32_t least = UINT32_MAX;
     for (uint32_t b = each->start; b < each->start + each->count; b++) {
@@ -126,7 +124,7 @@ static int compare_instances(const void *left, const void *right) {
     return 0;
 }
 
-static void list_bundle(const struct hd_triples *triples, uint32_t bundle,
+static void list_bundle(const struct hd_triples *triples, uint32_t group, uint32_t bundle,
                         struct hd_triple_decisions *decisions) {
     struct hd_bundle_lists lists = hd_bundle_lists(triples, bundle);
     struct hd_triple_limits limits = hd_must_limits(triples);
@@ -135,8 +133,7 @@ static void list_bundle(const struct hd_triples *triples, uint32_t bundle,
         for (uint32_t at = from; at < to; at++) {
             struct hd_triple triple = {lists.pair[n].first, lists.remote[at], lists.pair[n].second,
                                        lists.location};
-            struct hd_triple_decision decision = {.group = triples->bundle.data[bundle].group,
-                                                  .triple = triple};
+            struct hd_triple_decision decision = {.group = group, .triple = triple};
             if (triple.first < triple.remote && triple.remote < triple.second)
                 take_observed(&decision, &triple);
             hd_vector_push(&decisions->list, decision);
@@ -147,7 +144,11 @@ static void list_bundle(const struct hd_triples *triples, uint32_t bundle,
 /* Every triple of events once, also if it is found at several locations. */
 static void list_instances(const struct hd_triples *triples,
                            struct hd_triple_decisions *decisions) {
-    for (uint32_t b = 0; b < triples->bundle.size; b++) list_bundle(triples, b, decisions);
+    for (uint32_t group = 0; group < triples->group.size; group++) {
+        const struct hd_triple_group *each = &triples->group.data[group];
+        for (uint32_t b = 0; b < each->count; b++)
+            list_bundle(triples, group, each->start + b, decisions);
+    }
     struct hd_triple_decision *list = decisions->list.data;
     if (decisions->list.size > 1)
         qsort(list, decisions->list.size, sizeof *list, compare_instances);

@@ -23,6 +23,7 @@ struct worker {
     const struct hd_race_decider *decider;
     void *own;           /* the method's, NULL if it is an order */
     struct hd_map known; /* two segments -> enum known */
+    struct hd_conflict_pairs pairs;
     HD_VECTOR(struct hd_race_decision) list;
     uint64_t ordered; /* groups without a pair to ask about */
     uint64_t checks, dominated;
@@ -112,8 +113,8 @@ static bool fork_before(const void *context, uint32_t x, uint32_t y) {
 static bool decide_group(struct worker *worker, uint32_t group, struct hd_error *error) {
     const struct hd_race_decider *decider = worker->decider;
     const struct hd_conflicts *candidates = decider->task.candidates;
-    const struct hd_conflict_bundle *bundle =
-        &candidates->bundle.data[candidates->group.data[group].start];
+    const struct hd_conflict_bundle *bundle = &candidates->group.data[group].first;
+    struct hd_conflict_pairs *pairs = &worker->pairs;
     struct hd_race_decision decision = {
         .group = group,
         .pair = {{bundle->event[0], bundle->event[1]}, bundle->location},
@@ -121,16 +122,16 @@ static bool decide_group(struct worker *worker, uint32_t group, struct hd_error 
     struct hd_conflict pair;
     bool any = false;
     if (is_order(decider)) {
-        any = hd_conflict_pairs_find(candidates, group, before, decider, &pair);
+        hd_conflict_pairs_begin(pairs, candidates, group, before, decider, true);
+        any = hd_conflict_pairs_find(pairs, &pair);
         if (any) {
             decision.pair = pair;
             decision.verdict = HD_POSSIBLE;
         }
     } else {
-        struct hd_conflict_pairs pairs;
-        hd_conflict_pairs_begin(&pairs, candidates, group, before, decider, false);
+        hd_conflict_pairs_begin(pairs, candidates, group, before, decider, false);
         while (decision.verdict != HD_FEASIBLE && decision.verdict != HD_POSSIBLE &&
-               hd_conflict_pairs_next(&pairs, &pair)) {
+               hd_conflict_pairs_next(pairs, &pair)) {
             any = true;
             enum hd_verdict verdict;
             if (!decide_pair(worker, pair.event[0], pair.event[1], &verdict, error)) return false;
@@ -146,10 +147,10 @@ static bool decide_group(struct worker *worker, uint32_t group, struct hd_error 
 
 static bool decide_instances(struct worker *worker, uint32_t group, struct hd_error *error) {
     const struct hd_race_decider *decider = worker->decider;
-    struct hd_conflict_pairs pairs;
+    struct hd_conflict_pairs *pairs = &worker->pairs;
     struct hd_conflict pair;
-    hd_conflict_pairs_begin(&pairs, decider->task.candidates, group, fork_before, decider, true);
-    while (hd_conflict_pairs_next(&pairs, &pair)) {
+    hd_conflict_pairs_begin(pairs, decider->task.candidates, group, fork_before, decider, true);
+    while (hd_conflict_pairs_next(pairs, &pair)) {
         struct hd_race_decision decision = {.group = group, .pair = pair};
         if (!decide_pair(worker, pair.event[0], pair.event[1], &decision.verdict, error))
             return false;
@@ -186,6 +187,7 @@ static void end(void *context, void *own) {
         hd_vector_push(&work->decisions->list, worker->list.data[i]);
     hd_vector_free(&worker->list);
     hd_map_free(&worker->known);
+    hd_conflict_pairs_free(&worker->pairs);
     free(worker);
 }
 

@@ -39,10 +39,10 @@ static inline bool same_group(const struct naive_triple *a, const uint32_t site[
 /* The sites of a group by the numbers of the caller's map. */
 static inline void sites_of(const struct hd_triples *triples, uint32_t group, struct hd_map *map,
                             uint32_t site[3]) {
-    const struct hd_triple_bundle *b = &triples->bundle.data[triples->group.data[group].start];
-    site[0] = hd_site_number(triples->model, map, b->pair.first, b->location);
-    site[1] = hd_site_number(triples->model, map, b->remote, b->location);
-    site[2] = hd_site_number(triples->model, map, b->pair.second, b->location);
+    struct hd_triple t = hd_bundle_first(triples, triples->group.data[group].start);
+    site[0] = hd_site_number(triples->model, map, t.first, t.location);
+    site[1] = hd_site_number(triples->model, map, t.remote, t.location);
+    site[2] = hd_site_number(triples->model, map, t.second, t.location);
 }
 
 /* The same groups with the same number of triples. */
