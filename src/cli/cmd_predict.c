@@ -36,6 +36,7 @@ struct request {
     bool nondet;              /* among the kinds */
     const char *correlations; /* file, NULL */
     struct hd_correlated_rules rules;
+    uint64_t candidates; /* of a kind, at most */
 };
 
 /* ---- what is asked ----------------------------------------------------------------------------
@@ -480,8 +481,10 @@ static int run(struct request *request) {
         request->options.progress = &bar.progress;
         request->options.passing = passing.list;
         request->options.passings = passing.count;
-        struct hd_analysis analysis = {
-            .model = &model, .describe = hd_describe_open(&model), .progress = &bar.progress};
+        struct hd_analysis analysis = {.model = &model,
+                                       .describe = hd_describe_open(&model),
+                                       .progress = &bar.progress,
+                                       .most_candidates = request->candidates};
         struct hd_predict predict = {.analysis = &analysis,
                                      .model = &model,
                                      .describe = analysis.describe,
@@ -515,7 +518,7 @@ int hd_cmd_predict(int argc, char **argv) {
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
-    uint64_t jobs = 0;
+    uint64_t jobs = 0, candidates = HD_MOST_CANDIDATES;
     bool events = false;
     const char *names = NULL;
     struct hd_option options[] = {
@@ -544,6 +547,9 @@ int hd_cmd_predict(int argc, char **argv) {
                 "write each finding's schedule to DIR/w1.json, ..., for heddle replay"),
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
                 "give up on a candidate after N choices, or after a time (2s, 0.5s; default 10s)"),
+        HD_NUMBER("candidates", 0, "N", &candidates, 0, UINT32_MAX,
+                  "look at about N candidates of a kind and count the rest, 0 for all (default "
+                  "100000)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "work with N threads (default: the cores)"),
         HD_FLAG(
             "strict", 0, &request.strict,
@@ -582,6 +588,7 @@ int hd_cmd_predict(int argc, char **argv) {
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;
+    request.candidates = candidates > 0 ? candidates : UINT64_MAX;
     request.output.turns = !events;
     status = hd_findings_options_use(&request.output) &&
                      understand_operands(&request, argc - first, argv + first)

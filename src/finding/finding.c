@@ -39,6 +39,8 @@ void hd_findings_looked_for(struct hd_findings *findings, enum hd_finding_kind k
     findings->looked_for[kind] = true;
     of_kind->candidates += now->candidates - before->candidates;
     of_kind->hidden += now->hidden - before->hidden;
+    of_kind->left += now->left - before->left;
+    of_kind->left_at_least |= now->left_at_least && !before->left_at_least;
     for (unsigned verdict = 0; verdict < HD_VERDICT_COUNT; verdict++)
         of_kind->verdict[verdict] += now->verdict[verdict] - before->verdict[verdict];
 }

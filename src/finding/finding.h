@@ -202,6 +202,9 @@ struct hd_finding {
 
 struct hd_finding_summary {
     uint64_t candidates, verdict[HD_VERDICT_COUNT], hidden;
+    /* More candidates than are looked at: at most so many are left, or at least. */
+    uint64_t left;
+    bool left_at_least;
 };
 
 /* A zeroed list is an empty one. */

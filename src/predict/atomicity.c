@@ -75,6 +75,7 @@ bool hd_predict_atomicity(struct hd_predict *predict, struct hd_findings *findin
     const struct hd_triples *triples = hd_triples(predict->analysis, options->all_patterns);
     double listed = hd_seconds_now();
     stats->groups += triples->group.size;
+    findings->summary.left += triples->left;
     const struct hd_engine_base *base =
         method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
     double prepared = hd_seconds_now();

@@ -39,6 +39,7 @@ struct search {
     HD_VECTOR(uint32_t) key;
     struct hd_arena room;
     struct hd_cycle_search cycles;
+    uint64_t left; /* cycles of groups beyond the limit */
 };
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -123,8 +124,8 @@ static void add_cycle(void *context, const uint32_t *dependency, uint32_t length
     }
     uint32_t number =
         hd_intern(&s->keys, (const char *)(s->key.data + length), length * sizeof *s->key.data);
-    if (number >= s->limits->groups) {
-        s->cycles.steps_left = 0; /* enough is enough */
+    if (number >= s->limits->groups) { /* enough is enough */
+        s->left++;
         return;
     }
     struct group *group = number < s->group.size ? &s->group.data[number] : new_group(s, length);
@@ -504,7 +505,12 @@ static bool search_all(struct search *s, struct hd_error *error) {
         s->predict->stats.candidate_seconds += hd_seconds_now() - start;
         if (s->group.size > 0 && !decide_groups(s, error)) return false;
         forget_groups(s);
-        if (cycles->steps_left == 0) say_cut(s, length);
+        bool searched = cycles->steps_left > 0;
+        if (s->left > 0) cycles->steps_left = 0; /* longer ones are many more */
+        if (cycles->steps_left > 0) continue;
+        say_cut(s, length);
+        s->findings->summary.left += s->left > 0 ? s->left : 1;
+        s->findings->summary.left_at_least |= !searched || length < longest;
     }
     return true;
 }
@@ -528,5 +534,11 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
 
 bool hd_predict_deadlocks(struct hd_predict *predict, struct hd_findings *findings,
                           struct hd_error *error) {
-    return hd_predict_deadlocks_within(predict, &hd_deadlock_limits, findings, error);
+    struct hd_deadlock_limits limits = hd_deadlock_limits;
+    uint64_t most = hd_most_candidates(predict->analysis);
+    if (most > HD_MOST_CANDIDATES) { /* more than usual was asked for */
+        limits.groups = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+        if (most == UINT64_MAX) limits.steps = UINT64_MAX;
+    }
+    return hd_predict_deadlocks_within(predict, &limits, findings, error);
 }

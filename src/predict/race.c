@@ -81,6 +81,7 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
     const struct hd_conflicts *candidates = hd_conflicts(predict->analysis, options->reading);
     double listed = hd_seconds_now();
     stats->groups += candidates->group.size;
+    findings->summary.left += candidates->left;
     const struct hd_engine_base *base =
         method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
     struct hd_race_task task = {candidates, base, options->reading, options->budget};

@@ -170,6 +170,7 @@ static json_t *json_counts(const struct hd_finding_summary *summary) {
         json_object_set_new(object, hd_finding_verdict_name(verdict),
                             hd_json_number(summary->verdict[verdict]));
     json_object_set_new(object, "hidden", hd_json_number(summary->hidden));
+    json_object_set_new(object, "left", hd_json_number(summary->left));
     return object;
 }
 

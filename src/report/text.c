@@ -253,6 +253,11 @@ static void print_summary(const struct hd_page *page, const struct hd_finding_su
         fprintf(page->out, "; %llu hidden because %s may be intended (--all shows %s)",
                 (unsigned long long)summary->hidden, summary->hidden == 1 ? "it" : "they",
                 summary->hidden == 1 ? "it" : "them");
+    if (summary->left == 1)
+        fputs("; others were not looked at (--candidates 0 looks at all)", page->out);
+    else if (summary->left > 1)
+        fprintf(page->out, "; %s %llu others were not looked at (--candidates 0 looks at all)",
+                summary->left_at_least ? "at least" : "up to", (unsigned long long)summary->left);
     fputc('\n', page->out);
 }
 

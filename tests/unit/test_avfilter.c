@@ -37,11 +37,10 @@ static void check_groups(const struct hd_model *model, const struct hd_triples *
     assert_true(hd_triples_decide(&task, hd_method_avfilter.atomicity, &decisions, &error));
     for (size_t i = 0; i < decisions.list.size; i++) {
         const struct hd_triple_decision *d = &decisions.list.data[i];
-        const struct hd_triple_bundle *b =
-            &triples->bundle.data[triples->group.data[d->group].start];
-        uint32_t site[3] = {hd_site_number(model, map, b->pair.first, b->location),
-                            hd_site_number(model, map, b->remote, b->location),
-                            hd_site_number(model, map, b->pair.second, b->location)};
+        struct hd_triple t = hd_bundle_first(triples, triples->group.data[d->group].start);
+        uint32_t site[3] = {hd_site_number(model, map, t.first, t.location),
+                            hd_site_number(model, map, t.remote, t.location),
+                            hd_site_number(model, map, t.second, t.location)};
         bool wanted = false;
         for (uint32_t n = 0; n < count; n++)
             if (memcmp(naive[n].site, site, sizeof site) == 0 &&
