@@ -225,16 +225,44 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
     leave(t);
 }
 
+/* The usual way if accesses are checked and not recorded: there are no cells of the filter then. */
+RT_INLINE void check_hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+    switch (size) {
+    case 1:
+        (write ? rt_check_write1 : rt_check_read1)(address, pc);
+        break;
+    case 2:
+        (write ? rt_check_write2 : rt_check_read2)(address, pc);
+        break;
+    case 4:
+        (write ? rt_check_write4 : rt_check_read4)(address, pc);
+        break;
+    case 8:
+        (write ? rt_check_write8 : rt_check_read8)(address, pc);
+        break;
+    default:
+        (write ? rt_check_write16 : rt_check_read16)(address, pc);
+        break;
+    }
+}
+
 /* What runs before every access of an instrumented program. An aligned access lies in one cell. */
 RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    if (unlikely(!rt_count(t)) || (!aligned && unlikely((address & 7) + size > 8)) || size > 8) {
-        access_slow(address, size, write, pc);
+    bool run = rt_count(t);
+    if (unlikely(!run) || (!aligned && unlikely((address & 7) + size > 8)) || size > 8) {
+        if (size == 16 && aligned && run && rt.check_only)
+            check_hook(address, size, write, pc);
+        else
+            access_slow(address, size, write, pc);
         return;
     }
     struct rt_cell *cell = rt_shadow[(uint16_t)(address >> RT_SHADOW_SHIFT)];
     if (unlikely(cell == NULL)) {
-        access_slow(address, size, write, pc);
+        if (likely(rt.check_only))
+            check_hook(address, size, write, pc);
+        else
+            access_slow(address, size, write, pc);
         return;
     }
     cell += RT_SHADOW_OFFSET(address);

@@ -24,131 +24,58 @@
  *
  * Versions count modulo 2^32. A thread that comes back to a word after more than 2^31 changes of
  * cells in between may be taken for one that was never there. */
-#include "runtime/check.h"
+#include "runtime/check_cell.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* ---- cells and records ----------------------------------------------------------------------- */
+/* ---- where cells and records are ----------------------------------------------------------------
+ */
 
-/* head: version (32 bits), owner (16), bytes of the word that the cell stands for (8), state (8) */
-enum state {
-    USED = 1,
-    SHARED = 2,
-    WROTE = 4, /* the owner has written, in this version */
-    EVER = 8,  /* a second thread has been here */
-    HALVES = 16,
-    BYTES = 32,
-    SPLIT = HALVES | BYTES,
-    LOCKED = 64
-};
-struct cell {
-    uint64_t head;
-    uint64_t local; /* exclusive: the owner's latest access; see access_word */
-    uint64_t write; /* the last write */
-    uint32_t birth; /* version in which its memory was new: records from before mean nothing */
-    uint32_t wrote; /* version of the last write; that of the present one if WROTE */
-};
-_Static_assert(sizeof(struct cell) == 32, "four bytes of shadow for one");
-
-/* A thread's latest access to what a cell stands for, if it is not the cell's owner. */
-struct record {
-    uint32_t version;
-    uint32_t access;  /* what and where; 0: none */
-    uint32_t exposed; /* the first access of another thread after it, if that one reads; or 0 */
-    uint16_t thread;  /* whose: memory of ended threads is used again */
-    uint16_t exposed_thread;
-};
-_Static_assert(sizeof(struct record) == 16, "a record is two words");
-
-/* What and where, in 32 bits. FIRST: the thread had not been here before. */
-#define ACCESS(site, does) ((site) | (uint32_t)(does) << 29)
-#define SITE_OF(access) ((access) & (HD_SITE_LIMIT - 1))
-#define DOES_OF(access) ((access) >> 29 & 3)
-#define FIRST 0x80000000u
-/* The same with the thread. */
-#define ACCESS_WORD(thread, access) ((uint64_t)(thread) << 32 | (access))
-
-#define VERSION(head) ((uint32_t)((head) >> 32))
-#define OWNER(head) ((uint32_t)(head) >> 16)
-#define MASK(head) ((unsigned)(head) >> 8 & 0xff)
-#define HEAD(version, owner, mask, state) \
-    ((uint64_t)(version) << 32 | (uint32_t)(owner) << 16 | (uint32_t)(mask) << 8 | (state))
-
-/* Both are found through tables of regions, mapped as they are needed: for words, halves, bytes. */
-#define REGION_SHIFT 26
-#define REGION (1ul << REGION_SHIFT)
-#define REGIONS (1ul << (48 - REGION_SHIFT))
-enum level { WORDS = 0, HALF_WORDS, SINGLE_BYTES, LEVELS };
-static const unsigned level_shift[LEVELS] = {3, 2, 0};
-
-struct map {
-    void **region[LEVELS];
-};
-
-static struct map cells;
-static struct map *records[RT_MAX_THREADS]; /* by thread; NULL: none yet, or it has ended */
-static struct map *spare[64];               /* of threads that have ended */
+struct rt_check_map rt_check_cells;
+static struct rt_check_map *records[RT_MAX_THREADS]; /* NULL: none yet, or the thread has ended */
+static struct rt_check_map *spare[64];               /* of threads that have ended */
 static unsigned spares;
 static struct rt_spin map_lock;
 static _Atomic uint32_t clock_now;
 static unsigned granularity;
 
-static void *map_region(void **slot, size_t bytes) {
+static void map_at(void **slot, size_t bytes) {
     int saved = errno;
     void *fresh = rt_map(bytes), *none = NULL;
     syscall(SYS_madvise, fresh, bytes, MADV_NOHUGEPAGE);
-    if (!__atomic_compare_exchange_n(slot, &none, fresh, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE)) {
+    if (!__atomic_compare_exchange_n(slot, &none, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         rt_unmap(fresh, bytes);
-        fresh = none;
-    }
     errno = saved;
-    return fresh;
 }
 
-RT_NOINLINE static void *find_slow(struct map *map, uintptr_t address, enum level level,
-                                   size_t size) {
-    if (map->region[level] == NULL)
-        map_region((void **)&map->region[level], REGIONS * sizeof(void *));
-    void **slot = &map->region[level][address >> REGION_SHIFT];
-    if (*slot == NULL) map_region(slot, (REGION >> level_shift[level]) * size);
+RT_NOINLINE void *rt_check_map_region(struct rt_check_map *map, uintptr_t address, enum level level,
+                                      size_t size) {
+    if (map->region[level] == NULL) map_at((void **)&map->region[level], REGIONS * sizeof(void *));
+    void **slot = region_of(map, address, level);
+    if (*slot == NULL) map_at(slot, (REGION >> level_shift[level]) * size);
     return *slot;
 }
 
-RT_INLINE void *find_in(struct map *map, uintptr_t address, enum level level, size_t size) {
-    void **regions = map->region[level];
-    void *region = likely(regions != NULL) ? regions[address >> REGION_SHIFT] : NULL;
-    if (unlikely(region == NULL)) region = find_slow(map, address, level, size);
-    return (char *)region + ((address & (REGION - 1)) >> level_shift[level]) * size;
-}
-
-RT_INLINE struct cell *cell_at(uintptr_t address, enum level level) {
-    return find_in(&cells, address, level, sizeof(struct cell));
-}
-
-static struct record *record_at(struct map *map, uintptr_t address, enum level level) {
-    return find_in(map, address, level, sizeof(struct record));
-}
-
-static struct map *records_of(uint32_t thread) {
-    struct map *map = __atomic_load_n(&records[thread], __ATOMIC_ACQUIRE);
+static struct rt_check_map *records_of(uint32_t thread) {
+    struct rt_check_map *map = __atomic_load_n(&records[thread], __ATOMIC_ACQUIRE);
     if (likely(map != NULL)) return map;
     if (rt.slot[thread].ended) return NULL;
     rt_spin_lock(&map_lock);
     map = records[thread];
     if (map == NULL) map = spares > 0 ? spare[--spares] : rt_map(sizeof *map);
     __atomic_store_n(&records[thread], map, __ATOMIC_RELEASE);
+    if (thread == rt_self.number) rt_self.check_records = map;
     rt_spin_unlock(&map_lock);
     return map;
 }
 
 void rt_check_thread_ends(struct rt_thread *t) {
     rt_spin_lock(&map_lock);
-    struct map *map = records[t->number];
-    records[t->number] = NULL;
+    struct rt_check_map *map = records[t->number];
+    records[t->number] = t->check_records = NULL;
     /* what it holds carries the number of this thread */
     if (map != NULL && spares < sizeof spare / sizeof *spare) spare[spares++] = map;
     rt_spin_unlock(&map_lock);
@@ -160,14 +87,15 @@ void rt_check_start(void) {
     granularity = rt.options.granularity;
     map_lock.word = 0;
     clock_now = 1;
-    cells = (struct map){{NULL}}; /* a forked child that is recorded begins with nothing */
+    /* a forked child that is recorded begins with nothing */
+    rt_check_cells = (struct rt_check_map){{NULL}};
+    rt_check_map_region(&rt_check_cells, 0, WORDS, sizeof(struct cell));
     for (uint32_t i = 0; i < RT_MAX_THREADS; i++)
         if (records[i] != NULL) records[i] = NULL;
     spares = 0;
     rt_check_report_start();
     rt.checking = true;
     rt.check_only = !rt.full;
-    rt.always_slow = true;
 }
 
 /* ---- deciding ------------------------------------------------------------------------------- */
@@ -201,7 +129,7 @@ static bool read_breaks(unsigned first, unsigned remote, unsigned second) {
 /* The thread's latest access to what the cell stands for; false if it has none. */
 static bool previous(uint32_t thread, const struct cell *cell, uintptr_t address, enum level level,
                      struct record *found) {
-    struct map *map = __atomic_load_n(&records[thread], __ATOMIC_ACQUIRE);
+    struct rt_check_map *map = __atomic_load_n(&records[thread], __ATOMIC_ACQUIRE);
     if (map == NULL) return false;
     /* of the word, if it was split since */
     for (enum level at = level;; at--) {
@@ -266,7 +194,7 @@ static void put_aside(const struct access *a, struct cell *cell, uint64_t head, 
     uint32_t owner = OWNER(head);
     if (head & WROTE) cell->wrote = VERSION(head);
     uint64_t local = cell->local;
-    struct map *map = (uint32_t)(local >> 32) == owner ? records_of(owner) : NULL;
+    struct rt_check_map *map = (uint32_t)(local >> 32) == owner ? records_of(owner) : NULL;
     if (map == NULL) return; /* overwritten by a store that came late, or nobody will come back */
     struct record *record = record_at(map, address, level);
     bool exposed = (DOES_OF((uint32_t)local) & RT_WRITES) && (a->does & RT_READS);
@@ -279,7 +207,7 @@ static void put_aside(const struct access *a, struct cell *cell, uint64_t head, 
 
 static void keep_record(const struct access *a, uint32_t version, bool first, uintptr_t address,
                         enum level level) {
-    struct map *map = records_of(a->t->number);
+    struct rt_check_map *map = records_of(a->t->number);
     if (map == NULL) return;
     *record_at(map, address, level) =
         (struct record){.version = version,
@@ -374,37 +302,6 @@ static uint64_t split(struct cell *word, uint64_t head, uintptr_t address, unsig
 
 /* ---- an access ------------------------------------------------------------------------------- */
 
-/* True if the access changes nothing that another thread would have to know. */
-RT_INLINE bool known(struct rt_thread *t, struct cell *cell, uintptr_t address, enum level level,
-                     unsigned mask, unsigned does, uint32_t site) {
-    uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
-    uint32_t access = ACCESS(site, does);
-    uint32_t mine = t->number << 16 | mask << 8 | USED;
-    if (likely((((uint32_t)head ^ mine) & ~(uint32_t)(EVER | WROTE)) == 0)) {
-        uint64_t word = ACCESS_WORD(t->number, access);
-        if (does & RT_WRITES) {
-            if (unlikely(!(head & WROTE))) return false;
-            if (cell->write != word) cell->write = word;
-        }
-        if (cell->local != word) {
-            cell->local = word;
-            if (head & EVER) rt_check_executed(site, does);
-        }
-        return true;
-    }
-    if (((uint32_t)head | EVER) != (mask << 8 | USED | SHARED | EVER) || does != RT_READS)
-        return false;
-    struct map *map = records[t->number];
-    if (map == NULL || map->region[level] == NULL) return false;
-    struct record *record = record_at(map, address, level);
-    if (record->version != VERSION(head) || record->thread != t->number) return false;
-    if (record->access != access) {
-        record->access = access;
-        rt_check_executed(site, does);
-    }
-    return true;
-}
-
 /* An access to a cell; false if the cell does not stand for just these bytes. */
 static bool access_cell(const struct access *a, struct cell *cell, uintptr_t address,
                         enum level level, unsigned mask) {
@@ -487,19 +384,7 @@ RT_NOINLINE static void access_slow(struct rt_thread *t, uintptr_t address, size
 
 void rt_check_access(struct rt_thread *t, uintptr_t address, size_t size, unsigned does,
                      uint32_t site) {
-    if (size == 0 || site >= HD_SITE_LIMIT) return;
-    uintptr_t in_word = address & 7;
-    void **regions = cells.region[WORDS];
-    if (likely(granularity == HD_GRANULARITY_BYTE && in_word + size <= 8 && regions != NULL &&
-               address >> 48 == 0)) {
-        char *region = regions[address >> REGION_SHIFT];
-        unsigned mask = (0xffu >> (8 - size)) << in_word;
-        if (likely(region != NULL)) {
-            struct cell *cell = (struct cell *)(void *)region + ((address & (REGION - 1)) >> 3);
-            if (likely(known(t, cell, address, WORDS, mask, does, site))) return;
-        }
-    }
-    access_slow(t, address, size, does, site);
+    if (size != 0 && site < HD_SITE_LIMIT) access_slow(t, address, size, does, site);
 }
 
 /* ---- memory that is new ------------------------------------------------------------------------
@@ -509,7 +394,7 @@ void rt_check_access(struct rt_thread *t, uintptr_t address, size_t size, unsign
 
 /* Words whose cells are unused again; those of their parts are made anew when they are split. */
 static void clear_region(uintptr_t from, uintptr_t to) {
-    void **regions = cells.region[WORDS];
+    void **regions = rt_check_cells.region[WORDS];
     struct cell *base = regions[from >> REGION_SHIFT];
     if (base == NULL) return;
     struct cell *first = base + ((from & (REGION - 1)) >> 3), *end = first + ((to - from) >> 3);
@@ -525,7 +410,6 @@ static void clear_region(uintptr_t from, uintptr_t to) {
 }
 
 void rt_check_clear(uintptr_t address, size_t bytes) {
-    if (cells.region[WORDS] == NULL) return;
     int saved = errno;
     uintptr_t end = (address + bytes + 7) & ~(uintptr_t)7;
     address &= ~(uintptr_t)7;

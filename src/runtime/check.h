@@ -12,6 +12,13 @@ void rt_check_start(void); /* sets rt.checking */
 /* An access is about to be carried out, or an atomic one has been. */
 void rt_check_access(struct rt_thread *t, uintptr_t address, size_t size, unsigned does,
                      uint32_t site);
+/* The same from a hook, of memory that is in one word, or for 16 bytes in two. */
+#define RT_CHECK_SIZES(X) X(1) X(2) X(4) X(8) X(16)
+#define X(size)                                                \
+    void rt_check_read##size(uintptr_t address, uintptr_t pc); \
+    void rt_check_write##size(uintptr_t address, uintptr_t pc);
+RT_CHECK_SIZES(X)
+#undef X
 void rt_check_clear(uintptr_t address, size_t bytes); /* a block's life begins or ends */
 void rt_check_thread_ends(struct rt_thread *t);
 

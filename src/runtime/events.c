@@ -45,8 +45,19 @@ void rt_chunk_submit(struct rt_thread *t) {
     t->cursor = t->chunk_end = NULL;
 }
 
+/* The same if nobody wants them: small, so that it stays in the processor's cache. */
+#define BIN_EVENTS 32u
+static bool nobody_wants(struct rt_thread *t) {
+    static struct hd_wire_event bin[64][BIN_EVENTS];
+    if (likely(!rt.check_only)) return false;
+    t->cursor = bin[t->number % 64];
+    t->chunk_end = t->cursor + BIN_EVENTS;
+    return true;
+}
+
 RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     struct hd_wire_session *s = rt.session;
+    if (nobody_wants(t)) return;
     rt_chunk_submit(t);
     struct hd_wire_chunk *chunk = NULL;
     while (s != NULL && !__atomic_load_n(&s->parent_gone, __ATOMIC_RELAXED)) {

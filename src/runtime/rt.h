@@ -119,8 +119,9 @@ struct rt_thread {
     bool held_back, ran_r, ran_c;
     uint64_t force_call;
     uint32_t force_go;
-    uint64_t check_executions; /* accesses that changed the state of a cell (check.c) */
-    int tid;                   /* kernel's */
+    struct rt_check_map *check_records; /* its records (check.c); NULL: none yet */
+    uint64_t check_executions;          /* accesses that changed the state of a cell */
+    int tid;                            /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
     /* Annotations: how often the program has said that its reads, or writes, are to be ignored. */

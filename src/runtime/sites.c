@@ -116,7 +116,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     if (modules == HD_MAX_MODULES || hi - lo > HD_SITE_LIMIT - next_base) return 0;
     uint32_t i = modules;
     bool hooked = is_hooked(info);
-    if (hooked && mixes_up(lo, hi)) rt.always_slow = true;
+    if (hooked && mixes_up(lo, hi) && !rt.check_only) rt.always_slow = true;
     module[i] = (struct module){lo, hi, next_base, false, hooked};
     scan_mark[i] = scan_round;
     next_base += (uint32_t)((hi - lo + 15) & ~(uintptr_t)15);
