@@ -83,7 +83,7 @@ static bool knows(const struct rt_thread *t, const struct rt_cell *cell, uint32_
 }
 
 static void check(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
-    rt_check_access(t, address, size, write ? RT_WRITES : RT_READS, rt_site(t, pc));
+    rt_check_access(t, address, size, write ? RT_WRITES : RT_READS, pc);
 }
 
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
@@ -251,7 +251,7 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
     struct rt_thread *t = &rt_self;
     bool run = rt_count(t);
     if (unlikely(!run) || (!aligned && unlikely((address & 7) + size > 8)) || size > 8) {
-        if (size == 16 && aligned && run && rt.check_only)
+        if (rt_only_checks(t) && (aligned || ((address & 7) + size <= 8)))
             check_hook(address, size, write, pc);
         else
             access_slow(address, size, write, pc);

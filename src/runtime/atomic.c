@@ -65,7 +65,7 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
     if (t == NULL) return;
     if (unlikely(rt.checking))
         rt_check_access(t, (uintptr_t)address, (size_t)1 << log_size, does_of(kind),
-                        rt_site(t, pc));
+                        rt.check_only ? pc : rt_site(t, pc));
     bool again = kind == HD_EV_ATOMIC_READ && spinning(t, address, pc);
     if (!again && !rt.check_only) {
         struct rt_cell *cell = rt_cell((uintptr_t)address);

@@ -23,7 +23,7 @@
  * no access of the new owner's. Such accesses race with each other; nothing says which was first.
  *
  * Versions count modulo 2^32. A thread that comes back to a word after more than 2^31 changes of
- * cells in between may be taken for one that was never there. */
+ * its state may be taken for one that was never there. */
 #include "runtime/check_cell.h"
 
 #include <errno.h>
@@ -35,12 +35,17 @@
  */
 
 struct rt_check_map rt_check_cells;
+void **rt_check_words;
 static struct rt_check_map *records[RT_MAX_THREADS]; /* NULL: none yet, or the thread has ended */
 static struct rt_check_map *spare[64];               /* of threads that have ended */
 static unsigned spares;
 static struct rt_spin map_lock;
-static _Atomic uint32_t clock_now;
+static uint32_t floor_version; /* cells that are new begin with it */
 static unsigned granularity;
+
+static uint32_t highest_ended; /* version that a thread which has ended gave */
+
+static bool later(uint32_t version, uint32_t than) { return (int32_t)(version - than) > 0; }
 
 static void map_at(void **slot, size_t bytes) {
     int saved = errno;
@@ -51,10 +56,14 @@ static void map_at(void **slot, size_t bytes) {
     errno = saved;
 }
 
+static void map_table(struct rt_check_map *map, enum level level) {
+    if (map->region[level] == NULL) map_at((void **)&map->region[level], REGIONS * sizeof(void *));
+}
+
 RT_NOINLINE void *rt_check_map_region(struct rt_check_map *map, uintptr_t address, enum level level,
                                       size_t size) {
-    if (map->region[level] == NULL) map_at((void **)&map->region[level], REGIONS * sizeof(void *));
-    void **slot = region_of(map, address, level);
+    map_table(map, level);
+    void **slot = &map->region[level][region_number(address)];
     if (*slot == NULL) map_at(slot, (REGION >> level_shift[level]) * size);
     return *slot;
 }
@@ -67,17 +76,27 @@ static struct rt_check_map *records_of(uint32_t thread) {
     map = records[thread];
     if (map == NULL) map = spares > 0 ? spare[--spares] : rt_map(sizeof *map);
     __atomic_store_n(&records[thread], map, __ATOMIC_RELEASE);
-    if (thread == rt_self.number) rt_self.check_records = map;
     rt_spin_unlock(&map_lock);
     return map;
+}
+
+void rt_check_thread_starts(struct rt_thread *t) {
+    uint64_t tag = THREAD_TAG(t->number);
+    t->check_reads = ACCESS(tag, RT_READS, 0);
+    t->check_writes = ACCESS(tag, RT_WRITES, 0);
+    t->check_mine = t->number << 16 | USED;
+    t->check_records = records_of(t->number);
+    map_table(t->check_records, WORDS);
+    t->check_words = t->check_records->region[WORDS];
 }
 
 void rt_check_thread_ends(struct rt_thread *t) {
     rt_spin_lock(&map_lock);
     struct rt_check_map *map = records[t->number];
-    records[t->number] = t->check_records = NULL;
+    records[t->number] = NULL;
     /* what it holds carries the number of this thread */
     if (map != NULL && spares < sizeof spare / sizeof *spare) spare[spares++] = map;
+    if (later(t->check_version, highest_ended)) highest_ended = t->check_version;
     rt_spin_unlock(&map_lock);
 }
 
@@ -86,10 +105,12 @@ void rt_check_start(void) {
     if (!rt.options.check) return;
     granularity = rt.options.granularity;
     map_lock.word = 0;
-    clock_now = 1;
+    floor_version = highest_ended = 1;
     /* a forked child that is recorded begins with nothing */
     rt_check_cells = (struct rt_check_map){{NULL}};
-    rt_check_map_region(&rt_check_cells, 0, WORDS, sizeof(struct cell));
+    map_table(&rt_check_cells, WORDS);
+    rt_check_words = granularity == HD_GRANULARITY_BYTE ? rt_check_cells.region[WORDS]
+                                                        : rt_map(REGIONS * sizeof(void *));
     for (uint32_t i = 0; i < RT_MAX_THREADS; i++)
         if (records[i] != NULL) records[i] = NULL;
     spares = 0;
@@ -104,15 +125,16 @@ struct access {
     struct rt_thread *t;
     uintptr_t address;
     size_t size;
-    uint32_t site;
+    uint64_t access; /* thread, what it does, where */
     unsigned does;
     uint64_t execution;
 };
 
-static bool later(uint32_t version, uint32_t than) { return (int32_t)(version - than) > 0; }
-
-static uint32_t next_version(void) {
-    return atomic_fetch_add_explicit(&clock_now, 1, memory_order_relaxed) + 1;
+/* The next version of a cell. */
+static uint32_t next_version(struct rt_thread *t, uint64_t head) {
+    uint32_t version = VERSION(head) + 1;
+    if (later(version, t->check_version)) t->check_version = version;
+    return version;
 }
 
 /* A write of another thread between P and I, or a read: as hd_pattern_of in facts/patterns.c. Each
@@ -127,42 +149,40 @@ static bool read_breaks(unsigned first, unsigned remote, unsigned second) {
 }
 
 /* The thread's latest access to what the cell stands for; false if it has none. */
-static bool previous(uint32_t thread, const struct cell *cell, uintptr_t address, enum level level,
-                     struct record *found) {
-    struct rt_check_map *map = __atomic_load_n(&records[thread], __ATOMIC_ACQUIRE);
-    if (map == NULL) return false;
-    /* of the word, if it was split since */
+static bool previous(const struct rt_thread *t, const struct cell *cell, uint64_t head,
+                     uintptr_t address, enum level level, struct record *found) {
+    struct rt_check_map *map = t->check_records;
     for (enum level at = level;; at--) {
         if (map->region[at] != NULL) {
             *found = *record_at(map, address, at);
-            if (found->access != 0 && found->thread == thread &&
+            if (found->access != 0 && THREAD_OF(found->access) == THREAD_TAG(t->number) &&
                 !later(cell->birth, found->version))
                 return true;
         }
-        if (at == WORDS) return false;
+        /* of the word, if it was split since */
+        if (at == WORDS || head & WHOLE) return false;
     }
+}
+
+static struct rt_check_access in_words(uint64_t access) {
+    return (struct rt_check_access){THREAD_OF(access), rt_check_site(access), DOES_OF(access)};
 }
 
 /* Is the pair of P, in the record, and the access broken? The cell is locked. */
 static bool breaks(const struct access *a, const struct cell *cell, const struct record *p,
                    struct rt_check_triple *triple) {
     unsigned first = DOES_OF(p->access);
-    uint32_t remote = 0, thread = 0;
-    if (later(cell->wrote, p->version) &&
-        write_breaks(first, DOES_OF((uint32_t)cell->write), a->does)) {
-        remote = (uint32_t)cell->write;
-        thread = (uint32_t)(cell->write >> 32);
-    } else if (p->exposed != 0 && read_breaks(first, DOES_OF(p->exposed), a->does)) {
+    uint64_t remote = 0;
+    if (later(cell->wrote, p->version) && write_breaks(first, DOES_OF(cell->write), a->does))
+        remote = cell->write;
+    else if (p->exposed != 0 && read_breaks(first, DOES_OF(p->exposed), a->does))
         remote = p->exposed;
-        thread = p->exposed_thread;
-    }
     if (remote == 0) return false;
-    *triple = (struct rt_check_triple){.access = {{a->t->number, SITE_OF(p->access), first},
-                                                  {thread, SITE_OF(remote), DOES_OF(remote)},
-                                                  {a->t->number, a->site, a->does}},
-                                       .address = a->address,
-                                       .size = a->size,
-                                       .execution = a->execution};
+    *triple = (struct rt_check_triple){
+        .access = {in_words(p->access), in_words(remote), in_words(a->access)},
+        .address = a->address,
+        .size = a->size,
+        .execution = a->execution};
     return true;
 }
 
@@ -193,64 +213,55 @@ static void put_aside(const struct access *a, struct cell *cell, uint64_t head, 
                       enum level level) {
     uint32_t owner = OWNER(head);
     if (head & WROTE) cell->wrote = VERSION(head);
-    uint64_t local = cell->local;
-    struct rt_check_map *map = (uint32_t)(local >> 32) == owner ? records_of(owner) : NULL;
+    uint64_t local = cell->local & ~FIRST;
+    struct rt_check_map *map = THREAD_OF(local) == THREAD_TAG(owner) ? records_of(owner) : NULL;
     if (map == NULL) return; /* overwritten by a store that came late, or nobody will come back */
-    struct record *record = record_at(map, address, level);
-    bool exposed = (DOES_OF((uint32_t)local) & RT_WRITES) && (a->does & RT_READS);
-    *record = (struct record){.version = VERSION(head),
-                              .access = (uint32_t)local & ~FIRST,
-                              .exposed = exposed ? ACCESS(a->site, a->does) : 0,
-                              .thread = (uint16_t)owner,
-                              .exposed_thread = (uint16_t)a->t->number};
-}
-
-static void keep_record(const struct access *a, uint32_t version, bool first, uintptr_t address,
-                        enum level level) {
-    struct rt_check_map *map = records_of(a->t->number);
-    if (map == NULL) return;
-    *record_at(map, address, level) =
-        (struct record){.version = version,
-                        .access = ACCESS(a->site, a->does) | (first ? FIRST : 0),
-                        .thread = (uint16_t)a->t->number};
+    bool exposed = (DOES_OF(local) & RT_WRITES) && (a->does & RT_READS);
+    *record_at(map, address, level) = (struct record){
+        .access = local, .exposed = exposed ? a->access : 0, .version = VERSION(head)};
 }
 
 static uint64_t take(const struct access *a, struct cell *cell, uint32_t version, unsigned mask,
                      unsigned state, bool first) {
-    uint64_t word = ACCESS_WORD(a->t->number, ACCESS(a->site, a->does));
-    cell->local = first ? word | FIRST : word;
+    cell->local = first ? a->access | FIRST : a->access;
     if (a->does & RT_WRITES) {
-        cell->write = word;
+        cell->write = a->access;
         state |= WROTE;
     }
     return HEAD(version, a->t->number, mask, USED | state);
 }
 
-static uint64_t take_unused(const struct access *a, struct cell *cell, unsigned mask) {
-    uint32_t version = atomic_load_explicit(&clock_now, memory_order_relaxed);
-    cell->birth = cell->wrote = version;
+static uint64_t take_unused(const struct access *a, struct cell *cell, uint64_t head,
+                            unsigned mask) {
+    uint32_t floor = __atomic_load_n(&floor_version, __ATOMIC_RELAXED);
+    if (later(floor, VERSION(head))) head = HEAD(floor, 0, 0, head & WHOLE);
+    cell->birth = cell->wrote = next_version(a->t, head);
     cell->write = 0;
-    return take(a, cell, version, mask, 0, true);
+    return take(a, cell, cell->birth, mask, head & WHOLE, true);
 }
 
 /* An access to a cell that is used, stands for just these bytes and is locked; the new head. */
 static uint64_t change(const struct access *a, struct cell *cell, uint64_t head, uintptr_t address,
                        enum level level, struct rt_check_triple *triple, bool *broken) {
-    unsigned ever = head & EVER;
+    unsigned whole = head & WHOLE;
     if (!(head & SHARED) && OWNER(head) == a->t->number) { /* its first write, mostly */
-        if (ever) rt_check_executed(a->site, a->does);
-        return take(a, cell, VERSION(head), MASK(head), (unsigned)head & (EVER | WROTE), false);
+        if (head & EVER) rt_check_executed(a->access);
+        return take(a, cell, VERSION(head), MASK(head), (unsigned)head & (EVER | WROTE | WHOLE),
+                    false);
     }
     if (!(head & SHARED)) put_aside(a, cell, head, address, level);
     struct record p;
-    bool again = previous(a->t->number, cell, address, level, &p);
+    bool again = previous(a->t, cell, head, address, level, &p);
     if (again) {
-        rt_check_executed(a->site, a->does);
+        rt_check_executed(a->access);
         *broken = breaks(a, cell, &p, triple);
     }
-    if (a->does & RT_WRITES) return take(a, cell, next_version(), MASK(head), EVER, !again);
-    if (!(head & SHARED)) head = HEAD(next_version(), 0, MASK(head), USED | SHARED | EVER);
-    keep_record(a, VERSION(head), !again, address, level);
+    if (a->does & RT_WRITES)
+        return take(a, cell, next_version(a->t, head), MASK(head), EVER | whole, !again);
+    if (!(head & SHARED))
+        head = HEAD(next_version(a->t, head), 0, MASK(head), USED | SHARED | EVER | whole);
+    *record_at(a->t->check_records, address, level) =
+        (struct record){.access = again ? a->access : a->access | FIRST, .version = VERSION(head)};
     return head;
 }
 
@@ -262,23 +273,21 @@ static unsigned part_mask(enum level level, uintptr_t address) {
                                  : 0xff;
 }
 
-/* A part begins with what is known of the bytes, or with nothing. */
+/* A part begins with what is known of the bytes, or unused, with a version that is later than those
+ * of the word's records. */
 static void make_part(struct cell *part, const struct cell *from, uint64_t head, unsigned mask) {
     bool covered = (head & USED) && (MASK(head) & mask) == mask;
+    unsigned state = covered ? (unsigned)head & (USED | SHARED | WROTE | EVER) : 0;
+    if (!(head & EVER)) state |= WHOLE;
     *part = *from;
-    if (covered) {
-        part->head = (head & ~(uint64_t)(0xff00 | LOCKED)) | (uint64_t)mask << 8;
-    } else {
-        part->head = 0;
-    }
+    part->head = covered ? HEAD(VERSION(head), OWNER(head), mask, state)
+                         : HEAD(VERSION(head) + 1, 0, 0, state);
 }
 
 /* The word's cell is locked and stands for other bytes than are accessed now, or is in halves that
  * do not do; the new head. */
 static uint64_t split(struct cell *word, uint64_t head, uintptr_t address, unsigned mask) {
     address &= ~(uintptr_t)7;
-    next_version(); /* records of the word say nothing about bytes that the cell did not stand for
-                     */
     bool halves = (mask == 0xf || mask == 0xf0 || mask == 0xff) && !(head & HALVES) &&
                   (MASK(head) == 0xf || MASK(head) == 0xf0 || MASK(head) == 0xff);
     if (halves) {
@@ -291,13 +300,13 @@ static uint64_t split(struct cell *word, uint64_t head, uintptr_t address, unsig
             for (uintptr_t byte = at; byte < at + 4; byte++)
                 make_part(cell_at(byte, SINGLE_BYTES), half, half_head,
                           part_mask(SINGLE_BYTES, byte));
-            unlock_cell(half, HEAD(0, 0, 0, BYTES));
+            unlock_cell(half, HEAD(VERSION(half_head), 0, 0, BYTES));
         }
     } else {
         for (uintptr_t at = address; at < address + 8; at++)
             make_part(cell_at(at, SINGLE_BYTES), word, head, part_mask(SINGLE_BYTES, at));
     }
-    return HEAD(0, 0, 0, halves ? HALVES : BYTES);
+    return HEAD(VERSION(head), 0, 0, halves ? HALVES : BYTES);
 }
 
 /* ---- an access ------------------------------------------------------------------------------- */
@@ -305,14 +314,13 @@ static uint64_t split(struct cell *word, uint64_t head, uintptr_t address, unsig
 /* An access to a cell; false if the cell does not stand for just these bytes. */
 static bool access_cell(const struct access *a, struct cell *cell, uintptr_t address,
                         enum level level, unsigned mask) {
-    if (known(a->t, cell, address, level, mask, a->does, a->site)) return true;
     bool broken = false;
     struct rt_check_triple triple;
     uint64_t head = lock_cell(cell);
     bool fits = !(head & SPLIT) && (!(head & USED) || MASK(head) == mask);
     if (fits)
         head = head & USED ? change(a, cell, head, address, level, &triple, &broken)
-                           : take_unused(a, cell, mask);
+                           : take_unused(a, cell, head, mask);
     else if (level == WORDS && !(head & SPLIT))
         head = split(cell, head, address, mask);
     unlock_cell(cell, head);
@@ -368,10 +376,14 @@ static void access_units(const struct access *a, uintptr_t unit) {
         }
 }
 
-RT_NOINLINE static void access_slow(struct rt_thread *t, uintptr_t address, size_t size,
-                                    unsigned does, uint32_t site) {
-    if (address + size < address || (address + size) >> 48 != 0) return;
-    struct access a = {.t = t, .address = address, .size = size, .site = site, .does = does};
+void rt_check_access(struct rt_thread *t, uintptr_t address, size_t size, unsigned does,
+                     uintptr_t where) {
+    if (size == 0 || address + size < address || (address + size) >> 48 != 0) return;
+    struct access a = {.t = t,
+                       .address = address,
+                       .size = size,
+                       .access = ACCESS(THREAD_TAG(t->number), does, where),
+                       .does = does};
     t->busy++;
     a.execution = (uint64_t)t->number << 48 | ++t->check_executions;
     if (granularity == HD_GRANULARITY_BYTE)
@@ -382,31 +394,54 @@ RT_NOINLINE static void access_slow(struct rt_thread *t, uintptr_t address, size
     if (unlikely(t->signals_pending && t->busy == 0)) rt_leave_signals(t);
 }
 
-void rt_check_access(struct rt_thread *t, uintptr_t address, size_t size, unsigned does,
-                     uint32_t site) {
-    if (size != 0 && site < HD_SITE_LIMIT) access_slow(t, address, size, does, site);
-}
-
 /* ---- memory that is new ------------------------------------------------------------------------
  */
 
 #define LARGE (64u * 1024u)
 
-/* Words whose cells are unused again; those of their parts are made anew when they are split. */
-static void clear_region(uintptr_t from, uintptr_t to) {
-    void **regions = rt_check_cells.region[WORDS];
-    struct cell *base = regions[from >> REGION_SHIFT];
-    if (base == NULL) return;
-    struct cell *first = base + ((from & (REGION - 1)) >> 3), *end = first + ((to - from) >> 3);
-    if (to - from >= LARGE) {
-        uintptr_t a = ((uintptr_t)first + 4095) & ~4095ul, b = (uintptr_t)end & ~4095ul;
-        syscall(SYS_madvise, a, b - a, MADV_DONTNEED);
-        for (; (uintptr_t)first < a; first++) first->head = 0;
-        for (first = (struct cell *)b; first < end; first++) first->head = 0;
-        return;
+/* The highest version that a cell may have. */
+static uint32_t highest_version(void) {
+    uint32_t highest = highest_ended;
+    for (uint32_t i = 0; i < rt.threads; i++) {
+        const struct rt_thread *t = rt.slot[i].thread;
+        if (t != NULL && later(t->check_version, highest)) highest = t->check_version;
     }
-    for (; first < end; first++)
-        if (first->head != 0) __atomic_store_n(&first->head, 0, __ATOMIC_RELAXED);
+    return highest;
+}
+
+static uint32_t highest_of_parts(uint64_t head, uintptr_t address) {
+    enum level level = head & HALVES ? HALF_WORDS : SINGLE_BYTES;
+    uint32_t highest = VERSION(head);
+    for (uintptr_t at = address; at < address + 8; at += 1u << level_shift[level]) {
+        uint32_t version = VERSION(cell_at(at, level)->head);
+        if (later(version, highest)) highest = version;
+    }
+    return highest;
+}
+
+/* What was known of a word is forgotten: its next life has a later version than all records of it.
+ */
+static void clear_cell(struct cell *cell, uintptr_t address) {
+    uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
+    if (!(head & (USED | SPLIT))) return;
+    uint32_t version = head & SPLIT ? highest_of_parts(head, address) : VERSION(head);
+    __atomic_store_n(&cell->head, HEAD(version, 0, 0, 0), __ATOMIC_RELAXED);
+}
+
+/* Cells of parts are made anew when their word is split. */
+static void clear_region(uintptr_t from, uintptr_t to) {
+    struct cell *base = rt_check_cells.region[WORDS][from >> REGION_SHIFT];
+    if (base == NULL) return;
+    struct cell *first = base + in_region(from, WORDS), *end = first + ((to - from) >> 3);
+    struct cell *cell = first;
+    if (to - from >= LARGE) {
+        /* Whole pages go back to the system: cheaper, and the memory is free. */
+        uintptr_t a = ((uintptr_t)cell + 4095) & ~4095ul, b = (uintptr_t)end & ~4095ul;
+        syscall(SYS_madvise, a, b - a, MADV_DONTNEED);
+        for (; (uintptr_t)cell < a; cell++) clear_cell(cell, from + 8 * (uintptr_t)(cell - first));
+        cell = (struct cell *)b;
+    }
+    for (; cell < end; cell++) clear_cell(cell, from + 8 * (uintptr_t)(cell - first));
 }
 
 void rt_check_clear(uintptr_t address, size_t bytes) {
@@ -418,7 +453,10 @@ void rt_check_clear(uintptr_t address, size_t bytes) {
         end &= ~(uintptr_t)63;
     }
     if (end < address || end >> 48 != 0) return;
-    next_version(); /* what records hold of it is older than its new life */
+    if (end - address >= LARGE) {
+        uint32_t highest = highest_version();
+        __atomic_store_n(&floor_version, highest, __ATOMIC_RELAXED);
+    }
     while (address < end) {
         uintptr_t stop = ((address >> REGION_SHIFT) + 1) << REGION_SHIFT;
         if (stop > end) stop = end;

@@ -1,5 +1,5 @@
-/* The cells and records of checking (check.c, which says what they mean), and what is inlined into
- * the hooks: an access that changes nothing that another thread would have to know. */
+/* The cells and records of checking (check.c, which says what they mean), and the short ways: an
+ * access that changes nothing that another thread would have to know. */
 #ifndef HEDDLE_RUNTIME_CHECK_CELL_H
 #define HEDDLE_RUNTIME_CHECK_CELL_H
 
@@ -7,20 +7,38 @@
 
 #pragma GCC visibility push(hidden)
 
+/* An access in one word: thread (modulo 2^14, 14 bits), FIRST (the thread had not been here
+ * before), what it does (2), code address (47; the site, if the run is recorded too). */
+#define WHERE_BITS 47
+#define WHERE_OF(access) ((access) & ((1ull << WHERE_BITS) - 1))
+#define DOES_OF(access) ((unsigned)((access) >> WHERE_BITS) & 3)
+#define FIRST (1ull << 49)
+#define THREAD_OF(access) ((uint32_t)((access) >> 50))
+#define THREAD_TAG(thread) ((thread)&0x3fffu)
+#define ACCESS(thread, does, where) \
+    ((uint64_t)(thread) << 50 | (uint64_t)(does) << WHERE_BITS | WHERE_OF((uint64_t)(where)))
+
 /* head: version (32 bits), owner (16), bytes of the word that the cell stands for (8), state (8) */
 enum state {
     USED = 1,
     SHARED = 2,
-    WROTE = 4, /* the owner has written, in this version */
-    EVER = 8,  /* a second thread has been here */
-    HALVES = 16,
+    WROTE = 4,   /* the owner has written, in this version */
+    EVER = 8,    /* a second thread has been here */
+    HALVES = 16, /* the word is split */
     BYTES = 32,
     SPLIT = HALVES | BYTES,
-    LOCKED = 64
+    LOCKED = 64,
+    WHOLE = 128 /* a part: the word had no records when it was split */
 };
+#define VERSION(head) ((uint32_t)((head) >> 32))
+#define OWNER(head) ((uint32_t)(head) >> 16)
+#define MASK(head) ((unsigned)(head) >> 8 & 0xff)
+#define HEAD(version, owner, mask, state) \
+    ((uint64_t)(version) << 32 | (uint32_t)(owner) << 16 | (uint32_t)(mask) << 8 | (state))
+
 struct cell {
     uint64_t head;
-    uint64_t local; /* exclusive: the owner's latest access; see access_word */
+    uint64_t local; /* exclusive: the owner's latest access */
     uint64_t write; /* the last write */
     uint32_t birth; /* version in which its memory was new: records from before mean nothing */
     uint32_t wrote; /* version of the last write; that of the present one if WROTE */
@@ -29,27 +47,12 @@ _Static_assert(sizeof(struct cell) == 32, "four bytes of shadow for one");
 
 /* A thread's latest access to what a cell stands for, if it is not the cell's owner. */
 struct record {
+    uint64_t access;  /* 0: none */
+    uint64_t exposed; /* the first access of another thread after it, if that one reads; or 0 */
     uint32_t version;
-    uint32_t access;  /* what and where; 0: none */
-    uint32_t exposed; /* the first access of another thread after it, if that one reads; or 0 */
-    uint16_t thread;  /* whose: memory of ended threads is used again */
-    uint16_t exposed_thread;
+    uint32_t reserved;
 };
-_Static_assert(sizeof(struct record) == 16, "a record is two words");
-
-/* What and where, in 32 bits. FIRST: the thread had not been here before. */
-#define ACCESS(site, does) ((site) | (uint32_t)(does) << 29)
-#define SITE_OF(access) ((access) & (HD_SITE_LIMIT - 1))
-#define DOES_OF(access) ((access) >> 29 & 3)
-#define FIRST 0x80000000u
-/* The same with the thread. */
-#define ACCESS_WORD(thread, access) ((uint64_t)(thread) << 32 | (access))
-
-#define VERSION(head) ((uint32_t)((head) >> 32))
-#define OWNER(head) ((uint32_t)(head) >> 16)
-#define MASK(head) ((unsigned)(head) >> 8 & 0xff)
-#define HEAD(version, owner, mask, state) \
-    ((uint64_t)(version) << 32 | (uint32_t)(owner) << 16 | (uint32_t)(mask) << 8 | (state))
+_Static_assert(sizeof(struct record) == 24, "three bytes for one");
 
 /* Both are found through tables of regions, mapped as they are needed: for words, halves, bytes. */
 #define REGION_SHIFT 26
@@ -62,12 +65,14 @@ struct rt_check_map {
     void **region[LEVELS];
 };
 extern struct rt_check_map rt_check_cells; /* its words are there from the start */
+/* The cells of words, for the short ways; without entries if it is not bytes that are checked. */
+extern void **rt_check_words;
 void *rt_check_map_region(struct rt_check_map *map, uintptr_t address, enum level level,
                           size_t size);
 
 /* An address beyond what programs have finds some other cell: the access will fault. */
-RT_INLINE void **region_of(const struct rt_check_map *map, uintptr_t address, enum level level) {
-    return &map->region[level][(address >> REGION_SHIFT) & (REGIONS - 1)];
+RT_INLINE size_t region_number(uintptr_t address) {
+    return (address >> REGION_SHIFT) & (REGIONS - 1);
 }
 RT_INLINE size_t in_region(uintptr_t address, enum level level) {
     return (address & (REGION - 1)) >> level_shift[level];
@@ -76,7 +81,7 @@ RT_INLINE size_t in_region(uintptr_t address, enum level level) {
 RT_INLINE struct cell *cell_at(uintptr_t address, enum level level) {
     struct cell *region = NULL;
     if (level == WORDS || likely(rt_check_cells.region[level] != NULL))
-        region = *region_of(&rt_check_cells, address, level);
+        region = rt_check_cells.region[level][region_number(address)];
     if (unlikely(region == NULL))
         region = rt_check_map_region(&rt_check_cells, address, level, sizeof *region);
     return region + in_region(address, level);
@@ -84,48 +89,40 @@ RT_INLINE struct cell *cell_at(uintptr_t address, enum level level) {
 
 RT_INLINE struct record *record_at(struct rt_check_map *map, uintptr_t address, enum level level) {
     struct record *region = NULL;
-    if (likely(map->region[level] != NULL)) region = *region_of(map, address, level);
+    if (likely(map->region[level] != NULL)) region = map->region[level][region_number(address)];
     if (unlikely(region == NULL)) region = rt_check_map_region(map, address, level, sizeof *region);
     return region + in_region(address, level);
 }
 
-/* True if the owner of the cell does something that nobody else would have to know. */
-RT_INLINE bool owner_known(const struct rt_thread *t, struct cell *cell, uint64_t head,
-                           unsigned mask, unsigned does, uint32_t site) {
-    uint32_t mine = t->number << 16 | mask << 8 | USED;
-    if ((((uint32_t)head ^ mine) & ~(uint32_t)(EVER | WROTE)) != 0) return false;
-    uint64_t word = ACCESS_WORD(t->number, ACCESS(site, does));
-    if (does & RT_WRITES) {
+/* Is the cell the thread's own, and does it stand for these bytes? */
+RT_INLINE bool is_mine(const struct rt_thread *t, uint64_t head, unsigned mask) {
+    return (((uint32_t)head ^ t->check_mine) & ~(uint32_t)(EVER | WROTE | WHOLE)) == mask << 8;
+}
+RT_INLINE bool is_shared(uint64_t head, unsigned mask) {
+    return ((uint32_t)head & ~(uint32_t)WHOLE) == (mask << 8 | USED | SHARED | EVER);
+}
+
+/* The owner's access replaces its last one; a write only if it is not the first in this version. */
+RT_INLINE bool owner_known(struct cell *cell, uint64_t head, uint64_t access, bool write) {
+    if (write) {
         if (unlikely(!(head & WROTE))) return false;
-        if (cell->write != word) cell->write = word;
+        cell->write = access;
     }
-    if (cell->local != word) {
-        cell->local = word;
-        if (head & EVER) rt_check_executed(site, does);
+    if (cell->local != access) {
+        cell->local = access;
+        if (head & EVER) rt_check_executed(access);
     }
     return true;
 }
 
 /* True if the thread has read the shared cell before. */
-RT_INLINE bool reader_known(const struct rt_thread *t, uint64_t head, uintptr_t address,
-                            enum level level, unsigned mask, unsigned does, uint32_t site) {
-    if ((uint32_t)head != (mask << 8 | USED | SHARED | EVER) || does != RT_READS) return false;
-    if (unlikely(t->check_records == NULL)) return false;
-    struct record *record = record_at(t->check_records, address, level);
-    if (record->version != VERSION(head) || record->thread != t->number) return false;
-    uint32_t access = ACCESS(site, does);
-    if (record->access != access) {
-        record->access = access;
-        rt_check_executed(site, does);
-    }
+RT_INLINE bool reader_known(struct record *record, uint64_t head, uint64_t access) {
+    if (record->version != VERSION(head)) return false;
+    if (likely(record->access == access)) return true;
+    if (THREAD_OF(record->access) != THREAD_OF(access)) return false;
+    record->access = access;
+    rt_check_executed(access);
     return true;
-}
-
-RT_INLINE bool known(const struct rt_thread *t, struct cell *cell, uintptr_t address,
-                     enum level level, unsigned mask, unsigned does, uint32_t site) {
-    uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
-    return owner_known(t, cell, head, mask, does, site) ||
-           reader_known(t, head, address, level, mask, does, site);
 }
 
 #pragma GCC visibility pop

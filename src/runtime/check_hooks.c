@@ -1,48 +1,74 @@
 /* What the hooks call when accesses are checked and not recorded: the short ways of check.c, made
- * for each size. */
+ * for each size. Nothing here needs a stack frame: whatever takes longer is called last. */
 #include "runtime/check_cell.h"
 
-/* A word that is split, or that several threads read. */
-RT_NOINLINE static bool known_otherwise(uintptr_t address, size_t size, unsigned does,
-                                        uint32_t site) {
+/* Words of which only a part is accessed, or that are split. */
+RT_NOINLINE static void other_way(uintptr_t address, size_t size, uint64_t access) {
     struct rt_thread *t = &rt_self;
-    struct cell *word = cell_at(address, WORDS);
-    uint64_t head = __atomic_load_n(&word->head, __ATOMIC_ACQUIRE);
-    unsigned mask = (0xffu >> (8 - size)) << (address & 7);
-    if (head & HALVES && size == 4 && (address & 3) == 0)
-        return known(t, cell_at(address, HALF_WORDS), address, HALF_WORDS, mask, does, site);
-    if (head & BYTES && size == 1)
-        return known(t, cell_at(address, SINGLE_BYTES), address, SINGLE_BYTES, mask, does, site);
-    return reader_known(t, head, address, WORDS, mask, does, site);
+    struct cell *cell = cell_at(address, WORDS);
+    uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_ACQUIRE);
+    enum level level = WORDS;
+    if (head & HALVES && size == 4 && (address & 3) == 0) level = HALF_WORDS;
+    if (head & BYTES && size == 1) level = SINGLE_BYTES;
+    if (level != WORDS && rt.options.granularity == HD_GRANULARITY_BYTE) {
+        unsigned mask = (0xffu >> (8 - size)) << (address & 7);
+        cell = cell_at(address, level);
+        head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
+        bool write = DOES_OF(access) & RT_WRITES;
+        if (is_mine(t, head, mask) && owner_known(cell, head, access, write)) return;
+        if (!write && is_shared(head, mask) && t->check_records != NULL &&
+            reader_known(record_at(t->check_records, address, level), head, access))
+            return;
+    }
+    rt_check_access(t, address, size, DOES_OF(access), WHERE_OF(access));
 }
 
-RT_INLINE bool word_known(uintptr_t address, size_t size, unsigned does, uint32_t site) {
+RT_INLINE void hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    struct cell *region = *region_of(&rt_check_cells, address, WORDS);
+    uint64_t access = pc | (write ? t->check_writes : t->check_reads);
+    size_t number = region_number(address);
+    struct cell *region = rt_check_words[number];
     if (likely(region != NULL)) {
         struct cell *cell = region + in_region(address, WORDS);
         uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
         unsigned mask = size == 8 ? 0xff : (0xffu >> (8 - size)) << (address & 7);
-        if (likely(owner_known(t, cell, head, mask, does, site))) return true;
+        if (likely(is_mine(t, head, mask))) {
+            if (owner_known(cell, head, access, write)) return;
+        } else if (!write && is_shared(head, mask)) {
+            struct record *records = t->check_words[number];
+            if (likely(records != NULL) &&
+                reader_known(records + in_region(address, WORDS), head, access))
+                return;
+        }
     }
-    return known_otherwise(address, size, does, site);
+    other_way(address, size, access);
 }
 
-RT_INLINE void hook(uintptr_t address, size_t size, unsigned does, uintptr_t pc) {
-    uint32_t site = rt_site(&rt_self, pc);
-    if (likely(rt.options.granularity == HD_GRANULARITY_BYTE)) {
-        bool all = word_known(address, size > 8 ? 8 : size, does, site);
-        if (size > 8) all &= word_known(address + 8, 8, does, site);
-        if (likely(all)) return;
-    }
-    rt_check_access(&rt_self, address, size, does, site);
-}
-
-#define X(size)                                                  \
-    void rt_check_read##size(uintptr_t address, uintptr_t pc) {  \
-        hook(address, size, RT_READS, pc);                       \
-    }                                                            \
-    void rt_check_write##size(uintptr_t address, uintptr_t pc) { \
-        hook(address, size, RT_WRITES, pc);                      \
-    }
+#define X(size)                                                                                   \
+    void rt_check_read##size(uintptr_t address, uintptr_t pc) { hook(address, size, false, pc); } \
+    void rt_check_write##size(uintptr_t address, uintptr_t pc) { hook(address, size, true, pc); }
 RT_CHECK_SIZES(X)
+#undef X
+
+/* Two words at once: if one of them takes longer, both do. */
+RT_INLINE bool word_known(uintptr_t address, uint64_t access, bool write) {
+    struct rt_thread *t = &rt_self;
+    size_t number = region_number(address);
+    struct cell *region = rt_check_words[number];
+    if (unlikely(region == NULL)) return false;
+    struct cell *cell = region + in_region(address, WORDS);
+    uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
+    if (likely(is_mine(t, head, 0xff))) return owner_known(cell, head, access, write);
+    struct record *records = t->check_words[number];
+    return !write && is_shared(head, 0xff) && records != NULL &&
+           reader_known(records + in_region(address, WORDS), head, access);
+}
+
+RT_INLINE void hook16(uintptr_t address, bool write, uintptr_t pc) {
+    uint64_t access = pc | (write ? rt_self.check_writes : rt_self.check_reads);
+    if (likely(word_known(address, access, write) && word_known(address + 8, access, write)))
+        return;
+    rt_check_access(&rt_self, address, 16, write ? RT_WRITES : RT_READS, pc);
+}
+void rt_check_read16(uintptr_t address, uintptr_t pc) { hook16(address, false, pc); }
+void rt_check_write16(uintptr_t address, uintptr_t pc) { hook16(address, true, pc); }

@@ -1,13 +1,14 @@
 /* What checking finds, for the parent: accesses that were executed as the second of a pair, and
  * unserializable triples, each written down once with the call stack and counted after that. The
  * tables are in the session's memory (struct hd_wire_check). */
-#include "runtime/check.h"
+#include "runtime/check_cell.h"
 
 #include <errno.h>
 
 #define PATIENCE_S 60 /* for the parent's answer; it may have to read much debug information */
 
-uint32_t *rt_check_number;
+/* By site and what is done there: entry in the session's table of executed accesses, plus one. */
+static uint32_t *number_of;
 
 static struct rt_spin lock;
 static struct hd_wire_check *out;
@@ -20,16 +21,20 @@ static uint64_t *counted;
 void rt_check_report_start(void) {
     out = hd_wire_check(rt.session, rt.session->chunk_count);
     lock.word = 0;
-    rt_check_number = rt_map((size_t)HD_SITE_LIMIT * 4 * sizeof *rt_check_number);
+    number_of = rt_map((size_t)HD_SITE_LIMIT * 4 * sizeof *number_of);
     slot = rt_map(SLOTS * sizeof *slot);
     counted = rt_map(HD_CHECK_VIOLATIONS * sizeof *counted);
 }
 
-RT_NOINLINE void rt_check_note(uint32_t site, unsigned does) {
+uint32_t rt_check_site(uint64_t access) {
+    return rt.check_only ? rt_site(&rt_self, WHERE_OF(access)) : (uint32_t)WHERE_OF(access);
+}
+
+static void note(uint32_t site, unsigned does) {
     struct rt_thread *t = &rt_self;
     t->busy++;
     rt_spin_lock(&lock);
-    uint32_t *number = &rt_check_number[site * 4 + does];
+    uint32_t *number = &number_of[site * 4 + does];
     if (*number == 0) {
         uint32_t i = out->sites;
         if (i < HD_CHECK_SITES)
@@ -39,6 +44,11 @@ RT_NOINLINE void rt_check_note(uint32_t site, unsigned does) {
     }
     rt_spin_unlock(&lock);
     t->busy--;
+}
+
+RT_NOINLINE void rt_check_executed(uint64_t access) {
+    uint32_t site = rt_check_site(access);
+    if (unlikely(number_of[site * 4 + DOES_OF(access)] == 0)) note(site, DOES_OF(access));
 }
 
 static bool same(const struct hd_wire_violation *violation, const struct rt_check_triple *triple) {
@@ -121,7 +131,7 @@ void rt_check_report(struct rt_thread *t, const struct rt_check_triple *triple) 
         counted[number] = triple->execution;
         violation->instances++;
         const struct rt_check_access *second = &triple->access[2];
-        uint32_t site = rt_check_number[second->site * 4 + second->does];
+        uint32_t site = number_of[second->site * 4 + second->does];
         if (site - 1 < HD_CHECK_SITES) out->site[site - 1].violations++;
     }
     rt_spin_unlock(&lock);

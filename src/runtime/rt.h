@@ -86,6 +86,13 @@ struct rt_thread {
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
     uint64_t stamp;    /* the last one it took (free) */
+    /* checking (check.c): what its accesses and cells look like, its records, the highest version
+     * that it gave to a cell */
+    uint64_t check_reads, check_writes;
+    uint32_t check_mine, check_version;
+    void **check_words;
+    struct rt_check_map *check_records;
+    uint64_t check_executions; /* accesses that may have changed a cell */
     /* scheduler */
     enum rt_state state;
     uint32_t go; /* futex: RT_GO_RUN = you have the turn, RT_GO_LOOK = a signal came */
@@ -119,9 +126,7 @@ struct rt_thread {
     bool held_back, ran_r, ran_c;
     uint64_t force_call;
     uint32_t force_go;
-    struct rt_check_map *check_records; /* its records (check.c); NULL: none yet */
-    uint64_t check_executions;          /* accesses that changed the state of a cell */
-    int tid;                            /* kernel's */
+    int tid; /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
     /* Annotations: how often the program has said that its reads, or writes, are to be ignored. */
@@ -153,6 +158,11 @@ RT_INLINE bool rt_count(struct rt_thread *t) {
 none:
     return false;
 }
+
+/* `left` of a thread whose accesses are checked and not recorded: as good as -1, but nothing else
+ * need be looked at. */
+#define RT_LEFT_CHECKS (-(1ll << 62))
+RT_INLINE bool rt_only_checks(const struct rt_thread *t) { return t->left < RT_LEFT_CHECKS / 2; }
 
 #define RT_MAX_THREADS 65536u
 

@@ -126,7 +126,8 @@ static void set_stop(struct rt_thread *t) {
     uint64_t stop = t->mark > calls && t->mark < t->slice_end ? t->mark : t->slice_end;
     uint64_t rest = stop - calls;
     bool slow = rt.always_slow || t->ignores_reads || t->ignores_writes;
-    rt_set_left(t, slow ? -1 : rest > INT64_MAX ? INT64_MAX : (int64_t)rest - 1);
+    int64_t most = rt.check_only && rt.mode == HD_SCHED_FREE ? RT_LEFT_CHECKS : INT64_MAX;
+    rt_set_left(t, slow ? -1 : rest > INT64_MAX ? most : (int64_t)rest - 1);
 }
 
 void rt_sched_marked(struct rt_thread *t) {
@@ -186,8 +187,8 @@ void rt_sched_first(struct rt_thread *t) {
         sched.holder = t;
         sched_take_stream(t);
     } else {
-        rt_set_left(t, rt.always_slow ? -1 : INT64_MAX);
         t->slice_end = UINT64_MAX;
+        set_stop(t);
     }
 }
 
@@ -202,8 +203,8 @@ void rt_sched_begin(struct rt_thread *t) {
         sched_wait_turn(t);
     } else {
         t->state = RT_RUNNING;
-        rt_set_left(t, rt.always_slow ? -1 : INT64_MAX);
         t->slice_end = UINT64_MAX;
+        set_stop(t);
     }
 }
 

@@ -44,6 +44,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->registered = true;
     t->stamp = 0;
     t->epoch = 0; /* until BEGIN there is nothing to record */
+    if (rt.checking) rt_check_thread_starts(t);
     rt.slot[number].handle = t->handle;
     __atomic_store_n(&rt.slot[number].thread, t, __ATOMIC_RELEASE);
 }
@@ -178,6 +179,11 @@ void rt_thread_attach_foreign(struct rt_thread *t) {
 struct rt_thread *rt_enter_slow(void) {
     struct rt_thread *t = &rt_self;
     if (t->state == RT_DEAD) return NULL;
+    if (rt_only_checks(t) && t->state == RT_RUNNING && !t->signals_pending) {
+        t->busy++;
+        t->inside++;
+        return t;
+    }
     int saved = errno;
     t->next_address = 0;
     if (unlikely(rt.forcing) && !t->inside) rt_force_call(t);
