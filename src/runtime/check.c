@@ -107,7 +107,7 @@ void rt_check_start(void) {
     map_lock.word = 0;
     floor_version = highest_ended = 1;
     /* a forked child that is recorded begins with nothing */
-    rt_check_cells = (struct rt_check_map){{NULL}};
+    rt_check_cells = (struct rt_check_map){.region = {NULL}};
     map_table(&rt_check_cells, WORDS);
     rt_check_words = granularity == HD_GRANULARITY_BYTE ? rt_check_cells.region[WORDS]
                                                         : rt_map(REGIONS * sizeof(void *));
@@ -164,10 +164,6 @@ static bool previous(const struct rt_thread *t, const struct cell *cell, uint64_
     }
 }
 
-static struct rt_check_access in_words(uint64_t access) {
-    return (struct rt_check_access){THREAD_OF(access), rt_check_site(access), DOES_OF(access)};
-}
-
 /* Is the pair of P, in the record, and the access broken? The cell is locked. */
 static bool breaks(const struct access *a, const struct cell *cell, const struct record *p,
                    struct rt_check_triple *triple) {
@@ -178,11 +174,10 @@ static bool breaks(const struct access *a, const struct cell *cell, const struct
     else if (p->exposed != 0 && read_breaks(first, DOES_OF(p->exposed), a->does))
         remote = p->exposed;
     if (remote == 0) return false;
-    *triple = (struct rt_check_triple){
-        .access = {in_words(p->access), in_words(remote), in_words(a->access)},
-        .address = a->address,
-        .size = a->size,
-        .execution = a->execution};
+    *triple = (struct rt_check_triple){.access = {p->access & ~FIRST, remote, a->access},
+                                       .address = a->address,
+                                       .size = a->size,
+                                       .execution = a->execution};
     return true;
 }
 
@@ -245,7 +240,7 @@ static uint64_t change(const struct access *a, struct cell *cell, uint64_t head,
                        enum level level, struct rt_check_triple *triple, bool *broken) {
     unsigned whole = head & WHOLE;
     if (!(head & SHARED) && OWNER(head) == a->t->number) { /* its first write, mostly */
-        if (head & EVER) rt_check_executed(a->access);
+        if (head & EVER) executed(a->t, a->access);
         return take(a, cell, VERSION(head), MASK(head), (unsigned)head & (EVER | WROTE | WHOLE),
                     false);
     }
@@ -253,7 +248,7 @@ static uint64_t change(const struct access *a, struct cell *cell, uint64_t head,
     struct record p;
     bool again = previous(a->t, cell, head, address, level, &p);
     if (again) {
-        rt_check_executed(a->access);
+        executed(a->t, a->access);
         *broken = breaks(a, cell, &p, triple);
     }
     if (a->does & RT_WRITES)
@@ -316,6 +311,9 @@ static bool access_cell(const struct access *a, struct cell *cell, uintptr_t add
                         enum level level, unsigned mask) {
     bool broken = false;
     struct rt_check_triple triple;
+    /* Both are far away, mostly: let them come at the same time. */
+    if (a->t->check_records->region[level] != NULL)
+        __builtin_prefetch(record_at(a->t->check_records, address, level), 1);
     uint64_t head = lock_cell(cell);
     bool fits = !(head & SPLIT) && (!(head & USED) || MASK(head) == mask);
     if (fits)

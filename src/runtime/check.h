@@ -27,12 +27,8 @@ void rt_check_clear(uintptr_t address, size_t bytes); /* a block's life begins o
 
 /* ---- what is found (check_report.c) ---------------------------------------------------------- */
 
-struct rt_check_access {
-    uint32_t thread, site;
-    unsigned does;
-};
 struct rt_check_triple {
-    struct rt_check_access access[3]; /* P, R, I */
+    uint64_t access[3]; /* P, R, I, as check_cell.h has them */
     uintptr_t address;
     size_t size;
     uint64_t execution; /* of I: different for each one */
@@ -40,10 +36,8 @@ struct rt_check_triple {
 void rt_check_report_start(void);
 /* Notes a violation, and waits for the parent's answer if that is asked. */
 void rt_check_report(struct rt_thread *t, const struct rt_check_triple *triple);
-/* Notes that an access (check_cell.h) was executed as the second of a pair. */
+/* Notes that an access was executed as the second of a pair. */
 void rt_check_executed(uint64_t access);
-/* The site of an access. */
-uint32_t rt_check_site(uint64_t access);
 
 #pragma GCC visibility pop
 

@@ -61,8 +61,11 @@ _Static_assert(sizeof(struct record) == 24, "three bytes for one");
 enum level { WORDS = 0, HALF_WORDS, SINGLE_BYTES, LEVELS };
 static const unsigned level_shift[LEVELS] = {3, 2, 0};
 
+#define EXECUTED 256u
 struct rt_check_map {
     void **region[LEVELS];
+    /* a thread's: accesses that are known to have been executed, by hash */
+    uint64_t executed[EXECUTED];
 };
 extern struct rt_check_map rt_check_cells; /* its words are there from the start */
 /* The cells of words, for the short ways; without entries if it is not bytes that are checked. */
@@ -102,26 +105,36 @@ RT_INLINE bool is_shared(uint64_t head, unsigned mask) {
     return ((uint32_t)head & ~(uint32_t)WHOLE) == (mask << 8 | USED | SHARED | EVER);
 }
 
+/* Notes that the thread's access was executed as the second of a pair. */
+RT_INLINE void executed(const struct rt_thread *t, uint64_t access) {
+    uint64_t *slot = &t->check_records->executed[(access ^ access >> 10) % EXECUTED];
+    if (likely(*slot == access)) return;
+    *slot = access;
+    rt_check_executed(access);
+}
+
 /* The owner's access replaces its last one; a write only if it is not the first in this version. */
-RT_INLINE bool owner_known(struct cell *cell, uint64_t head, uint64_t access, bool write) {
+RT_INLINE bool owner_known(const struct rt_thread *t, struct cell *cell, uint64_t head,
+                           uint64_t access, bool write) {
     if (write) {
         if (unlikely(!(head & WROTE))) return false;
         cell->write = access;
     }
     if (cell->local != access) {
         cell->local = access;
-        if (head & EVER) rt_check_executed(access);
+        if (head & EVER) executed(t, access);
     }
     return true;
 }
 
 /* True if the thread has read the shared cell before. */
-RT_INLINE bool reader_known(struct record *record, uint64_t head, uint64_t access) {
+RT_INLINE bool reader_known(const struct rt_thread *t, struct record *record, uint64_t head,
+                            uint64_t access) {
     if (record->version != VERSION(head)) return false;
     if (likely(record->access == access)) return true;
     if (THREAD_OF(record->access) != THREAD_OF(access)) return false;
     record->access = access;
-    rt_check_executed(access);
+    executed(t, access);
     return true;
 }
 

@@ -2,7 +2,7 @@
  * for each size. Nothing here needs a stack frame: whatever takes longer is called last. */
 #include "runtime/check_cell.h"
 
-/* Words of which only a part is accessed, or that are split. */
+/* Words that are split, and cells that have to change. */
 RT_NOINLINE static void other_way(uintptr_t address, size_t size, uint64_t access) {
     struct rt_thread *t = &rt_self;
     struct cell *cell = cell_at(address, WORDS);
@@ -15,9 +15,9 @@ RT_NOINLINE static void other_way(uintptr_t address, size_t size, uint64_t acces
         cell = cell_at(address, level);
         head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
         bool write = DOES_OF(access) & RT_WRITES;
-        if (is_mine(t, head, mask) && owner_known(cell, head, access, write)) return;
+        if (is_mine(t, head, mask) && owner_known(t, cell, head, access, write)) return;
         if (!write && is_shared(head, mask) && t->check_records != NULL &&
-            reader_known(record_at(t->check_records, address, level), head, access))
+            reader_known(t, record_at(t->check_records, address, level), head, access))
             return;
     }
     rt_check_access(t, address, size, DOES_OF(access), WHERE_OF(access));
@@ -33,12 +33,18 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
         uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
         unsigned mask = size == 8 ? 0xff : (0xffu >> (8 - size)) << (address & 7);
         if (likely(is_mine(t, head, mask))) {
-            if (owner_known(cell, head, access, write)) return;
+            if (owner_known(t, cell, head, access, write)) return;
         } else if (!write && is_shared(head, mask)) {
             struct record *records = t->check_words[number];
             if (likely(records != NULL) &&
-                reader_known(records + in_region(address, WORDS), head, access))
+                reader_known(t, records + in_region(address, WORDS), head, access))
                 return;
+        } else if (size == 4 && head & HALVES && (address & 3) == 0) {
+            /* the most usual part: its cell is there, since the word is split */
+            region = rt_check_cells.region[HALF_WORDS][number];
+            cell = region + in_region(address, HALF_WORDS);
+            head = __atomic_load_n(&cell->head, __ATOMIC_ACQUIRE);
+            if (likely(is_mine(t, head, mask)) && owner_known(t, cell, head, access, write)) return;
         }
     }
     other_way(address, size, access);
@@ -58,10 +64,10 @@ RT_INLINE bool word_known(uintptr_t address, uint64_t access, bool write) {
     if (unlikely(region == NULL)) return false;
     struct cell *cell = region + in_region(address, WORDS);
     uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
-    if (likely(is_mine(t, head, 0xff))) return owner_known(cell, head, access, write);
+    if (likely(is_mine(t, head, 0xff))) return owner_known(t, cell, head, access, write);
     struct record *records = t->check_words[number];
     return !write && is_shared(head, 0xff) && records != NULL &&
-           reader_known(records + in_region(address, WORDS), head, access);
+           reader_known(t, records + in_region(address, WORDS), head, access);
 }
 
 RT_INLINE void hook16(uintptr_t address, bool write, uintptr_t pc) {

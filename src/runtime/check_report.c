@@ -13,20 +13,25 @@ static uint32_t *number_of;
 static struct rt_spin lock;
 static struct hd_wire_check *out;
 
-/* The triples' numbers plus one, by hash; and the execution that each was counted for last. */
+/* The triples' numbers plus one, by hash. Of each, what it is, without threads; and the execution
+ * that it was counted for last. Entries are added under the lock and then stay. */
 #define SLOTS (2 * HD_CHECK_VIOLATIONS)
 static uint32_t *slot;
-static uint64_t *counted;
+static struct known {
+    uint64_t access[3];
+    uint64_t counted;
+    uint32_t second; /* number_of its I */
+} * known;
 
 void rt_check_report_start(void) {
     out = hd_wire_check(rt.session, rt.session->chunk_count);
     lock.word = 0;
     number_of = rt_map((size_t)HD_SITE_LIMIT * 4 * sizeof *number_of);
     slot = rt_map(SLOTS * sizeof *slot);
-    counted = rt_map(HD_CHECK_VIOLATIONS * sizeof *counted);
+    known = rt_map(HD_CHECK_VIOLATIONS * sizeof *known);
 }
 
-uint32_t rt_check_site(uint64_t access) {
+static uint32_t site_of(uint64_t access) {
     return rt.check_only ? rt_site(&rt_self, WHERE_OF(access)) : (uint32_t)WHERE_OF(access);
 }
 
@@ -47,31 +52,39 @@ static void note(uint32_t site, unsigned does) {
 }
 
 RT_NOINLINE void rt_check_executed(uint64_t access) {
-    uint32_t site = rt_check_site(access);
+    uint32_t site = site_of(access);
     if (unlikely(number_of[site * 4 + DOES_OF(access)] == 0)) note(site, DOES_OF(access));
 }
 
-static bool same(const struct hd_wire_violation *violation, const struct rt_check_triple *triple) {
+/* An access without its thread. */
+#define IN_CODE(access) ((access) & (FIRST - 1))
+
+static bool same(const struct known *it, const struct rt_check_triple *triple) {
     for (unsigned i = 0; i < 3; i++)
-        if (violation->access[i].site != triple->access[i].site ||
-            violation->access[i].does != triple->access[i].does)
-            return false;
+        if (it->access[i] != IN_CODE(triple->access[i])) return false;
     return true;
 }
 
 static uint32_t first_slot(const struct rt_check_triple *triple) {
     uint64_t hash = 0;
     for (unsigned i = 0; i < 3; i++)
-        hash =
-            (hash ^ (triple->access[i].site * 4u + triple->access[i].does)) * 0x9e3779b97f4a7c15ull;
-    return (uint32_t)(hash >> 32) % SLOTS;
+        hash = (hash ^ IN_CODE(triple->access[i])) * 0x9e3779b97f4a7c15ull;
+    return (uint32_t)(hash >> 40) % SLOTS;
+}
+
+/* The number of a triple plus one; 0 if it is new: *at is where it belongs. */
+static uint32_t find(const struct rt_check_triple *triple, uint32_t *at) {
+    for (*at = first_slot(triple);; *at = (*at + 1) % SLOTS) {
+        uint32_t number = __atomic_load_n(&slot[*at], __ATOMIC_ACQUIRE);
+        if (number == 0 || same(&known[number - 1], triple)) return number;
+    }
 }
 
 static void fill(struct rt_thread *t, struct hd_wire_violation *violation,
                  const struct rt_check_triple *triple) {
     for (unsigned i = 0; i < 3; i++)
         violation->access[i] = (struct hd_wire_check_access){
-            triple->access[i].thread, triple->access[i].site, triple->access[i].does};
+            THREAD_OF(triple->access[i]), site_of(triple->access[i]), DOES_OF(triple->access[i])};
     violation->address = triple->address;
     violation->size = triple->size;
     uint32_t frames = 0;
@@ -82,24 +95,24 @@ static void fill(struct rt_thread *t, struct hd_wire_violation *violation,
     __atomic_store_n(&violation->ready, 1, __ATOMIC_RELEASE);
 }
 
-/* The number of the triple, made if it is new: *fresh; HD_CHECK_VIOLATIONS if there is no room. */
-static uint32_t find(struct rt_thread *t, const struct rt_check_triple *triple, bool *fresh) {
-    *fresh = false;
-    for (uint32_t at = first_slot(triple);; at = (at + 1) % SLOTS) {
-        uint32_t number = slot[at];
-        if (number != 0 && same(&out->violation[number - 1], triple)) return number - 1;
-        if (number != 0) continue;
-        if (out->violations >= HD_CHECK_VIOLATIONS) {
-            out->violations = HD_CHECK_VIOLATIONS + 1;
-            return HD_CHECK_VIOLATIONS;
-        }
-        number = out->violations;
-        fill(t, &out->violation[number], triple);
-        __atomic_store_n(&out->violations, number + 1, __ATOMIC_RELEASE);
-        slot[at] = number + 1;
-        *fresh = true;
-        return number;
+/* Writes a triple down; 0 if there is no room. */
+static uint32_t add(struct rt_thread *t, const struct rt_check_triple *triple) {
+    uint32_t at;
+    rt_spin_lock(&lock);
+    uint32_t number = find(triple, &at);
+    if (number == 0 && out->violations >= HD_CHECK_VIOLATIONS) {
+        out->violations = HD_CHECK_VIOLATIONS + 1;
+    } else if (number == 0) {
+        number = out->violations + 1;
+        for (unsigned i = 0; i < 3; i++) known[number - 1].access[i] = IN_CODE(triple->access[i]);
+        known[number - 1].second =
+            number_of[site_of(triple->access[2]) * 4 + DOES_OF(triple->access[2])];
+        fill(t, &out->violation[number - 1], triple);
+        __atomic_store_n(&out->violations, number, __ATOMIC_RELEASE);
+        __atomic_store_n(&slot[at], number, __ATOMIC_RELEASE);
     }
+    rt_spin_unlock(&lock);
+    return number;
 }
 
 static void wake_parent(void) {
@@ -120,21 +133,21 @@ static void wait_for_answer(struct hd_wire_violation *violation) {
     }
 }
 
+static void count(uint64_t *counter) { __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED); }
+
 void rt_check_report(struct rt_thread *t, const struct rt_check_triple *triple) {
+    uint32_t at, number = find(triple, &at);
+    bool fresh = number == 0;
     int saved = errno;
-    bool fresh;
-    rt_spin_lock(&lock);
-    uint32_t number = find(t, triple, &fresh);
-    struct hd_wire_violation *violation =
-        number < HD_CHECK_VIOLATIONS ? &out->violation[number] : NULL;
-    if (violation != NULL && counted[number] != triple->execution) {
-        counted[number] = triple->execution;
-        violation->instances++;
-        const struct rt_check_access *second = &triple->access[2];
-        uint32_t site = number_of[second->site * 4 + second->does];
-        if (site - 1 < HD_CHECK_SITES) out->site[site - 1].violations++;
+    if (fresh) number = add(t, triple);
+    if (number == 0) return;
+    struct hd_wire_violation *violation = &out->violation[number - 1];
+    if (known[number - 1].counted != triple->execution) {
+        known[number - 1].counted = triple->execution;
+        count(&violation->instances);
+        uint32_t site = known[number - 1].second;
+        if (site - 1 < HD_CHECK_SITES) count(&out->site[site - 1].violations);
     }
-    rt_spin_unlock(&lock);
     if (fresh) {
         wake_parent();
         if (rt.options.check_waits) wait_for_answer(violation);
