@@ -1,7 +1,8 @@
-/* check_compare SEED QUANTUM byte|word|line PROGRAM [ARGUMENT]...: runs a program under the serial
- * scheduler, checked and recorded in full, and compares what the runtime found with the definition
- * in run/observed.h, applied to the trace access by access. Prints what differs and how much was
- * compared; status 1 if anything does, 2 if it could not be run. */
+/* check_compare SEED QUANTUM byte|word|line once|twice PROGRAM [ARGUMENT]...: runs a program under
+ * the serial scheduler, checked and recorded in full, and compares what the runtime found with the
+ * definition in run/observed.h, applied to the trace access by access. `twice`: also with what it
+ * finds in a second run, the same but not recorded (the program has to be deterministic). Prints
+ * what differs and how much was compared; status 1 if anything does, 2 if it could not be run. */
 #define _GNU_SOURCE
 #include "base/map.h"
 #include "run/observed.h"
@@ -185,32 +186,43 @@ static void by_runtime(const struct hd_observed *observed, struct found_list *tr
     }
 }
 
-int main(int argc, char **argv) {
+static bool run(struct hd_job *job, const struct hd_checking *checking, struct hd_result *result,
+                struct found_list *triples, struct found_list *executed) {
+    struct hd_host host = {.library_directory = getenv("HEDDLE_LIBRARY")};
+    struct hd_observed observed;
     struct hd_error error;
+    bool good = hd_run_checked(job, &host, checking, result, &observed, &error);
+    if (good && job->steering.full) good = hd_trace_load(result->trace_path, NULL, &trace, &error);
+    if (!good) fprintf(stderr, "%s\n", error.message);
+    by_runtime(&observed, triples, executed);
+    hd_observed_free(&observed);
+    return good;
+}
+
+int main(int argc, char **argv) {
     struct hd_checking checking = {0};
-    if (argc < 5) return 2;
+    if (argc < 6) return 2;
     if (strcmp(argv[3], "word") == 0) checking.granularity = HD_GRANULARITY_WORD, unit_bytes = 8;
     if (strcmp(argv[3], "line") == 0) checking.granularity = HD_GRANULARITY_LINE, unit_bytes = 64;
-    struct hd_job job = {.program = {.argv = argv + 4, .limit_ms = 60000},
+    struct hd_job job = {.program = {.argv = argv + 5, .limit_ms = 60000},
                          .steering = {.scheduler = HD_SCHED_SERIAL,
                                       .policy = HD_POLICY_RANDOM,
                                       .seed = strtoull(argv[1], NULL, 10),
                                       .quantum = (uint32_t)strtoul(argv[2], NULL, 10),
                                       .full = true}};
-    struct hd_host host = {.library_directory = getenv("HEDDLE_LIBRARY")};
     struct hd_result result;
-    struct hd_observed observed;
-    if (!hd_run_checked(&job, &host, &checking, &result, &observed, &error) ||
-        !hd_trace_load(result.trace_path, NULL, &trace, &error)) {
-        fprintf(stderr, "%s\n", error.message);
-        return 2;
-    }
     struct found_list triples = {{0}}, executed = {{0}}, got_triples = {{0}}, got_executed = {{0}};
+    if (!run(&job, &checking, &result, &got_triples, &got_executed)) return 2;
     by_definition(&triples, &executed);
-    by_runtime(&observed, &got_triples, &got_executed);
     bool same = equal("triple", &triples, &got_triples);
     same &= equal("executed", &executed, &got_executed);
     printf("%zu triples, %zu executed, %u events\n", triples.list.size, executed.list.size,
            trace.events);
+    if (strcmp(argv[4], "twice") != 0) return same ? 0 : 1;
+    struct found_list again_triples = {{0}}, again_executed = {{0}};
+    job.steering.full = false;
+    if (!run(&job, &checking, &result, &again_triples, &again_executed)) return 2;
+    same &= equal("triple, not recorded", &triples, &again_triples);
+    same &= equal("executed, not recorded", &executed, &again_executed);
     return same ? 0 : 1;
 }
