@@ -6,6 +6,7 @@
 #include "facts/guards.h"
 #include "facts/patterns.h"
 #include "facts/site.h"
+#include "facts/waits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,18 +63,29 @@ uint32_t hd_correlated_place(struct hd_correlated_pairs *pairs, struct hd_descri
 /* ---- do two accesses belong together? ---------------------------------------------------------
  */
 
-/* Both directly in a call, or in calls that it makes, and it did not return in between. */
-static bool in_one_call(const struct hd_model *model, uint32_t first, uint32_t second) {
+/* Both directly in a call, or in calls that it makes. */
+static bool are_near(const struct hd_model *model, uint32_t first, uint32_t second, uint32_t call,
+                     uint32_t depth) {
     const struct hd_trace *trace = model->trace;
     uint32_t a = hd_model_stack(model, first), b = hd_model_stack(model, second);
-    uint32_t call = hd_common_call(model, first, second);
     if (call == 0 && a != b) return false;
-    uint32_t depth = hd_call_depth(trace, call);
-    if (hd_call_depth(trace, a) > depth + 1 || hd_call_depth(trace, b) > depth + 1) return false;
+    return hd_call_depth(trace, a) <= depth + 1 && hd_call_depth(trace, b) <= depth + 1;
+}
+
+/* Does the thread neither leave the call in between nor wait for others? */
+static bool in_one_go(const struct finder *finder, uint32_t first, uint32_t second) {
+    const struct hd_model *model = finder->model;
     const uint32_t *list = model->thread_event + model->thread_start[model->thread[first]];
-    uint32_t to = hd_model_position(model, second);
+    uint32_t to = hd_model_position(model, second), call = 0, depth = 0;
+    if (finder->calls) {
+        call = hd_common_call(model, first, second);
+        depth = hd_call_depth(model->trace, call);
+        if (!are_near(model, first, second, call, depth)) return false;
+    }
     for (uint32_t n = hd_model_position(model, first) + 1; n < to; n++)
-        if (!hd_is_in_call(model, list[n], call, depth)) return false;
+        if (hd_waits_for_others(model, list[n]) ||
+            (finder->calls && !hd_is_in_call(model, list[n], call, depth)))
+            return false;
     return true;
 }
 
@@ -95,7 +107,7 @@ static bool belong_together(struct finder *finder, const struct recent *first,
     if (hd_model_position(model, second->event) - hd_model_position(model, first->event) > APART)
         return false;
     if (is_backward(finder, first->event, second->event)) return false;
-    if (finder->calls && !in_one_call(model, first->event, second->event)) return false;
+    if (!in_one_go(finder, first->event, second->event)) return false;
     const uint32_t variable[2] = {first->variable, second->variable};
     const uint32_t location[2] = {first->location, second->location};
     return hd_correlated_same_object(finder->rules, model, finder->describe, variable, location);

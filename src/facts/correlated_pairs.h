@@ -1,8 +1,9 @@
 /* Accesses of a thread that belong together by a rule: `first` is to one variable, `second`, after
  * it, to another. Both happen in one call of a function, or in calls that this function makes, and
- * in the order of the code: what another round of a loop or another call does is no part of it.
- * `first` is the thread's last access of its sort (read, write or both) to its location before
- * `second`, and `second` the first of its sort after `first`. */
+ * in the order of the code: what another round of a loop or another call does is no part of it. Nor
+ * is what comes after a wait for other threads. `first` is the thread's last access of its sort
+ * (read, write or both) to its location before `second`, and `second` the first of its sort after
+ * `first`. */
 #ifndef HEDDLE_FACTS_CORRELATED_PAIRS_H
 #define HEDDLE_FACTS_CORRELATED_PAIRS_H
 

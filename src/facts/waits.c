@@ -32,3 +32,16 @@ uint32_t hd_wait_begun_by(const struct hd_model *model, uint32_t release) {
     }
     return HD_NONE;
 }
+
+bool hd_waits_for_others(const struct hd_model *model, uint32_t event) {
+    switch (model->kind[event]) {
+    case HD_EV_WAIT:
+    case HD_EV_WAIT_TIMEOUT:
+    case HD_EV_BARRIER_LEAVE:
+    case HD_EV_SEM_WAIT:
+    case HD_EV_JOIN:
+        return true;
+    default:
+        return false;
+    }
+}

@@ -13,4 +13,7 @@ uint32_t hd_wait_begins(const struct hd_model *model, uint32_t wait);
 /* The wait (or wait that timed out) that a release begins; HD_NONE if it begins none. */
 uint32_t hd_wait_begun_by(const struct hd_model *model, uint32_t release);
 
+/* Is an event the end of a wait for other threads, other than for a lock? */
+bool hd_waits_for_others(const struct hd_model *model, uint32_t event);
+
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { BY_A_RULE = 20, WAITS = -45 };
+enum { BY_A_RULE = 20 };
 
 /* ---- decisions --------------------------------------------------------------------------------
  */
@@ -94,9 +94,6 @@ static struct hd_weighing weigh(const struct reporter *reporter,
     weighing.exercised = exercised != NULL;
     if (exercised != NULL) hd_weigh(&weighing, 0, exercised);
     hd_weigh(&weighing, BY_A_RULE, "a rule says that the two variables belong together");
-    if (decision->events > 0 &&
-        hd_waits_between(predict->model, decision->event[0], decision->event[decision->events - 1]))
-        hd_weigh(&weighing, WAITS, "the thread waits for others in between");
     return weighing;
 }
 

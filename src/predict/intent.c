@@ -5,6 +5,7 @@
 #include "facts/calls.h"
 #include "facts/history.h"
 #include "facts/site.h"
+#include "facts/waits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -45,19 +46,6 @@ struct between {
     bool far;       /* more than were looked at */
 };
 
-static bool is_wait(const struct hd_model *model, uint32_t event) {
-    switch (model->kind[event]) {
-    case HD_EV_WAIT:
-    case HD_EV_WAIT_TIMEOUT:
-    case HD_EV_BARRIER_LEAVE:
-    case HD_EV_SEM_WAIT:
-    case HD_EV_JOIN:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static struct between look_between(const struct hd_model *model, const struct hd_triple *triple,
                                    bool stacks) {
     struct between result = {0};
@@ -74,18 +62,13 @@ static struct between look_between(const struct hd_model *model, const struct hd
         to = from + LOOK_AT;
     }
     for (uint32_t n = from + 1; n < to; n++) {
-        result.waits = result.waits || is_wait(model, list[n]);
+        result.waits = result.waits || hd_waits_for_others(model, list[n]);
         result.steps += hd_model_calls(model, list[n]);
         if (stacks && !result.returned)
             result.returned = !hd_is_in_call(model, list[n], call, depth);
     }
     if (model->trace->format != HD_FORMAT_BINARY) result.steps = to - from;
     return result;
-}
-
-bool hd_waits_between(const struct hd_model *model, uint32_t first, uint32_t second) {
-    struct hd_triple triple = {.first = first, .remote = HD_NONE, .second = second};
-    return look_between(model, &triple, false).waits;
 }
 
 /* The thread's next access to the location; HD_NONE if there is none near. */
@@ -128,7 +111,8 @@ static bool is_wait_condition(const struct hd_intent *intent, const struct hd_tr
     const struct hd_model *model = intent->model;
     uint32_t next = next_access(model, triple->second, triple->location);
     if (next == HD_NONE || !is_same_access(intent, triple->second, next)) return false;
-    return hd_waits_between(model, triple->second, next);
+    struct hd_triple again = {triple->second, HD_NONE, next, triple->location};
+    return look_between(model, &again, false).waits;
 }
 
 /* ---- the signs --------------------------------------------------------------------------------

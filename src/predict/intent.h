@@ -48,8 +48,6 @@ struct hd_intent {
 struct hd_intent hd_intent(const struct hd_predict *predict, const struct hd_triples *triples,
                            const struct hd_branches *branches);
 
-/* Does a thread wait for others, other than for a lock, between two of its events? */
-bool hd_waits_between(const struct hd_model *model, uint32_t first, uint32_t second);
 /* Did a run end well? */
 bool hd_run_passed(const struct hd_model *model);
 

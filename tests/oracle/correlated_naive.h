@@ -71,6 +71,10 @@ static inline bool naive_is_pair(const struct hd_model *m, struct hd_describe *d
     if (!naive_related(naive_name(describe, x), naive_name(describe, y))) return false;
     for (uint32_t e = p + 1; e < q; e++) {
         if (m->thread[e] != m->thread[p]) continue;
+        if (m->kind[e] == HD_EV_WAIT || m->kind[e] == HD_EV_WAIT_TIMEOUT ||
+            m->kind[e] == HD_EV_JOIN || m->kind[e] == HD_EV_BARRIER_LEAVE ||
+            m->kind[e] == HD_EV_SEM_WAIT)
+            return false;
         if (naive_location(m, e) == x && hd_access_does(m, e) == hd_access_does(m, p)) return false;
         if (naive_location(m, e) == y && hd_access_does(m, e) == hd_access_does(m, q)) return false;
     }
