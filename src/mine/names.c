@@ -61,9 +61,5 @@ void hd_mine_names_free(struct hd_mine_names *names) { hd_arena_free(&names->are
 
 const char *hd_mine_path(const struct hd_source *source, uint32_t source_function,
                          const char *base) {
-    const char *path = file_path(source, source->function.data[source_function].file);
-    size_t length = base != NULL ? strlen(base) : 0;
-    if (length > 0 && strncmp(path, base, length) == 0 && path[length] == '/')
-        return path + length + 1;
-    return path;
+    return hd_source_relative(source, source->function.data[source_function].file, base);
 }

@@ -166,6 +166,7 @@ void hd_source_free(struct hd_source *source) {
     hd_vector_free(&source->argument);
     hd_vector_free(&source->link);
     hd_vector_free(&source->operation);
+    hd_vector_free(&source->declared);
     hd_map_free(&source->function_by_key);
     hd_map_free(&source->variable_by_key);
     hd_map_free(&source->record_by_key);

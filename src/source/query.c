@@ -54,6 +54,30 @@ struct hd_source_range hd_source_operations_of(const struct hd_source *source, u
     return range;
 }
 
+bool hd_source_in_loop(const struct hd_source *source, uint32_t step) {
+    uint32_t below = HD_SOURCE_NONE;
+    for (uint32_t at = source->step.data[step].node; at != HD_SOURCE_NONE;
+         below = at, at = source->node.data[at].parent) {
+        const struct hd_source_node *node = &source->node.data[at];
+        if (below == HD_SOURCE_NONE) continue;
+        if (node->kind == HD_NODE_WHILE) return true;
+        if (node->kind == HD_NODE_FOR && source->node.data[below].role != HD_ROLE_INIT) return true;
+        if (node->kind == HD_NODE_DO) { /* do ... while (0) is none */
+            uint32_t condition = source->node.data[node->first_child].next;
+            if (source->node.data[condition].constant != HD_CONSTANT_FALSE) return true;
+        }
+    }
+    return false;
+}
+
+const char *hd_source_relative(const struct hd_source *source, uint32_t file, const char *base) {
+    if (file == HD_SOURCE_NONE) return "";
+    const char *path = hd_source_text(source, source->file.data[file].path);
+    size_t length = base != NULL ? strlen(base) : 0;
+    return length > 0 && strncmp(path, base, length) == 0 && path[length] == '/' ? path + length + 1
+                                                                                 : path;
+}
+
 /* ---- paths --------------------------------------------------------------------------------------
  */
 

@@ -19,23 +19,6 @@ struct resolver {
     HD_VECTOR(struct effect) effect; /* sorted by function */
 };
 
-/* Whether the step stands in a loop of its function. */
-static bool in_loop(const struct hd_source *source, const struct hd_source_step *step) {
-    uint32_t below = HD_SOURCE_NONE;
-    for (uint32_t at = step->node; at != HD_SOURCE_NONE;
-         below = at, at = source->node.data[at].parent) {
-        const struct hd_source_node *node = &source->node.data[at];
-        if (below == HD_SOURCE_NONE) continue;
-        if (node->kind == HD_NODE_WHILE) return true;
-        if (node->kind == HD_NODE_FOR && source->node.data[below].role != HD_ROLE_INIT) return true;
-        if (node->kind == HD_NODE_DO) { /* do ... while (0) is none */
-            uint32_t condition = source->node.data[node->first_child].next;
-            if (source->node.data[condition].constant != HD_CONSTANT_FALSE) return true;
-        }
-    }
-    return false;
-}
-
 /* What an argument points to. */
 static uint32_t pointed_to(struct hd_source *source, const struct hd_source_argument *argument) {
     if (argument->path == HD_SOURCE_NONE || argument->address) return argument->path;
@@ -46,7 +29,7 @@ static struct hd_source_operation new_operation(const struct hd_source *source, 
                                                 uint8_t kind) {
     return (struct hd_source_operation){.kind = kind,
                                         .step = step,
-                                        .in_loop = in_loop(source, &source->step.data[step]),
+                                        .in_loop = hd_source_in_loop(source, step),
                                         .path = HD_SOURCE_NONE,
                                         .entry = HD_SOURCE_NONE,
                                         .entry_type = HD_SOURCE_NONE,
@@ -76,11 +59,34 @@ static void add_direct(struct hd_source *source, uint32_t index,
     hd_vector_push(&source->operation, operation);
 }
 
+bool hd_source_declare(struct hd_source *source, const char *name, enum hd_operation_kind kind) {
+    struct hd_source_declared new = {hd_source_text_add(source, name), (uint8_t)kind};
+    hd_vector_push(&source->declared, new);
+    for (size_t i = 0; i < source->step.size; i++) {
+        const struct hd_source_step *step = &source->step.data[i];
+        if (step->kind == HD_STEP_CALL && step->function != HD_SOURCE_NONE &&
+            source->function.data[step->function].name == new.function)
+            return true;
+    }
+    return false;
+}
+
+/* What a call of the function does by itself; NULL: nothing, or a body says it. */
+static const struct hd_library_operation *operation_of(const struct hd_source *source,
+                                                       size_t function) {
+    static const struct hd_library_operation lock = {"", HD_OPERATION_LOCK, 0, 0, false},
+                                             unlock = {"", HD_OPERATION_UNLOCK, 0, 0, false};
+    uint32_t name = source->function.data[function].name;
+    for (size_t i = 0; i < source->declared.size; i++)
+        if (source->declared.data[i].function == name)
+            return source->declared.data[i].kind == HD_OPERATION_LOCK ? &lock : &unlock;
+    if ((source->function.data[function].flags & HD_FUNCTION_BODY) != 0) return NULL;
+    return hd_library_operation(hd_source_text(source, name));
+}
+
 static void add_direct_operations(struct hd_source *source) {
     const struct hd_library_operation **known = hd_zalloc(source->function.size, sizeof *known);
-    for (size_t i = 0; i < source->function.size; i++)
-        if ((source->function.data[i].flags & HD_FUNCTION_BODY) == 0)
-            known[i] = hd_library_operation(hd_source_text(source, source->function.data[i].name));
+    for (size_t i = 0; i < source->function.size; i++) known[i] = operation_of(source, i);
     for (size_t i = 0; i < source->step.size; i++) {
         const struct hd_source_step *step = &source->step.data[i];
         if (step->kind != HD_STEP_CALL || step->function == HD_SOURCE_NONE) continue;

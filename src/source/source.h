@@ -280,6 +280,12 @@ struct hd_source_operation {
     uint32_t argument;   /* CREATE: index in the call's arguments of what the thread gets; NONE */
 };
 
+/* A function that a user says is a lock operation on what its first argument points to. */
+struct hd_source_declared {
+    uint32_t function; /* text: its name */
+    uint8_t kind;      /* HD_OPERATION_LOCK or HD_OPERATION_UNLOCK */
+};
+
 struct hd_source {
     struct hd_intern text;
     HD_VECTOR(struct hd_source_unit) unit;
@@ -293,6 +299,7 @@ struct hd_source {
     HD_VECTOR(struct hd_source_argument) argument;
     HD_VECTOR(uint32_t) link;
     HD_VECTOR(struct hd_source_operation) operation; /* made by hd_source_resolve */
+    HD_VECTOR(struct hd_source_declared) declared;
     struct hd_map function_by_key, variable_by_key, record_by_key, record_by_name, file_by_path;
     struct hd_map path_by_parts;
 };
@@ -343,6 +350,9 @@ char *hd_source_write_text(const struct hd_source *source, size_t *length);
 /* Fills `operation`: locks, threads, and wrappers of either (one level: a function that does
  * nothing else to locks than to pass its parameter on). hd_source_load does it. */
 void hd_source_resolve(struct hd_source *source);
+/* Says that functions of this name lock or unlock what their first argument points to, whatever
+ * their bodies do; for the next hd_source_resolve. False if nobody calls such a function. */
+bool hd_source_declare(struct hd_source *source, const char *name, enum hd_operation_kind kind);
 
 /* ---- asking -----------------------------------------------------------------------------------
  */
@@ -356,6 +366,10 @@ uint32_t hd_source_variable_named(const struct hd_source *source, const char *na
 uint32_t hd_source_record_find(const struct hd_source *source, uint32_t key_or_name);
 /* The operations of a call: index of the first and their number. */
 struct hd_source_range hd_source_operations_of(const struct hd_source *source, uint32_t step);
+/* Whether the step stands in a loop of its function. */
+bool hd_source_in_loop(const struct hd_source *source, uint32_t step);
+/* The path of a file, relative to the directory `base` if it is below it; "" for NONE. */
+const char *hd_source_relative(const struct hd_source *source, uint32_t file, const char *base);
 /* The path as a programmer writes it: `daemon->shutdown`, `table[i].empty`. Cut to `size`. */
 const char *hd_source_path_name(const struct hd_source *source, uint32_t path, char *buffer,
                                 size_t size);
