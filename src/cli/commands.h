@@ -18,6 +18,7 @@
     X(learn, "learn", "Find", "learn from passing runs which accesses are meant to be atomic") \
     X(check, "check", "Find", "report accesses that break what was learned to be atomic")      \
     X(mine, "mine", "Find", "variables that belong together; updates that forget one")         \
+    X(lint, "lint", "Find", "critical sections that should be one, from the source")           \
     X(names, "names", "Look", "what the sources call the memory that a program accesses")      \
     X(cover, "cover", "Look", "interleaving coverage of recorded runs under seven criteria")   \
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \

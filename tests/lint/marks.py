@@ -49,12 +49,17 @@ def read_marks(path):
 
 
 def read_reports(path):
-    """Kind and functions of the two blocks of each finding, each once."""
+    """Kind and functions of the two blocks of each finding, each once. What is ranked down as
+    unlikely is not counted as reported. An access may be in a function that the block calls: the
+    block's own is the last of its stack."""
     reports = []
     for finding in json.load(open(path, encoding="utf-8"))["findings"]:
         function = {}
+        if finding["harm"] == "unlikely":
+            continue
         for event in finding["events"]:
-            function.setdefault(event.get("role"), event["function"])
+            holder = event["stack"][-1] if event["stack"] else event
+            function.setdefault(event.get("role"), holder["function"])
         report = (finding["kind"], function.get("first"), function.get("second"))
         if report not in reports:
             reports.append(report)
