@@ -102,6 +102,10 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
     return recorded;
 }
 
+struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run) {
+    return run->trace_path[0] != '\0' && fits(x, run) ? add(x, run) : NULL;
+}
+
 static struct recorded *take(struct explorer *x, const struct hd_steering *steering,
                              const struct hd_result *run, bool first) {
     struct recorded *added = NULL;

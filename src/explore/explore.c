@@ -31,20 +31,19 @@ char *hd_explore_path(const char *program, const char *kind) {
 static void judge_forced(struct explorer *x, struct target *target,
                          const struct hd_schedule *schedule, const struct hd_result *run) {
     struct hd_exploration *result = x->result;
-    bool failed = hd_outcome_failed(&run->outcome);
+    bool failed = hd_outcome_failed(&run->outcome), did = run->replay.reached;
     hd_dead_ends_add(&x->dead_ends, schedule, run);
     result->runs.forced++;
     result->reached += run->replay.reached;
     result->diverged += !run->replay.reached;
     if (run->replay.reached) target->reached = true;
+    if (target->suspicion > 0 && explore_look_at_suspicion(x, target, schedule, run)) did = true;
     if (failed) {
         target->outcome = run->outcome;
-        target->failed = run->replay.reached;
+        target->failed = did;
         struct failed what = {.run = run};
-        if (run->replay.reached) {
-            what.target = target;
-            what.schedule = schedule;
-        }
+        if (did) what.target = target;
+        if (run->replay.reached) what.schedule = schedule;
         explore_failure(x, &what);
         if (result->failures > 0 && result->first_failure == 0)
             result->first_failure = result->until_failure.forced;
@@ -54,7 +53,6 @@ static void judge_forced(struct explorer *x, struct target *target,
             target->finding->harm == HD_HARM_ITSELF)
             target->shown = explore_is_shown(target, run->trace_path);
     }
-    if (target->suspicion > 0) explore_judge_suspicion(x, target, run);
 }
 
 static void force(struct explorer *x, struct target *target) {
@@ -297,7 +295,7 @@ static void free_work(struct explorer *x) {
     hd_history_free(&x->history);
     hd_profile_free(&x->profile);
     free(x->order);
-    free(x->suspected);
+    explore_free_suspicions(x);
     hd_dead_ends_free(&x->dead_ends);
     if (x->reference >= 0) close(x->reference);
     free(x);

@@ -185,6 +185,9 @@ bool explore_record(struct explorer *x, struct recorded **added);
 /* Records until there are so many, whatever the budget says: something is to be explained. */
 void explore_record_some(struct explorer *x, uint32_t runs);
 void explore_recorded_free(struct recorded *run);
+/* Takes a run that passed, and was not recorded to predict from, for one of them. NULL: it shows
+ * nothing new. */
+struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run);
 /* Does the program repeat itself if it is made to follow a recorded run's own schedule? If so, and
  * it diverges from that of a proved prediction, that depends on something which is in no trace. */
 bool explore_repeats(struct explorer *x, struct recorded *run);
@@ -232,11 +235,13 @@ void explore_early_switches(struct explorer *x, struct recorded *run);
 bool explore_switch_schedule(const struct target *target, bool briefly,
                              struct hd_schedule *schedule, struct hd_error *error);
 
-/* source_from.c: a forced run that followed a suspicion's schedule, or was to; and in the end, what
- * came of each suspicion. */
-void explore_judge_suspicion(struct explorer *x, struct target *target,
-                             const struct hd_result *run);
+/* source_from.c: looks at a forced run that followed a suspicion's schedule, or was to. True if its
+ * trace has what is suspected, also where the program took another way to it. */
+bool explore_look_at_suspicion(struct explorer *x, struct target *target,
+                               const struct hd_schedule *schedule, const struct hd_result *run);
+/* In the end, what came of each. */
 void explore_conclude_suspicions(struct explorer *x);
+void explore_free_suspicions(struct explorer *x);
 
 /* source_suspend.c: "buf->len: read at log.c:50, written at log.c:60; in between ..." */
 void explore_interleaving_words(const struct explorer *x, const struct hd_interleaving *it,
@@ -262,7 +267,7 @@ void explore_failure(struct explorer *x, const struct failed *failed);
 /* What a run without failure adds to a target's finding. */
 void explore_no_failure(struct explorer *x, struct target *target);
 /* Saves the schedule of a target that was shown without a failure. */
-void explore_save_shown(struct explorer *x, struct target *target);
+void explore_save_shown(struct explorer *x, struct target *target, struct hd_schedule *schedule);
 
 /* reproduce.c */
 /* Minimises, and says how often it fails: *to owns the schedule then. */

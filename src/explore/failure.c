@@ -318,13 +318,10 @@ static void save(struct explorer *x, struct reproduction *again, const struct wa
     forced->command = replay_command(x, path);
 }
 
-void explore_save_shown(struct explorer *x, struct target *target) {
-    struct reproduction again = {.there = true};
-    struct hd_error ignored;
-    if (!explore_make_variant(target, 0, &again.schedule, &ignored)) return;
+void explore_save_shown(struct explorer *x, struct target *target, struct hd_schedule *schedule) {
+    struct reproduction again = {.there = true, .schedule = *schedule};
     save(x, &again, NULL, target->finding, target->finding->forced);
     x->shown_saved += *target->finding->forced->reproducer != '\0';
-    hd_schedule_free(&again.schedule);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */

@@ -213,19 +213,25 @@ static void add_latest(const struct hd_model *model, struct latest *latest, uint
     latest->event[latest->count++] = event;
 }
 
-/* The second access of a section comes when the first of it does: one of them is enough. */
+/* What a thread does first in a section counts from the next section on. The second access of a
+ * section comes when the first of it does: one of them is enough. */
 static void look_at_thread(struct finder *f, uint32_t thread) {
     const struct hd_model *model = f->model;
-    struct latest latest = {.count = 0};
-    uint32_t done = HD_NONE;
+    struct latest latest = {.count = 0}, here = {.count = 0};
+    uint32_t done = HD_NONE, current = HD_NONE;
     for (uint32_t i = model->thread_start[thread]; i < model->thread_start[thread + 1]; i++) {
         uint32_t event = model->thread_event[i], section = model->event_section[event];
         if (f->roles[event] == 0 || f->meetings->list.size >= MOST_MEETINGS) continue;
+        if (section == HD_NONE || section != current) {
+            for (uint32_t k = 0; k < here.count; k++) add_latest(model, &latest, here.event[k]);
+            here.count = 0;
+            current = section;
+        }
         if (has_role(f, event, HD_FINDING_ROLE_SECOND) && (section == HD_NONE || section != done)) {
             for (uint32_t k = latest.count; k-- > 0;) look_at_pair(f, latest.event[k], event);
             done = section;
         }
-        if (has_role(f, event, HD_FINDING_ROLE_FIRST)) add_latest(model, &latest, event);
+        if (has_role(f, event, HD_FINDING_ROLE_FIRST)) add_latest(model, &here, event);
     }
 }
 

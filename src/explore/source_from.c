@@ -16,7 +16,8 @@ struct suspected {
     unsigned roles;     /* accesses that recorded runs have */
     bool in_one_thread; /* first and second, in two sections */
     uint32_t targets, tried, reached;
-    bool shown, failed;
+    const struct target *failed, *shown; /* the first that did; NULL */
+    struct hd_schedule schedule;         /* of the one that was shown */
 };
 
 /* ---- targets -------------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static bool next_from(struct explorer *x, struct wanted *wanted) {
     uint32_t due = 0;
     for (size_t i = 0; i < x->target.size; i++) {
         struct target *target = x->target.data[i];
-        if (target->tried > 0 || x->suspected[target->suspicion - 1].failed) continue;
+        if (target->tried > 0 || x->suspected[target->suspicion - 1].failed != NULL) continue;
         due++;
         if (best == NULL || target->rank < best->rank) best = target;
     }
@@ -116,10 +117,11 @@ static bool next_from(struct explorer *x, struct wanted *wanted) {
 static bool feed_from(struct explorer *x) {
     struct recorded *added;
     bool open = false;
-    for (size_t i = 0; i < x->options->suspicions->list.size; i++) open |= !x->suspected[i].failed;
+    for (size_t i = 0; i < x->options->suspicions->list.size; i++)
+        open |= x->suspected[i].failed == NULL;
     if (!open || !explore_record(x, &added)) return false;
     for (uint32_t i = 0; added != NULL && i < x->options->suspicions->list.size; i++)
-        if (!x->suspected[i].failed) add_targets(x, added, i);
+        if (x->suspected[i].failed == NULL) add_targets(x, added, i);
     return true;
 }
 
@@ -127,38 +129,54 @@ const struct source explore_from = {.begin = begin_from, .next = next_from, .fee
 
 /* ---- what came of a run --------------------------------------------------------------------- */
 
-static bool is_shown(const struct explorer *x, const struct target *target, const char *trace) {
-    struct failing run;
-    explore_failing_load(&run, trace);
-    if (!run.there) return false;
-    struct hd_analysis analysis = {.model = &run.model, .describe = run.describe};
-    bool shown =
-        hd_meeting_is_shown(&analysis, &x->options->suspicions->list.data[target->suspicion - 1]);
-    hd_analysis_free(&analysis);
-    explore_failing_free(&run);
-    return shown;
+/* The schedule that was followed, or else the run's own. */
+static void keep_schedule(struct suspected *suspected, const struct hd_schedule *schedule,
+                          bool followed, const struct failing *run) {
+    struct hd_error ignored;
+    if (followed)
+        hd_schedule_copy(&suspected->schedule, schedule);
+    else
+        hd_schedule_from_run(&suspected->schedule, &run->model, run->describe, &ignored);
 }
 
-void explore_judge_suspicion(struct explorer *x, struct target *target,
-                             const struct hd_result *run) {
-    struct suspected *suspected = &x->suspected[target->suspicion - 1];
-    suspected->reached += run->replay.reached;
-    suspected->failed |= target->failed;
-    if (!run->replay.reached || target->failed) return;
-    target->shown = is_shown(x, target, run->trace_path);
-    suspected->shown |= target->shown;
+/* A run that took another way may have gone past the meeting, or show where else it is. */
+bool explore_look_at_suspicion(struct explorer *x, struct target *target,
+                               const struct hd_schedule *schedule, const struct hd_result *result) {
+    uint32_t number = target->suspicion - 1;
+    struct suspected *suspected = &x->suspected[number];
+    struct failing run;
+    bool failed = hd_outcome_failed(&result->outcome), reached = result->replay.reached;
+    suspected->reached += reached;
+    explore_failing_load(&run, result->trace_path);
+    if (run.there) {
+        struct hd_analysis analysis = {.model = &run.model, .describe = run.describe};
+        target->shown = hd_meeting_is_shown(&analysis, &x->options->suspicions->list.data[number]);
+        hd_analysis_free(&analysis);
+        if (target->shown && !failed && suspected->shown == NULL) {
+            suspected->shown = target;
+            keep_schedule(suspected, schedule, reached, &run);
+        }
+        explore_failing_free(&run);
+    }
+    if (failed && (reached || target->shown) && suspected->failed == NULL)
+        suspected->failed = target;
+    if (!failed && !reached && !target->shown && suspected->shown == NULL) {
+        struct recorded *kept = explore_keep_run(x, result);
+        if (kept != NULL) add_targets(x, kept, number);
+    }
+    return target->shown;
 }
 
 /* ---- in the end ----------------------------------------------------------------------------- */
 
 /* The target that says most: it failed, or its run has the suspected order. */
 static struct target *best_target(const struct explorer *x, uint32_t number) {
+    const struct suspected *suspected = &x->suspected[number];
     struct target *best = NULL;
     for (size_t i = 0; i < x->target.size; i++) {
         struct target *target = x->target.data[i];
-        if (target->suspicion != number + 1) continue;
-        if (target->finding->forced != NULL) return target;
-        if (target->shown && best == NULL) best = target;
+        if (target == suspected->failed && target->finding->forced != NULL) return target;
+        if (target == suspected->shown) best = target;
     }
     return best;
 }
@@ -212,8 +230,14 @@ void explore_conclude_suspicions(struct explorer *x) {
         if (best->finding->forced == NULL) {
             explore_no_failure(x, best);
             best->finding->verdict = HD_VERDICT_CONFIRMED;
-            explore_save_shown(x, best);
+            explore_save_shown(x, best, &x->suspected[i].schedule);
         }
         hd_vector_push(&x->result->findings.list, *best->finding);
     }
+}
+
+void explore_free_suspicions(struct explorer *x) {
+    for (size_t i = 0; x->suspected != NULL && i < x->options->suspicions->list.size; i++)
+        hd_schedule_free(&x->suspected[i].schedule);
+    free(x->suspected);
 }

@@ -86,6 +86,16 @@ static void test_section(void **state) {
            "0 1 2 6 7 8 9 3 ");
 }
 
+/* One function that reads and writes (a counter that adds): what it reads first counts from the
+ * next section on. */
+static void test_same_block(void **state) {
+    (void)state;
+    static const char add[] = "T1|acq(m)|a.c:0\nT1|r(x)|a.c:1\nT1|w(x)|a.c:2\nT1|rel(m)|a.c:0\n";
+    char text[512];
+    snprintf(text, sizeof text, "%s%s" BETWEEN, add, add);
+    expect(text, "0 1 2 3 8 9 10 4 ");
+}
+
 static bool is_shown(const char *text) {
     struct run *run = run_of(text);
     bool shown = hd_meeting_is_shown(&run->analysis, &stale);
@@ -163,8 +173,9 @@ static void test_reports(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order), cmocka_unit_test(test_section),
-        cmocka_unit_test(test_shown), cmocka_unit_test(test_views),
-        cmocka_unit_test(test_roles), cmocka_unit_test(test_reports)};
+        cmocka_unit_test(test_order),      cmocka_unit_test(test_section),
+        cmocka_unit_test(test_same_block), cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_views),      cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_reports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,22 +168,29 @@ static void *run_lift(void *argument) {
 }
 #endif
 
-static void *press_buttons(void *unused) {
+static void *go_up(void *unused) {
     (void)unused;
     push_up(&controls, 1);
-    push_down(&controls, 2);
     usleep(4500); /* a lift has passed the lowest floor */
     push_up(&controls, 0);
     return NULL;
 }
 
+static void *go_down(void *unused) {
+    (void)unused;
+    push_down(&controls, 2);
+    return NULL;
+}
+
 int main(void) {
     static struct lift lifts[LIFTS] = {{.number = 1}, {.number = 2}};
-    pthread_t threads[LIFTS], people;
+    pthread_t threads[LIFTS], up, down;
     int carried = 0, waiting = 0;
-    pthread_create(&people, NULL, press_buttons, NULL);
+    pthread_create(&up, NULL, go_up, NULL);
+    pthread_create(&down, NULL, go_down, NULL);
     for (int i = 0; i < LIFTS; i++) pthread_create(&threads[i], NULL, run_lift, &lifts[i]);
-    pthread_join(people, NULL);
+    pthread_join(up, NULL);
+    pthread_join(down, NULL);
     for (int i = 0; i < LIFTS; i++) pthread_join(threads[i], NULL);
     for (int i = 0; i < LIFTS; i++) carried += lifts[i].carried;
     for (int i = 0; i < FLOORS; i++)
