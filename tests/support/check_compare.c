@@ -1,7 +1,7 @@
 /* check_compare SEED QUANTUM byte|word|line once|twice PROGRAM [ARGUMENT]...: runs a program under
  * the serial scheduler, checked and recorded in full, and compares what the runtime found with the
  * definition in run/observed.h, applied to the trace access by access. `twice`: also with what it
- * finds in a second run, the same but not recorded (the program has to be deterministic). Prints
+ * finds in a second run, the same but not recorded (the program must be deterministic). Prints
  * what differs and how much was compared; status 1 if anything does, 2 if it could not be run. */
 #define _GNU_SOURCE
 #include "base/map.h"
