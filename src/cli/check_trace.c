@@ -3,8 +3,10 @@
 
 #include "base/alloc.h"
 #include "cli/commands.h"
+#include "cli/correlations_option.h"
 #include "cli/output.h"
 #include "learn/broken.h"
+#include "learn/detect_two.h"
 #include "report/page.h"
 
 #define COMMAND "check"
@@ -37,6 +39,25 @@ static int report(const struct hd_check_trace *wanted, struct hd_findings_option
                               print_text, &said);
 }
 
+/* Two variables at once, if there are rules that say which. False: they could not be read. */
+static bool check_pairs(const struct hd_check_trace *wanted, struct hd_findings *findings,
+                        const struct hd_model *model, struct hd_describe *describe,
+                        const struct hd_invariants *invariants) {
+    struct hd_correlated_rules rules = {.rule = {0}};
+    struct hd_detected_pairs pairs;
+    if (wanted->correlations == NULL) return true;
+    bool good = hd_correlations_option_use(COMMAND, wanted->correlations, &rules);
+    if (good) {
+        struct hd_analysis analysis = {.model = model, .describe = describe};
+        hd_detect_two(&analysis, &rules, &pairs);
+        hd_broken_pairs_in_trace(findings, &analysis, &rules, invariants, &pairs, wanted->all);
+        hd_detected_pairs_free(&pairs);
+        hd_analysis_free(&analysis);
+    }
+    hd_correlated_rules_free(&rules);
+    return good;
+}
+
 static int check(const struct hd_check_trace *wanted, struct hd_findings_options *output,
                  const struct hd_model *model, const struct hd_invariants *invariants) {
     struct hd_findings findings = {.want_turns = hd_findings_want_turns(output)};
@@ -46,8 +67,9 @@ static int check(const struct hd_check_trace *wanted, struct hd_findings_options
     hd_detect(model, wanted->granularity, &detected, NULL, NULL);
     hd_broken_in_trace(&findings, model, describe, invariants, &detected, wanted->all);
     hd_detected_free(&detected);
+    bool good = check_pairs(wanted, &findings, model, describe, invariants);
     hd_findings_looked_for(&findings, HD_FINDING_INVARIANT, &before);
-    int status = report(wanted, output, model, &findings);
+    int status = good ? report(wanted, output, model, &findings) : HD_EXIT_FAILED;
     hd_warn_about(COMMAND, model, describe);
     hd_findings_free(&findings);
     hd_describe_close(describe);
@@ -64,7 +86,7 @@ int hd_check_trace(const struct hd_check_trace *wanted, struct hd_findings_optio
     struct hd_model model;
     if (wanted->trace == NULL)
         return hd_complain(COMMAND, "give a program to check, or --trace FILE");
-    if (wanted->invariants == NULL && !wanted->all)
+    if (wanted->invariants == NULL && wanted->correlations == NULL && !wanted->all)
         return hd_complain(COMMAND, "say what is meant to be atomic: --invariants FILE, which "
                                     "`heddle learn` writes; or --all for every interleaving");
     if (wanted->invariants != NULL && !hd_invariants_load(wanted->invariants, &invariants, &error))

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
+#include "cli/invariants_option.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -86,7 +87,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false;
-    const char *names = NULL, *correlations = NULL, *from = NULL;
+    const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -121,6 +122,7 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_FLAG("all", 'a', &all, "list what was forced without harm too"),
         HD_FINDINGS_OPTIONS(&report, "0"),
         HD_CORRELATIONS_OPTION(&correlations),
+        HD_INVARIANTS_OPTION(&invariants),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
@@ -150,6 +152,12 @@ int hd_cmd_hunt(int argc, char **argv) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
     }
+    struct hd_invariants learned = {.runs = 0};
+    if (!hd_invariants_option_use(COMMAND, invariants, argv[operands], &learned)) {
+        hd_correlated_rules_free(&rules);
+        hd_findings_options_free(&report);
+        return hd_findings_failed(&report, HD_EXIT_FAILED);
+    }
     struct hd_error error;
     struct hd_findings_file suspicions = {0};
     char *library = NULL;
@@ -158,6 +166,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     if (library == NULL) {
         hd_findings_file_free(&suspicions);
         hd_correlated_rules_free(&rules);
+        hd_invariants_free(&learned);
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, hd_complain_error(COMMAND, &error));
     }
@@ -192,6 +201,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                                : HD_OUTPUT_NOTED,
                                         .first = first,
                                         .correlations = correlations != NULL ? &rules : NULL,
+                                        .invariants = invariants != NULL ? &learned : NULL,
                                         .depth = 3,
                                         .pruning = HD_PRUNE_RULES,
                                         .timeout_ms = 25,
@@ -220,6 +230,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     hd_cover_free(&cover);
     hd_correlated_rules_free(&rules);
     hd_findings_file_free(&suspicions);
+    hd_invariants_free(&learned);
     free(path);
     free(library);
     return hd_end_by_signal(interrupted, hd_complain_runtime(COMMAND, fault, status));

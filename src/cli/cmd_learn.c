@@ -1,11 +1,12 @@
 /* heddle learn: which pairs of accesses are meant to be atomic, learned from runs that passed. */
 #include "base/alloc.h"
 #include "cli/commands.h"
+#include "cli/correlations_option.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
-#include "learn/learner.h"
+#include "learn/detect_two.h"
 #include "report/page.h"
 #include "run/observed.h"
 #include "toolchain/compiler.h"
@@ -27,7 +28,8 @@ struct training_job {
     uint64_t runs, stable, seed;
     enum hd_granularity granularity;
     struct hd_learner learner;
-    uint64_t events;          /* of the last run */
+    const struct hd_correlated_rules *rules; /* variables that belong together; NULL */
+    uint64_t events;                         /* of the last run */
     uint32_t failed, spoiled; /* runs that failed; in which heddle's own runtime crashed */
     int interrupted;
 };
@@ -43,6 +45,16 @@ static bool is_of(struct training_job *job, const struct hd_trace *trace, struct
     return hd_invariants_fit(set, job->path, program, error);
 }
 
+static void note_pairs(struct training_job *job, const struct hd_model *model,
+                       struct hd_describe *describe) {
+    struct hd_analysis analysis = {.model = model, .describe = describe};
+    struct hd_detected_pairs pairs;
+    hd_detect_two(&analysis, job->rules, &pairs);
+    hd_learner_note_pairs(&job->learner, &analysis, job->rules, &pairs);
+    hd_detected_pairs_free(&pairs);
+    hd_analysis_free(&analysis);
+}
+
 static bool note_trace(struct training_job *job, const char *path, struct hd_error *error) {
     struct hd_model model;
     struct hd_model_options lenient = {.lenient = true};
@@ -54,6 +66,7 @@ static bool note_trace(struct training_job *job, const char *path, struct hd_err
         hd_detect(&model, job->granularity, &detected, NULL, NULL);
         hd_learner_note_trace(&job->learner, &model, describe, &detected);
         hd_detected_free(&detected);
+        if (job->rules != NULL) note_pairs(job, &model, describe);
         hd_describe_close(describe);
     }
     hd_model_free(&model);
@@ -272,7 +285,7 @@ static int merge(int count, char **path, const char *output) {
  */
 
 int hd_cmd_learn(int argc, char **argv) {
-    const char *output = NULL, *oracle = NULL, *input = NULL, *names = NULL;
+    const char *output = NULL, *oracle = NULL, *input = NULL, *names = NULL, *correlations = NULL;
     uint64_t runs = 20, threshold = 0, stable = 0, seed = 1, limit = 60, good_status = 0;
     unsigned sched = TRAIN_SERIAL, granularity = HD_GRANULARITY_BYTE;
     bool add = false, shows = false, merges = false, aslr = false;
@@ -298,6 +311,7 @@ int hd_cmd_learn(int argc, char **argv) {
         HD_FLAG("add", 0, &add, "add to the runs that FILE has already"),
         HD_FLAG("show", 0, &shows, "print the invariants of files, and learn nothing"),
         HD_FLAG("merge", 0, &merges, "make one file of several, and learn nothing"),
+        HD_CORRELATIONS_OPTION(&correlations),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
@@ -324,6 +338,13 @@ int hd_cmd_learn(int argc, char **argv) {
     if (output == NULL) return hd_complain(COMMAND, "-o FILE is missing: where to write to");
     if (merges) return merge(argc - operands, argv + operands, output);
     if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
+    if (correlations != NULL && sched != TRAIN_SERIAL)
+        return hd_complain(COMMAND, "--correlations needs --sched serial: it looks at traces");
+    struct hd_correlated_rules rules = {.rule = {0}};
+    if (correlations != NULL && !hd_correlations_option_use(COMMAND, correlations, &rules)) {
+        hd_correlated_rules_free(&rules);
+        return HD_EXIT_FAILED;
+    }
     struct hd_error error;
     struct hd_invariants set = {.runs = 0};
     if (add && !hd_invariants_load(output, &set, &error)) return hd_complain_error(COMMAND, &error);
@@ -346,9 +367,11 @@ int hd_cmd_learn(int argc, char **argv) {
                                .stable = stable,
                                .seed = seed,
                                .granularity = granularity,
-                               .learner = {.invariants = &set}};
+                               .learner = {.invariants = &set},
+                               .rules = correlations != NULL ? &rules : NULL};
     status = learn(&job);
     hd_learner_free(&job.learner);
+    hd_correlated_rules_free(&rules);
     hd_invariants_free(&set);
     free(library);
     return hd_end_by_signal(job.interrupted, hd_complain_runtime(COMMAND, fault, status));

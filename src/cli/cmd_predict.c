@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
+#include "cli/invariants_option.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -35,6 +36,8 @@ struct request {
     unsigned model;           /* enum model */
     bool nondet;              /* among the kinds */
     const char *correlations; /* file, NULL */
+    const char *invariants;   /* file, NULL */
+    struct hd_invariants learned;
     struct hd_correlated_rules rules;
     uint64_t candidates; /* of a kind, at most */
 };
@@ -177,6 +180,10 @@ static bool understand_operands(struct request *request, int count, char **opera
                                hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
     bool compares = request->compare && compared_kind(request) != HD_FINDING_KIND_COUNT;
     if (!fit_correlations(request)) return false;
+    if (request->invariants != NULL && !has_kind(request, HD_FINDING_ATOMICITY)) {
+        hd_complain(COMMAND, "--invariants goes with the kind atomicity");
+        return false;
+    }
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
         if (!request->kind[k] || hd_method_decides(method, hd_predict_kinds[k].kind)) continue;
         hd_complain(COMMAND,
@@ -477,6 +484,13 @@ static int run(struct request *request) {
         hd_model_free(&model);
         return HD_EXIT_FAILED;
     }
+    if (!hd_invariants_option_use(COMMAND, request->invariants, hd_place_program(model.trace),
+                                  &request->learned)) {
+        hd_progress_bar_end(&bar);
+        hd_model_free(&model);
+        return HD_EXIT_FAILED;
+    }
+    if (request->invariants != NULL) request->options.invariants = &request->learned;
     if (load_passing(request, &bar, &passing)) {
         request->options.progress = &bar.progress;
         request->options.passing = passing.list;
@@ -495,6 +509,7 @@ static int run(struct request *request) {
         hd_describe_close(analysis.describe);
     }
     forget_passing(&passing);
+    hd_invariants_free(&request->learned);
     hd_model_free(&model);
     return status;
 }
@@ -557,6 +572,7 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FLAG("stats", 0, &request.stats, "show which step of the method decided how much"),
         HD_FINDINGS_OPTIONS(&request.output, "100"),
         HD_CORRELATIONS_OPTION(&request.correlations),
+        HD_INVARIANTS_OPTION(&request.invariants),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {

@@ -13,6 +13,7 @@
 #include "explore/suspicions.h"
 #include "facts/correlated.h"
 #include "finding/finding.h"
+#include "learn/invariants.h"
 #include "run/run.h"
 
 enum hd_plan {
@@ -61,6 +62,7 @@ struct hd_explore_options {
     /* Variables that belong together: what may come between their accesses is predicted too. May be
      * NULL. */
     const struct hd_correlated_rules *correlations;
+    const struct hd_invariants *invariants; /* that heddle learn learned; NULL */
     /* Gets what every traced run covers; may be NULL. */
     struct hd_cover *cover;
     bool trace_all;     /* runs of strategies that need no trace have one too, for `cover` */

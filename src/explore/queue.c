@@ -52,11 +52,13 @@ static void number_fingerprint(struct explorer *x, struct hd_finding *finding) {
 /* ---- rank ----------------------------------------------------------------------------------- */
 
 /* What fails most often comes first: threads that wait for each other, memory that is gone,
- * accesses that look as if they belong together; races next; at last what is probably intended. */
+ * accesses that were learned to belong together, or look as if they did; races next; at last what
+ * is probably intended. */
 static uint32_t rank_of(const struct hd_finding *finding, enum depth depth) {
     uint32_t score = finding->score, rank = 1000 * (uint32_t)depth;
     if (finding->harm == HD_HARM_ITSELF && finding->kind != HD_FINDING_RACE) return rank;
     bool likely = finding->harm == HD_HARM_LIKELY && finding->kind != HD_FINDING_NONDETERMINISM;
+    if (likely && *finding->support != '\0') return rank; /* breaks what was learned */
     if (likely) return rank + 1000 - score;
     if (depth == DEPTH_SWITCH) {
         bool lock = strstr(finding->event[0].op, "acq") != NULL;

@@ -81,6 +81,7 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                     .all = true,
                     .found_only = true,
                     .correlations = x->options->correlations,
+                    .invariants = x->options->invariants,
                     .passing = passing,
                     .passings = passings}};
     struct hd_findings *findings = &run->findings[depth];

@@ -143,7 +143,7 @@ const char *hd_words_correlated(struct hd_findings *findings, const struct hd_fi
         findings, "%s between two accesses of %s, which %s %s%s and then %s %s%s",
         remote_steps(findings, finding), first->thread, first->verb, first->variable,
         at(findings, first), second->verb, second->variable, at(findings, second));
-    if (finding->verdict == HD_VERDICT_FEASIBLE)
+    if (finding->verdict == HD_VERDICT_FEASIBLE || finding->verdict == HD_VERDICT_CONFIRMED)
         return hd_finding_text(findings,
                                "%s. %s, but this interleaving is not serializable: if either "
                                "thread did both accesses before the other one did any, the values "

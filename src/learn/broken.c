@@ -29,6 +29,44 @@ void hd_broken_finding(struct hd_findings *findings, struct hd_finding *draft,
     draft->support = hd_finding_text(findings, "%s", support);
 }
 
+static const char *pair_conclusion(struct hd_findings *findings, const struct hd_finding *finding,
+                                   enum hd_two_case which) {
+    if (which != HD_TWO_CASE_3) return hd_words_correlated(findings, finding);
+    const struct hd_finding_event *event = finding->event;
+    return hd_finding_text(findings,
+                           "%s, and then %s between two accesses of %s, which %s %s and then %s "
+                           "%s. %s and %s belong together, but each thread has seen one of them "
+                           "before and one after the other thread.",
+                           hd_words_step(findings, &event[1], event[1].variable),
+                           hd_words_step(findings, &event[2], event[2].variable), event[0].thread,
+                           event[0].verb, event[0].variable, event[3].verb, event[3].variable,
+                           finding->variables[0], finding->variables[1]);
+}
+
+void hd_broken_pair_finding(struct hd_findings *findings, struct hd_finding *draft,
+                            enum hd_two_case which, const struct hd_invariant *invariant,
+                            bool likely) {
+    draft->kind = HD_FINDING_INVARIANT;
+    draft->verdict = HD_VERDICT_CONFIRMED;
+    draft->engine = "avio";
+    draft->observed = true;
+    draft->threads_involved = 2;
+    draft->variables_involved = 2;
+    draft->accesses_involved = 4;
+    draft->repair = HD_REPAIR_ATOMICITY;
+    draft->conclusion = pair_conclusion(findings, draft, which);
+    draft->harm = !likely ? HD_HARM_UNLIKELY : invariant != NULL ? HD_HARM_ITSELF : HD_HARM_LIKELY;
+    if (invariant != NULL) {
+        char support[256];
+        hd_invariant_support(invariant, support, sizeof support);
+        draft->support = hd_finding_text(findings, "%s", support);
+    } else if (likely) {
+        draft->ranking = "a rule says that the two variables belong together";
+    } else {
+        draft->ranking = "no invariant says that the two accesses belong together";
+    }
+}
+
 void hd_broken_in_trace(struct hd_findings *findings, const struct hd_model *model,
                         struct hd_describe *describe, const struct hd_invariants *invariants,
                         const struct hd_detected *detected, bool all) {

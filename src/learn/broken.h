@@ -3,6 +3,7 @@
 #define HEDDLE_LEARN_BROKEN_H
 
 #include "facts/patterns.h"
+#include "facts/two_variables.h"
 #include "finding/from_model.h"
 #include "learn/detect.h"
 #include "learn/invariants.h"
@@ -12,6 +13,13 @@
  * interleaving may be intended. */
 void hd_broken_finding(struct hd_findings *findings, struct hd_finding *draft,
                        enum hd_pattern pattern, const struct hd_invariant *invariant);
+
+/* The same of two variables that belong together, whose names are set: four events, A1(x), the
+ * other thread's two in their order, A2(y). `likely`: a rule or an invariant says that they belong
+ * together. */
+void hd_broken_pair_finding(struct hd_findings *findings, struct hd_finding *draft,
+                            enum hd_two_case which, const struct hd_invariant *invariant,
+                            bool likely);
 
 /* The violations of a trace that break an invariant that holds, or all of them, as findings;
  * counted in the summary. `invariants` may be NULL: none is known. */

@@ -18,6 +18,17 @@ struct reporter {
     struct hd_findings *findings;
 };
 
+/* An invariant that it would break. */
+static void set_support(struct reporter *reporter, const struct hd_triple *triple,
+                        struct hd_finding *draft) {
+    const struct hd_invariant *invariant = hd_intent_invariant(&reporter->intent, triple);
+    if (invariant == NULL || !hd_invariant_holds(reporter->predict->options.invariants, invariant))
+        return;
+    char words[256];
+    hd_invariant_support(invariant, words, sizeof words);
+    draft->support = hd_finding_text(reporter->findings, "%s", words);
+}
+
 static void add_finding(struct reporter *reporter, const struct hd_triple_decision *decision,
                         const struct hd_weighing *weighing) {
     struct hd_predict *predict = reporter->predict;
@@ -47,6 +58,7 @@ static void add_finding(struct reporter *reporter, const struct hd_triple_decisi
                                decision->witness.run, decision->witness.runs,
                                decision->witness.next);
     draft.conclusion = hd_words_atomicity(findings, &draft, hd_pattern_wrong(group->pattern));
+    set_support(reporter, triple, &draft);
     hd_finding_add(findings, &draft);
 }
 

@@ -12,6 +12,8 @@
 
 /* Steps between the two accesses that are few, many; and how many are looked at. */
 enum { FEW_STEPS = 24, MANY_STEPS = 2000, LOOK_AT = 4096, UPDATE_STEPS = 8 };
+/* Weight of an invariant that passing runs broke. */
+#define NOT_ATOMIC (-40)
 
 static const struct {
     int weight;
@@ -198,6 +200,39 @@ static bool forced_between(const struct hd_intent *intent, const struct hd_tripl
            hd_clocks_before(intent->triples->clocks, triple->remote, triple->second);
 }
 
+const struct hd_invariant *hd_intent_invariant(const struct hd_intent *intent,
+                                               const struct hd_triple *triple) {
+    const struct hd_predict *predict = intent->predict;
+    if (predict->options.invariants == NULL) return NULL;
+    struct hd_arena scratch = {0};
+    struct hd_place place =
+        hd_place_of_event(predict->describe, predict->model, triple->second, &scratch);
+    const struct hd_invariant *found = hd_invariants_find(predict->options.invariants, &place, "");
+    hd_arena_free(&scratch);
+    return found;
+}
+
+/* What many runs taught counts more than how the code looks. */
+static void weigh_learned(const struct hd_intent *intent, const struct hd_triple *triple,
+                          struct hd_weighing *weighing) {
+    const struct hd_invariant *invariant = hd_intent_invariant(intent, triple);
+    if (invariant == NULL) return;
+    char words[256];
+    if (hd_invariant_holds(intent->predict->options.invariants, invariant)) {
+        hd_invariant_support(invariant, words, sizeof words);
+        int missing = HD_SCORE_MOST - weighing->score;
+        hd_weigh(weighing, missing > 0 ? missing : 0, words);
+    } else if (invariant->atomic == HD_ATOMIC_NO) {
+        hd_weigh(weighing, NOT_ATOMIC, "the file of invariants says that it is not atomic");
+    } else {
+        snprintf(words, sizeof words,
+                 "the second access was parted from the one before it in %u "
+                 "of %u passing runs",
+                 invariant->violated, invariant->executed);
+        hd_weigh(weighing, NOT_ATOMIC, words);
+    }
+}
+
 struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
                                    const struct hd_triple_decision *decision) {
     const struct hd_triple *triple = &decision->triple;
@@ -229,5 +264,6 @@ struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
     struct hd_weighing weighing = {.score = HD_INTENT_START, .exercised = exercised != NULL};
     if (exercised != NULL) hd_weigh(&weighing, 0, exercised);
     weigh(&weighing, signs);
+    weigh_learned(intent, triple, &weighing);
     return weighing;
 }

@@ -51,6 +51,10 @@ struct hd_intent hd_intent(const struct hd_predict *predict, const struct hd_tri
 /* Did a run end well? */
 bool hd_run_passed(const struct hd_model *model);
 
+/* The invariant that a triple would break, whether or not it holds; NULL: none was learned. */
+const struct hd_invariant *hd_intent_invariant(const struct hd_intent *intent,
+                                               const struct hd_triple *triple);
+
 struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
                                    const struct hd_triple_decision *decision);
 

@@ -10,6 +10,7 @@
 #include "facts/branches.h"
 #include "facts/correlated.h"
 #include "finding/from_model.h"
+#include "learn/invariants.h"
 #include "predict/method.h"
 
 struct hd_predict_options {
@@ -28,6 +29,8 @@ struct hd_predict_options {
     uint32_t passings;
     /* variables that belong together; NULL: none are known */
     const struct hd_correlated_rules *correlations;
+    /* what runs that passed taught (heddle learn); NULL: nothing */
+    const struct hd_invariants *invariants;
     /* nondeterminism */
     const struct hd_nondet_model *nondet_model; /* in place of the exact engine; NULL: none */
     bool final_state;                           /* what variables hold in the end counts as read */
