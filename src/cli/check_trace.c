@@ -7,24 +7,30 @@
 #include "cli/output.h"
 #include "learn/broken.h"
 #include "learn/detect_two.h"
+#include "report/hardware.h"
 #include "report/page.h"
 
 #define COMMAND "check"
 
 struct said {
     const struct hd_findings *findings;
-    const struct hd_check_trace *wanted;
     size_t most;
+    const struct hd_hardware *hardware; /* NULL: was not asked for */
+    const struct hd_hardware_result *result;
 };
 
 static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
     const struct said *said = context;
     hd_report_text(out, said->findings, said->most, style);
     hd_report_text_summary(out, said->findings, false, style);
+    if (said->hardware == NULL) return;
+    fputc('\n', out);
+    hd_report_hardware(out, said->hardware, said->result);
 }
 
 static int report(const struct hd_check_trace *wanted, struct hd_findings_options *output,
-                  const struct hd_model *model, struct hd_findings *findings) {
+                  const struct hd_model *model, struct hd_findings *findings,
+                  const struct hd_hardware *hardware, const struct hd_hardware_result *result) {
     hd_findings_sort(findings);
     hd_findings_fingerprint(findings);
     hd_findings_hide(findings, &output->hiding);
@@ -34,7 +40,12 @@ static int report(const struct hd_check_trace *wanted, struct hd_findings_option
                                     .command = trace->command,
                                     .events = model->events,
                                     .threads = model->threads};
-    struct said said = {findings, wanted, (size_t)output->most};
+    struct hd_report_number number[HD_HARDWARE_NUMBERS];
+    if (hardware != NULL) {
+        input.effort = number;
+        input.efforts = hd_report_hardware_numbers(result, number);
+    }
+    struct said said = {findings, (size_t)output->most, hardware, result};
     return hd_findings_report(output, findings, &input, hd_findings_status(output, findings),
                               print_text, &said);
 }
@@ -58,6 +69,20 @@ static bool check_pairs(const struct hd_check_trace *wanted, struct hd_findings 
     return good;
 }
 
+static struct hd_hardware hardware_of(const struct hd_check_trace *wanted) {
+    struct hd_hardware hardware = hd_hardware_usual();
+    hardware.cores = (uint32_t)wanted->cores;
+    hardware.line = (uint32_t)wanted->line;
+    hardware.l1_bytes = wanted->l1 << 10;
+    hardware.l1_ways = (uint32_t)wanted->l1_ways;
+    hardware.l2_bytes = wanted->l2 << 10;
+    hardware.l2_ways = (uint32_t)wanted->l2_ways;
+    hardware.l1_cycles = (uint32_t)wanted->l1_cycles;
+    hardware.l2_cycles = (uint32_t)wanted->l2_cycles;
+    hardware.memory_cycles = (uint32_t)wanted->memory_cycles;
+    return hardware;
+}
+
 static int check(const struct hd_check_trace *wanted, struct hd_findings_options *output,
                  const struct hd_model *model, const struct hd_invariants *invariants) {
     struct hd_findings findings = {.want_turns = hd_findings_want_turns(output)};
@@ -69,7 +94,12 @@ static int check(const struct hd_check_trace *wanted, struct hd_findings_options
     hd_detected_free(&detected);
     bool good = check_pairs(wanted, &findings, model, describe, invariants);
     hd_findings_looked_for(&findings, HD_FINDING_INVARIANT, &before);
-    int status = good ? report(wanted, output, model, &findings) : HD_EXIT_FAILED;
+    struct hd_hardware hardware = hardware_of(wanted);
+    struct hd_hardware_result result;
+    if (wanted->hardware) hd_hardware_run(&hardware, model, describe, invariants, &result);
+    int status = good ? report(wanted, output, model, &findings,
+                               wanted->hardware ? &hardware : NULL, &result)
+                      : HD_EXIT_FAILED;
     hd_warn_about(COMMAND, model, describe);
     hd_findings_free(&findings);
     hd_describe_close(describe);
@@ -86,6 +116,9 @@ int hd_check_trace(const struct hd_check_trace *wanted, struct hd_findings_optio
     struct hd_model model;
     if (wanted->trace == NULL)
         return hd_complain(COMMAND, "give a program to check, or --trace FILE");
+    struct hd_hardware hardware = hardware_of(wanted);
+    if (wanted->hardware && !hd_hardware_fits(&hardware, &error))
+        return hd_complain_error(COMMAND, &error);
     if (wanted->invariants == NULL && wanted->correlations == NULL && !wanted->all)
         return hd_complain(COMMAND, "say what is meant to be atomic: --invariants FILE, which "
                                     "`heddle learn` writes; or --all for every interleaving");

@@ -10,7 +10,7 @@ struct hd_check_trace {
     const char *trace; /* NULL: no trace was given */
     const char *correlations;
     bool hardware;
-    uint64_t cores, line, l1, l1_ways, l2, l2_ways;
+    uint64_t cores, line, l1, l1_ways, l2, l2_ways, l1_cycles, l2_cycles, memory_cycles;
     /* filled in by the command */
     const char *invariants; /* file; NULL */
     enum hd_granularity granularity;
@@ -18,8 +18,11 @@ struct hd_check_trace {
 };
 
 /* Table 4.2 of the dissertation. */
-#define HD_CHECK_TRACE_DEFAULTS \
-    { .cores = 4, .line = 64, .l1 = 32, .l1_ways = 4, .l2 = 1024, .l2_ways = 8 }
+#define HD_CHECK_TRACE_DEFAULTS                                                                   \
+    {                                                                                             \
+        .cores = 4, .line = 64, .l1 = 32, .l1_ways = 4, .l2 = 1024, .l2_ways = 8, .l1_cycles = 2, \
+        .l2_cycles = 10, .memory_cycles = 200                                                     \
+    }
 
 #define HD_CHECK_TRACE_OPTIONS(o)                                                                 \
     HD_TEXT("trace", 0, "FILE", &(o)->trace, "check a recorded run instead of a program"),        \
@@ -32,7 +35,13 @@ struct hd_check_trace {
         HD_NUMBER("l1", 0, "KB", &(o)->l1, 1, 1 << 20, "hardware: each L1 (default 32)"),         \
         HD_NUMBER("l1-ways", 0, "N", &(o)->l1_ways, 1, 64, "hardware: ways of L1 (default 4)"),   \
         HD_NUMBER("l2", 0, "KB", &(o)->l2, 1, 1 << 20, "hardware: the shared L2 (default 1024)"), \
-        HD_NUMBER("l2-ways", 0, "N", &(o)->l2_ways, 1, 64, "hardware: ways of L2 (default 8)")
+        HD_NUMBER("l2-ways", 0, "N", &(o)->l2_ways, 1, 64, "hardware: ways of L2 (default 8)"),   \
+        HD_NUMBER("l1-cycles", 0, "N", &(o)->l1_cycles, 1, 10000,                                 \
+                  "hardware: latency of L1 (default 2)"),                                         \
+        HD_NUMBER("l2-cycles", 0, "N", &(o)->l2_cycles, 1, 10000,                                 \
+                  "hardware: latency of L2 (default 10)"),                                        \
+        HD_NUMBER("memory-cycles", 0, "N", &(o)->memory_cycles, 1, 100000,                        \
+                  "hardware: latency of memory (default 200)")
 
 /* Was one of these options given that has no default? */
 bool hd_check_trace_wanted(const struct hd_check_trace *wanted);
