@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 /* ---- options -------------------------------------------------------------------------------- */
 
@@ -90,7 +91,9 @@ struct reports {
 static bool write_report(const struct reports *reports, FILE *out, unsigned format) {
     const struct hd_findings_options *options = reports->options;
     struct hd_report_size size = {.most = (size_t)options->most, .turns = options->turns};
-    struct hd_report_style style = {.color = out == stdout && hd_color(stdout)};
+    struct hd_excerpts excerpts = {.newest = reports->input.newest};
+    struct hd_report_style style = {.color = out == stdout && hd_color(stdout),
+                                    .excerpts = &excerpts};
     switch (format) {
     case HD_FINDINGS_JSON:
         return hd_report_json(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
@@ -101,6 +104,7 @@ static bool write_report(const struct reports *reports, FILE *out, unsigned form
     default:
         reports->text(out, &style, reports->context);
         hd_report_text_hiding(out, reports->findings, &options->hiding);
+        hd_excerpts_free(&excerpts);
         return !ferror(out);
     }
 }
@@ -125,6 +129,14 @@ static bool write_file(const struct reports *reports, const char *path) {
     return false;
 }
 
+/* When the input was made: source that was edited later has other lines. Source itself has no such
+ * time. */
+static time_t newest_source(const struct hd_report_input *input) {
+    struct stat status;
+    if (strcmp(input->format, "source") == 0 || stat(input->path, &status) != 0) return 0;
+    return status.st_mtime;
+}
+
 int hd_findings_report(struct hd_findings_options *options, const struct hd_findings *findings,
                        const struct hd_report_input *input, int status, hd_findings_text *text,
                        const void *context) {
@@ -132,6 +144,7 @@ int hd_findings_report(struct hd_findings_options *options, const struct hd_find
     reports.input.tool = options->command;
     reports.input.status = status;
     reports.input.hiding = &options->hiding;
+    reports.input.newest = newest_source(input);
     reports.input.fail_on = (enum hd_fail_on)options->fail_on;
     reports.input.fails = options->fails;
     options->printed = true;

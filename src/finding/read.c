@@ -169,7 +169,8 @@ static void read_event(struct reader *reader, const json_t *object,
         fail(reader, "events", "has something that is not an event");
         return;
     }
-    event->event = small(reader, object, "event");
+    event->event =
+        is_missing(json_object_get(object, "event")) ? HD_NONE : small(reader, object, "event");
     event->thread = text(reader, object, "thread");
     event->role = word(reader, object, "role", role_word, HD_FINDING_ROLE_COUNT);
     event->op = text(reader, object, "op");

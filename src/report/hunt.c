@@ -105,6 +105,7 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
     fprintf(page->out, ", holding ");
     hd_page_locks(page, event);
     fputc('\n', page->out);
+    hd_page_excerpt(page, 4, event);
     for (uint32_t i = 1; i < event->frames; i++)
         fprintf(page->out, "      %scalled from %s%s%s:%u%s\n", page->dim, event->frame[i].function,
                 event->frame[i].file != NULL ? " at " : "",

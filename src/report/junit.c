@@ -77,16 +77,18 @@ static bool fails(const struct suite *suite, const struct hd_finding *finding) {
 }
 
 /* The page that a person would read. */
-static char *page_of(const struct hd_finding *finding) {
+static char *page_of(const struct hd_finding *finding, time_t newest) {
     char *text = NULL;
     size_t bytes = 0;
-    struct hd_report_style style = {.color = false};
+    struct hd_excerpts excerpts = {.newest = newest};
+    struct hd_report_style style = {.excerpts = &excerpts};
     FILE *out = open_memstream(&text, &bytes);
     if (out == NULL) hd_out_of_memory();
     if (finding->forced != NULL)
         hd_report_hunted(out, finding, &style);
     else
         hd_report_text_finding(out, finding, &style);
+    hd_excerpts_free(&excerpts);
     if (fclose(out) != 0) hd_out_of_memory();
     return text;
 }
@@ -129,7 +131,7 @@ static void open_finding(const struct suite *suite, const struct hd_finding *fin
 
 static void write_finding(const struct suite *suite, const struct hd_finding *finding) {
     FILE *out = suite->out;
-    char *page = page_of(finding);
+    char *page = page_of(finding, suite->input->newest);
     open_finding(suite, finding);
     fputs(">\n", out);
     if (fails(suite, finding)) {

@@ -11,7 +11,8 @@ struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style) {
                             .red = color ? "\033[31m" : "",
                             .green = color ? "\033[32m" : "",
                             .off = color ? "\033[0m" : "",
-                            .width = style->width > 0 ? style->width : 100};
+                            .width = style->width > 0 ? style->width : 100,
+                            .excerpts = style->excerpts};
 }
 
 const char *hd_page_plural(uint64_t number) { return number == 1 ? "" : "s"; }
@@ -101,6 +102,13 @@ void hd_page_locks(const struct hd_page *page, const struct hd_finding_event *ev
     for (uint32_t i = 0; i < event->locks; i++)
         fprintf(page->out, "%s%s%s", i > 0 ? ", " : "", event->lock[i].name,
                 event->lock[i].reading ? " (for reading)" : "");
+}
+
+void hd_page_excerpt(const struct hd_page *page, unsigned indent,
+                     const struct hd_finding_event *event) {
+    if (page->excerpts != NULL && event->file != NULL)
+        hd_excerpt_print(page->excerpts, page->out, indent, event->file, event->line, event->column,
+                         page->green, page->off);
 }
 
 void hd_page_events(const struct hd_page *page, unsigned indent, const struct hd_finding *finding,

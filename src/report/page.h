@@ -10,6 +10,7 @@ struct hd_page {
     FILE *out;
     const char *bold, *dim, *red, *green, *off; /* "" without colour */
     unsigned width;
+    struct hd_excerpts *excerpts; /* NULL: no source lines */
 };
 struct hd_page hd_page_for(FILE *out, const struct hd_report_style *style);
 
@@ -35,6 +36,9 @@ void hd_report_json_value(FILE *out, json_t *value);
 unsigned hd_page_columns(const char *text);
 /* "no lock"; "a, b (for reading)" */
 void hd_page_locks(const struct hd_page *page, const struct hd_finding_event *event);
+/* The source line of an event, if it can be read. */
+void hd_page_excerpt(const struct hd_page *page, unsigned indent,
+                     const struct hd_finding_event *event);
 /* Calls `print` for each event; of very many, for the first and the last ones. */
 void hd_page_events(const struct hd_page *page, unsigned indent, const struct hd_finding *finding,
                     void (*print)(const struct hd_page *page,

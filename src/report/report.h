@@ -5,6 +5,7 @@
 #define HEDDLE_REPORT_REPORT_H
 
 #include "finding/hide.h"
+#include "report/excerpt.h"
 
 #include <stdio.h>
 
@@ -23,6 +24,7 @@ struct hd_report_input {
     enum hd_fail_on fail_on;
     bool (*fails)(const struct hd_finding *finding, enum hd_fail_on what);
     const char *path;
+    time_t newest;       /* source that changed later is not that of the input; 0: unknown */
     const char *format;  /* "text", "binary", "RapidBin" */
     const char *command; /* that was recorded; NULL if unknown */
     uint32_t events, threads;
@@ -50,6 +52,8 @@ struct hd_report_size {
 struct hd_report_style {
     bool color;
     unsigned width; /* columns of a line; 0: 100 */
+    /* where source lines are read from; NULL: none are shown */
+    struct hd_excerpts *excerpts;
 };
 
 /* The findings of the list, a page each; `most` of them at most (0: all). */

@@ -48,6 +48,7 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
     if (ran && event->event != HD_NONE)
         fprintf(page->out, " %s(event %u)%s", page->dim, event->event, page->off);
     fputc('\n', page->out);
+    hd_page_excerpt(page, 4, event);
     if (strcmp(event->about, event->variable) != 0)
         fprintf(page->out, "      %s: %s\n", event->variable, event->about);
     print_locks(page, event);
