@@ -28,7 +28,7 @@ struct request {
     struct hd_findings_options report;
     const char *output; /* correlation file, NULL */
     const char *show;   /* correlation file to look into, NULL */
-    bool correlations, stats;
+    bool correlations, stats, all;
 };
 
 /* ---- a correlation file, looked into ----------------------------------------------------------
@@ -142,10 +142,14 @@ static void print_correlations(FILE *out, const struct hd_mine *mine) {
 }
 
 static void print_summary(FILE *out, const struct request *request, const struct hd_source *source,
-                          const struct hd_mine *mine, size_t updates, size_t shown) {
+                          const struct hd_mine *mine, size_t updates, size_t shown,
+                          uint64_t hidden) {
     const struct hd_correlations *correlations = &mine->correlations;
     fprintf(out, "%zu inconsistent update%s", updates, updates == 1 ? "" : "s");
     if (shown < updates) fprintf(out, ", the first %zu shown (--max 0 shows all)", shown);
+    if (hidden > 0)
+        fprintf(out, ", %llu more that may be intended (--all shows them)",
+                (unsigned long long)hidden);
     fprintf(out, "; %zu correlation%s, %zu set%s of three variables and more\n",
             correlations->list.size, correlations->list.size == 1 ? "" : "s",
             correlations->set.size, correlations->set.size == 1 ? "" : "s");
@@ -200,6 +204,7 @@ struct said {
     const struct hd_source *source;
     const struct hd_mine *mine;
     const struct hd_findings *findings;
+    uint64_t intended; /* updates that are not shown */
 };
 
 static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
@@ -212,7 +217,7 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
     if (out == stdout && request->output != NULL && strcmp(request->output, "-") == 0) return;
     if (request->correlations) print_correlations(out, said->mine);
     print_updates(out, said->findings, shown, style);
-    print_summary(out, request, said->source, said->mine, count, shown);
+    print_summary(out, request, said->source, said->mine, count, shown, said->intended);
 }
 
 static int report(struct request *request, const struct hd_source *source,
@@ -221,8 +226,9 @@ static int report(struct request *request, const struct hd_source *source,
     if (!write_correlations(request, mine, &error)) return hd_complain_error(COMMAND, &error);
     struct hd_findings findings = {.looked_for = {false}};
     char *base = get_current_dir_name();
-    hd_mine_findings(mine, base, &findings);
+    hd_mine_findings(mine, base, request->all, &findings);
     free(base);
+    uint64_t intended = findings.summary.hidden;
     hd_findings_hide(&findings, &request->report.hiding);
     char line[512];
     const char *warning = hd_source_closing_line(source, line, sizeof line);
@@ -230,7 +236,7 @@ static int report(struct request *request, const struct hd_source *source,
         request->source.database != NULL ? request->source.database : request->argv[request->first];
     struct hd_report_input input = {
         .path = path, .format = "source", .warning = &warning, .warnings = 1};
-    struct said said = {request, source, mine, &findings};
+    struct said said = {request, source, mine, &findings, intended};
     int status =
         hd_findings_report(&request->report, &findings, &input,
                            hd_findings_status(&request->report, &findings), print_text, &said);
@@ -285,6 +291,7 @@ int hd_cmd_mine(int argc, char **argv) {
                     "support by functions with the first access, at least (default 0.8)"),
         HD_FLAG("correlations", 0, &request.correlations, "print the correlations too"),
         HD_FINDINGS_OPTIONS(&request.report, "20"),
+        HD_FLAG("all", 'a', &request.all, "show also updates that may be intended"),
         HD_FLAG("stats", 0, &request.stats, "what was counted, time and memory, at the end"),
         HD_SOURCE_OPTIONS(&request.source),
         HD_OPTIONS_END};

@@ -1,5 +1,5 @@
 /* Inconsistent updates as findings, in words. */
-#include "finding/intent.h"
+#include "mine/evidence.h"
 #include "mine/mine.h"
 #include "source/source.h"
 
@@ -104,23 +104,6 @@ static const char *support(struct writer *writer, const struct hd_correlation *r
     return text;
 }
 
-/* From the middle of the scale of what is reported; the fewer functions do so, the more likely. */
-static void set_intent(struct writer *writer, const struct hd_update *update,
-                       struct hd_finding *finding) {
-    const struct hd_update_pair *pair = &writer->mine->updates.pair.data[update->first];
-    struct hd_weighing weighing = {.score = HD_SCORE_REPORTED};
-    if (pair->violations == 1)
-        hd_weigh(&weighing, 20, "the only function that does so");
-    else
-        hd_weigh(&weighing, pair->violations < 5 ? 10 : 0,
-                 hd_finding_text(writer->out, "one of %u functions that do so", pair->violations));
-    if (update->both_written) weighing.score += 10;
-    if (update->special)
-        hd_weigh(&weighing, -50,
-                 "its name is that of a function that makes, ends or copies an object");
-    hd_finding_set_intent(writer->out, finding, &weighing);
-}
-
 static void set_variables(struct writer *writer, const struct hd_update *update,
                           struct hd_finding *finding) {
     struct hd_arena *arena = &writer->out->arena;
@@ -135,7 +118,8 @@ static void set_variables(struct writer *writer, const struct hd_update *update,
     finding->variables_involved = finding->variable_count;
 }
 
-static void add(struct writer *writer, const struct hd_update *update) {
+static void add(struct writer *writer, const struct hd_update *update,
+                const struct hd_weighing *weighing) {
     const struct hd_mine *mine = writer->mine;
     const struct hd_update_pair *pair = &mine->updates.pair.data[update->first];
     const struct hd_correlation *rule = &mine->correlations.list.data[pair->correlation];
@@ -167,15 +151,24 @@ static void add(struct writer *writer, const struct hd_update *update) {
         .accesses_involved = 1,
     };
     set_variables(writer, update, &draft);
-    set_intent(writer, update, &draft);
+    hd_finding_set_intent(writer->out, &draft, weighing);
     hd_finding_add(writer->out, &draft);
 }
 
-void hd_mine_findings(const struct hd_mine *mine, const char *base, struct hd_findings *findings) {
+void hd_mine_findings(const struct hd_mine *mine, const char *base, bool all,
+                      struct hd_findings *findings) {
     struct writer writer = {mine, findings, base};
     struct hd_finding_summary before = findings->summary;
-    for (uint32_t i = 0; i < mine->updates.list.size; i++)
-        add(&writer, &mine->updates.list.data[i]);
+    for (uint32_t i = 0; i < mine->updates.list.size; i++) {
+        const struct hd_update *update = &mine->updates.list.data[i];
+        const struct hd_update_pair *pair = &mine->updates.pair.data[update->first];
+        struct hd_weighing weighing =
+            hd_update_weigh(update, pair, &mine->correlations.list.data[pair->correlation]);
+        if (all || hd_weighing_harm(&weighing) == HD_HARM_LIKELY)
+            add(&writer, update, &weighing);
+        else
+            findings->summary.hidden++;
+    }
     findings->summary.candidates += mine->updates.list.size;
     findings->summary.verdict[HD_VERDICT_POSSIBLE] += mine->updates.list.size;
     hd_findings_looked_for(findings, HD_FINDING_INCONSISTENT_UPDATE, &before);

@@ -2,6 +2,7 @@
 #include "mine/mine.h"
 
 #include "base/alloc.h"
+#include "mine/evidence.h"
 #include "source/source.h"
 
 #include <stdio.h>
@@ -24,6 +25,8 @@ void hd_mine_run(const struct hd_source *source, const struct hd_mine_options *o
     hd_correlate(&mine->sets, options, &mine->correlations);
     bool *special = special_functions(source, &mine->sets);
     hd_updates_find(&mine->sets, &mine->correlations, special, &mine->updates);
+    hd_updates_rank(source, &mine->sets, &mine->correlations, options->max_distance,
+                    &mine->updates);
     free(special);
 }
 

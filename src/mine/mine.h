@@ -25,7 +25,9 @@ void hd_mine_free(struct hd_mine *mine);
 /* The correlations as a file. Names are those of `mine`. */
 void hd_mine_corr(const struct hd_mine *mine, struct hd_corr_file *file);
 
-/* The updates as findings, best first. Places are shown relative to `base` (NULL: as they are). */
-void hd_mine_findings(const struct hd_mine *mine, const char *base, struct hd_findings *findings);
+/* The updates as findings, best first; those that are probably intended are only counted, unless
+ * `all`. Places are shown relative to `base` (NULL: as they are). */
+void hd_mine_findings(const struct hd_mine *mine, const char *base, bool all,
+                      struct hd_findings *findings);
 
 #endif

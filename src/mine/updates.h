@@ -13,16 +13,27 @@ struct hd_update_pair {
     uint32_t line;        /* where x is written */
 };
 
+/* Functions that keep a rule by their own text, and how many of them do so in which way. */
+struct hd_evidence {
+    uint32_t supporters;
+    uint32_t same_object; /* both variables are of one object */
+    uint32_t written;     /* the second variable is written */
+    uint32_t same_way;    /* the first is written as by the function that breaks the rule: with a
+                             constant, with another value, or from its old value */
+    bool unknown_callers; /* of the function that breaks it: it is called through pointers */
+};
+
 /* Pairs of one function that hang together by a variable are one update. */
 struct hd_update {
-    uint32_t function;     /* of the access sets */
-    uint32_t first, count; /* of `pair`; the best one is the first */
-    bool both_written;     /* the best pair is write => write */
-    bool special;          /* an initialiser, destructor or copy function: ranked down */
+    uint32_t function;           /* of the access sets */
+    uint32_t first, count;       /* of `pair`; the best one is the first */
+    bool both_written;           /* the best pair is write => write */
+    bool special;                /* an initialiser, destructor or copy function: ranked down */
+    struct hd_evidence evidence; /* of the best pair: hd_updates_rank */
 };
 
 struct hd_updates {
-    HD_VECTOR(struct hd_update) list; /* best first */
+    HD_VECTOR(struct hd_update) list; /* best first: by the rules alone, or by hd_updates_rank */
     HD_VECTOR(struct hd_update_pair) pair;
     uint32_t candidates; /* violated pairs of a function and a correlation */
     uint32_t pruned;     /* of these: y is accessed in a caller or callee, two levels up or down */
