@@ -23,27 +23,7 @@ static const hd_number_list *view_of(const struct hd_lint *lint, uint32_t block,
     return mode == HD_ACCESS_READ ? &view->read : &view->write;
 }
 
-/* ---- sets, as ascending lists ---------------------------------------------------------------- */
-
-static void intersect(const hd_number_list *one, const hd_number_list *other,
-                      hd_number_list *result) {
-    result->size = 0;
-    for (size_t i = 0, k = 0; i < one->size && k < other->size;) {
-        if (one->data[i] == other->data[k]) {
-            hd_vector_push(result, one->data[i]);
-            i++, k++;
-        } else if (one->data[i] < other->data[k])
-            i++;
-        else
-            k++;
-    }
-}
-
-static bool is_subset(const hd_number_list *one, const hd_number_list *other) {
-    for (size_t i = 0; i < one->size; i++)
-        if (!hd_list_has(other, one->data[i])) return false;
-    return true;
-}
+/* ---- maximal views --------------------------------------------------------------------------- */
 
 /* Definition 6. Of equal views the first is maximal. */
 static bool is_maximal(const struct hd_lint *lint, uint32_t thread, uint32_t block, uint8_t mode) {
@@ -51,7 +31,7 @@ static bool is_maximal(const struct hd_lint *lint, uint32_t thread, uint32_t blo
     for (uint32_t b = 0; b < lint->views.of.size; b++) {
         if (b == block || !hd_thread_runs(&lint->views, thread, b)) continue;
         const hd_number_list *other = view_of(lint, b, mode);
-        if (is_subset(view, other) && (view->size < other->size || b < block)) return false;
+        if (hd_list_is_subset(view, other) && (view->size < other->size || b < block)) return false;
     }
     return view->size > 1;
 }
@@ -208,27 +188,26 @@ static uint32_t step_of(const struct hd_lint *lint, uint32_t block, uint32_t var
                         mode);
 }
 
-static void keep(struct search *search, struct hd_view_pair *pair, const hd_number_list *one,
-                 const hd_number_list *two) {
-    struct hd_lint *lint = search->lint;
+void hd_lint_keep_pair(struct hd_lint *lint, struct hd_map *known, struct hd_view_pair *pair,
+                       const hd_number_list *one, const hd_number_list *two,
+                       const hd_number_list *whole) {
     uint64_t key = (uint64_t)(pair->mode == HD_ACCESS_WRITE) << 62 | (uint64_t)pair->first << 31 |
                    pair->second;
-    uint32_t *slot = hd_map_slot(&search->pair, key, 0);
+    uint32_t *slot = hd_map_slot(known, key, 0);
     if (*slot != 0) {
         lint->pair.data[*slot - 1].instances++;
         return;
     }
     *slot = (uint32_t)lint->pair.size + 1;
-    uint8_t against = pair->mode == HD_ACCESS_READ ? HD_ACCESS_WRITE : HD_ACCESS_READ;
+    uint8_t against = hd_view_against(pair->mode);
     pair->instances = 1;
-    pair->signs = signs_of(lint, pair, one, two);
     pair->first_step = step_of(lint, pair->first, pair->one, pair->mode);
     pair->second_step = step_of(lint, pair->second, pair->two, pair->mode);
     pair->one_step = step_of(lint, pair->maximal, pair->one, against);
     pair->two_step = step_of(lint, pair->maximal, pair->two, against);
     pair->overlap = keep_list(lint, one);
     pair->overlap_two = keep_list(lint, two);
-    pair->whole = keep_list(lint, view_of(lint, pair->maximal, against));
+    pair->whole = keep_list(lint, whole);
     hd_vector_push(&lint->pair, *pair);
 }
 
@@ -236,18 +215,19 @@ static void keep(struct search *search, struct hd_view_pair *pair, const hd_numb
 static void check_pair(struct search *search, struct hd_view_pair *pair,
                        const hd_number_list *maximal, hd_number_list *one, hd_number_list *two) {
     struct hd_lint *lint = search->lint;
-    intersect(maximal, view_of(lint, pair->first, pair->mode), one);
+    hd_list_intersect(maximal, view_of(lint, pair->first, pair->mode), one);
     if (one->size == 0) return;
-    intersect(maximal, view_of(lint, pair->second, pair->mode), two);
-    if (two->size == 0 || is_subset(one, two) || is_subset(two, one) || excluded(lint, pair) ||
-        !correlate(search, pair, one, two))
+    hd_list_intersect(maximal, view_of(lint, pair->second, pair->mode), two);
+    if (two->size == 0 || hd_list_is_subset(one, two) || hd_list_is_subset(two, one) ||
+        excluded(lint, pair) || !correlate(search, pair, one, two))
         return;
     if (pair->mode == HD_ACCESS_READ && lint->options.refine[HD_REFINE_CLAIMS] &&
         (is_claim(lint, pair->first, pair->second) || is_claim(lint, pair->second, pair->first))) {
         lint->by_refinement[HD_REFINE_CLAIMS]++;
         return;
     }
-    keep(search, pair, one, two);
+    pair->signs = signs_of(lint, pair, one, two);
+    hd_lint_keep_pair(lint, &search->pair, pair, one, two, maximal);
 }
 
 /* Definition 8: the thread's views of this mode against a maximal view of the other mode. */

@@ -10,6 +10,17 @@ void hd_lint_find_views(struct hd_lint *lint);
 /* Plain view consistency of Artho, Havelund and Biere: all accesses, no correlation. */
 void hd_lint_find_artho(struct hd_lint *lint);
 
+/* How a maximal view accesses the variables that partial views access in this mode: reads are
+ * broken by writes, and writes by reads; Artho's views have no mode. */
+static inline uint8_t hd_view_against(uint8_t mode) {
+    return mode == HD_ACCESS_READ_WRITE ? mode : mode ^ HD_ACCESS_READ_WRITE;
+}
+/* Adds a pair of partial views with its steps and lists to what was found: the overlaps of the two
+ * with the maximal view, and that. Two blocks that are known are counted. */
+void hd_lint_keep_pair(struct hd_lint *lint, struct hd_map *known, struct hd_view_pair *pair,
+                       const hd_number_list *one, const hd_number_list *two,
+                       const hd_number_list *whole);
+
 /* All locks that are held when a block runs, as bits by number. */
 uint64_t hd_lint_locks(const struct hd_lint *lint, uint32_t block);
 /* Whether two threads of the numbers may run at once: two, or one of which there are many. */

@@ -1,5 +1,6 @@
 /* Stale values and inconsistent views as findings, in words. */
 #include "finding/intent.h"
+#include "lint/detect.h"
 #include "lint/lint.h"
 
 #include <stdio.h>
@@ -111,8 +112,10 @@ static struct hd_finding_event access_event(struct writer *writer, uint32_t step
                                             enum hd_finding_role role, uint32_t block,
                                             uint32_t variable, uint8_t mode) {
     struct hd_finding_event event = event_at(writer, step, role, block);
-    event.op = mode == HD_ACCESS_WRITE ? "w" : "r";
-    event.verb = mode == HD_ACCESS_WRITE ? "writes" : "reads";
+    if (mode == HD_ACCESS_READ_WRITE) mode = writer->lint->source->step.data[step].mode;
+    bool writes = (mode & HD_ACCESS_WRITE) != 0;
+    event.op = writes ? "w" : "r";
+    event.verb = writes ? "writes" : "reads";
     event.variable = variable_name(writer, variable);
     return event;
 }
@@ -255,25 +258,28 @@ static const char *common_words(struct writer *writer, const struct hd_view_pair
                            function_of(writer, pair->common), file, step->line);
 }
 
+static const char *mode_verb(uint8_t mode) {
+    return mode == HD_ACCESS_READ ? "reads" : mode == HD_ACCESS_WRITE ? "writes" : "accesses";
+}
+
 static const char *view_words(struct writer *writer, const struct hd_view_pair *pair) {
-    bool reads = pair->mode == HD_ACCESS_READ;
     return hd_finding_text(
         writer->out,
         "%s in %s %s %s in one block. %s %s %s in the block of %s and %s in that of %s%s: %s "
         "the one before and the other after.",
         block_function(writer, pair->maximal), thread_name(writer, pair->other, false),
-        reads ? "writes" : "reads", listed(writer, pair->whole),
+        mode_verb(hd_view_against(pair->mode)), listed(writer, pair->whole),
         pair->thread == pair->other
             ? "Another thread of the same function"
             : hd_finding_text(writer->out, "%s", thread_name(writer, pair->thread, false)),
-        reads ? "reads" : "writes", listed(writer, pair->overlap),
-        block_function(writer, pair->first), listed(writer, pair->overlap_two),
-        block_function(writer, pair->second), common_words(writer, pair),
-        reads ? "it may see" : "that block may see");
+        mode_verb(pair->mode), listed(writer, pair->overlap), block_function(writer, pair->first),
+        listed(writer, pair->overlap_two), block_function(writer, pair->second),
+        common_words(writer, pair),
+        pair->mode == HD_ACCESS_READ ? "it may see" : "that block may see");
 }
 
 static void add_pair(struct writer *writer, const struct hd_view_pair *pair) {
-    uint8_t against = pair->mode == HD_ACCESS_READ ? HD_ACCESS_WRITE : HD_ACCESS_READ;
+    uint8_t against = hd_view_against(pair->mode);
     struct hd_finding_event *event = hd_arena_zalloc(&writer->out->arena, 4, sizeof *event);
     event[0] = access_event(writer, pair->first_step, HD_FINDING_ROLE_FIRST, pair->first, pair->one,
                             pair->mode);
@@ -289,7 +295,7 @@ static void add_pair(struct writer *writer, const struct hd_view_pair *pair) {
         .engine = writer->lint->options.method == HD_LINT_ARTHO ? "artho" : "moth",
         .instances = pair->instances,
         .variable = variable_name(writer, pair->one),
-        .pattern = pair->mode == HD_ACCESS_READ ? "reads in two" : "writes in two",
+        .pattern = hd_finding_text(writer->out, "%s in two", mode_verb(pair->mode)),
         .event = event,
         .events = 4,
         .conclusion = view_words(writer, pair),

@@ -38,7 +38,7 @@ struct hd_stale {
 struct hd_view_pair {
     uint32_t first, second, maximal; /* blocks */
     uint32_t thread, other;
-    uint8_t mode;      /* of the two: HD_ACCESS_READ or HD_ACCESS_WRITE */
+    uint8_t mode; /* of the two: HD_ACCESS_READ, _WRITE, or _READ_WRITE if it does not matter */
     uint32_t one, two; /* a variable of each that the other lacks */
     uint32_t first_step, second_step, one_step, two_step;
     uint32_t common; /* reads: node where both values have a part; NONE */

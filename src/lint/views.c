@@ -24,6 +24,26 @@ bool hd_list_has(const hd_number_list *list, uint32_t number) {
            bsearch(&number, list->data, list->size, sizeof number, by_number) != NULL;
 }
 
+void hd_list_intersect(const hd_number_list *one, const hd_number_list *other,
+                       hd_number_list *result) {
+    result->size = 0;
+    for (size_t i = 0, k = 0; i < one->size && k < other->size;) {
+        if (one->data[i] == other->data[k]) {
+            hd_vector_push(result, one->data[i]);
+            i++, k++;
+        } else if (one->data[i] < other->data[k])
+            i++;
+        else
+            k++;
+    }
+}
+
+bool hd_list_is_subset(const hd_number_list *one, const hd_number_list *other) {
+    for (size_t i = 0; i < one->size; i++)
+        if (!hd_list_has(other, one->data[i])) return false;
+    return true;
+}
+
 static void add_accesses(const struct hd_source *source, const struct hd_shared *shared,
                          uint32_t step, struct hd_block_view *view) {
     uint8_t mode = source->step.data[step].mode;

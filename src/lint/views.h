@@ -33,7 +33,11 @@ void hd_views_build(const struct hd_source *source, const struct hd_calls *calls
                     const struct hd_lint_options *options, struct hd_views *views);
 void hd_views_free(struct hd_views *views);
 
+/* Sets, as ascending lists. */
 bool hd_list_has(const hd_number_list *list, uint32_t number);
+void hd_list_intersect(const hd_number_list *one, const hd_number_list *other,
+                       hd_number_list *result);
+bool hd_list_is_subset(const hd_number_list *one, const hd_number_list *other);
 
 /* Whether the step may run in the block: in its own function, or in one that it calls. */
 bool hd_view_has_step(const struct hd_blocks *blocks, const struct hd_views *views, uint32_t block,
