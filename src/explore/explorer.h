@@ -48,6 +48,7 @@ struct target {
     bool early;
     uint32_t repeat;    /* of the same sites, by other threads */
     uint32_t tried;     /* variants */
+    bool by_block;      /* of a suspicion: see explore/meetings.h */
     uint32_t suspicion; /* number, from 1, of what a finding from the source suspects; 0: none */
     bool reached, failed;
     bool shown;                /* a forced run really did it: its own trace says so */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define MOST_HELD 16u
-#define MOST_OF_THREADS 3u /* meetings of the same two threads */
+#define MOST_OF_THREADS 2u /* meetings of the same two threads */
 #define MOST_MEETINGS 12u  /* of a run */
 #define MOST_LATEST 8u     /* first accesses of a thread that are remembered */
 #define MOST_AHEAD 1000u   /* accesses of a location that are looked at, each way */
@@ -26,6 +26,7 @@ struct finder {
     struct hd_map threads; /* meetings of two threads */
     bool swapped;          /* first and second change places */
     bool only_shown;       /* look for what the run did itself */
+    bool by_block;         /* all of a section comes first */
 };
 
 /* ---- which events have a role --------------------------------------------------------------- */
@@ -152,6 +153,7 @@ static void add_meeting(struct finder *f, uint32_t first, uint32_t between, uint
     struct hd_meeting meeting = {.first = first,
                                  .between = between,
                                  .second = second,
+                                 .by_block = f->by_block,
                                  .stop = place_to_stop(model, first, second)};
     const struct hd_clocks *clocks = hd_must_clocks(f->run);
     set_section(model, &meeting);
@@ -235,8 +237,34 @@ static void look_at_thread(struct finder *f, uint32_t thread) {
     }
 }
 
+/* What the section does before is first too, if it is of the same sort. */
+static void widen_roles(struct finder *f) {
+    const struct hd_model *model = f->model;
+    const struct hd_finding *suspicion = f->suspicion;
+    for (uint32_t i = 0; i < suspicion->events; i++) {
+        const struct hd_finding_event *place = &suspicion->event[i];
+        if (place->role != HD_FINDING_ROLE_FIRST) continue;
+        for (uint32_t e = 0; e < model->events; e++) {
+            uint32_t section = model->event_section[e];
+            if (section != HD_NONE && hd_model_is_access(model, e) &&
+                (f->section_roles[section] >> HD_FINDING_ROLE_FIRST & 1u) != 0 &&
+                does(model, e, place, false))
+                f->roles[e] |= 1u << HD_FINDING_ROLE_FIRST;
+        }
+    }
+    f->by_block = true;
+}
+
+static void look_at_threads(struct finder *f) {
+    bool either = f->suspicion->kind == HD_FINDING_VIEW;
+    for (unsigned way = 0; way < 1u + either; way++) {
+        f->swapped = way == 1;
+        for (uint32_t t = 0; t < f->model->threads; t++) look_at_thread(f, t);
+    }
+}
+
 static void find(struct hd_analysis *run, const struct hd_finding *suspicion, bool only_shown,
-                 struct hd_meetings *meetings) {
+                 bool by_block, struct hd_meetings *meetings) {
     const struct hd_model *model = run->model;
     const unsigned all = (1u << HD_FINDING_ROLE_COUNT) - (1u << HD_FINDING_ROLE_FIRST);
     struct finder f = {.run = run,
@@ -249,10 +277,12 @@ static void find(struct hd_analysis *run, const struct hd_finding *suspicion, bo
     memset(meetings, 0, sizeof *meetings);
     meetings->roles = find_roles(&f, false);
     if (meetings->roles != all) meetings->roles |= find_roles(&f, true);
-    bool either = suspicion->kind == HD_FINDING_VIEW;
-    for (unsigned way = 0; way < 1u + either && meetings->roles == all; way++) {
-        f.swapped = way == 1;
-        for (uint32_t t = 0; t < model->threads; t++) look_at_thread(&f, t);
+    if (meetings->roles == all) look_at_threads(&f);
+    if (meetings->roles == all && by_block && suspicion->kind == HD_FINDING_STALE_VALUE) {
+        hd_map_free(&f.threads);
+        f.threads = (struct hd_map){0};
+        widen_roles(&f);
+        look_at_threads(&f);
     }
     hd_map_free(&f.threads);
     free(f.roles);
@@ -261,14 +291,15 @@ static void find(struct hd_analysis *run, const struct hd_finding *suspicion, bo
 
 void hd_meetings_find(struct hd_analysis *run, const struct hd_finding *suspicion,
                       struct hd_meetings *meetings) {
-    find(run, suspicion, false, meetings);
+    find(run, suspicion, false, true, meetings);
 }
 
 void hd_meetings_free(struct hd_meetings *meetings) { hd_vector_free(&meetings->list); }
 
-bool hd_meeting_is_shown(struct hd_analysis *run, const struct hd_finding *suspicion) {
+bool hd_meeting_is_shown(struct hd_analysis *run, const struct hd_finding *suspicion,
+                         bool by_block) {
     struct hd_meetings meetings;
-    find(run, suspicion, true, &meetings);
+    find(run, suspicion, true, by_block, &meetings);
     bool shown = meetings.list.size > 0;
     hd_meetings_free(&meetings);
     return shown;

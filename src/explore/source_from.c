@@ -85,6 +85,7 @@ static void add_targets(struct explorer *x, struct recorded *run, uint32_t numbe
                                                .depth = DEPTH_FREE,
                                                .key = key,
                                                .rank = suspected->targets++,
+                                               .by_block = meeting->by_block,
                                                .suspicion = number + 1});
     }
     hd_meetings_free(&meetings);
@@ -150,7 +151,8 @@ bool explore_look_at_suspicion(struct explorer *x, struct target *target,
     explore_failing_load(&run, result->trace_path);
     if (run.there) {
         struct hd_analysis analysis = {.model = &run.model, .describe = run.describe};
-        target->shown = hd_meeting_is_shown(&analysis, &x->options->suspicions->list.data[number]);
+        target->shown = hd_meeting_is_shown(&analysis, &x->options->suspicions->list.data[number],
+                                            target->by_block);
         hd_analysis_free(&analysis);
         if (target->shown && !failed && suspected->shown == NULL) {
             suspected->shown = target;

@@ -98,7 +98,7 @@ static void test_same_block(void **state) {
 
 static bool is_shown(const char *text) {
     struct run *run = run_of(text);
-    bool shown = hd_meeting_is_shown(&run->analysis, &stale);
+    bool shown = hd_meeting_is_shown(&run->analysis, &stale, false);
     free_run(run);
     return shown;
 }
@@ -113,14 +113,33 @@ static void test_shown(void **state) {
     assert_true(is_shown(FIRST SECOND FIRST BETWEEN SECOND));
 }
 
+/* Another thread adds to a list: what was read there stays, but not how much there is. */
+static void test_by_block(void **state) {
+    (void)state;
+    static const char text[] =
+        "T1|acq(m)|a.c:0\nT1|r(rows)|a.c:3\nT1|r(x)|a.c:1\nT1|rel(m)|a.c:0\n"
+        "T1|acq(m)|a.c:0\nT1|w(x)|a.c:2\nT1|rel(m)|a.c:0\n"
+        "T2|acq(m)|a.c:0\nT2|w(y)|a.c:9\nT2|w(rows)|a.c:10\nT2|rel(m)|a.c:0\n";
+    struct run *run = run_of(text);
+    struct hd_meetings meetings;
+    hd_meetings_find(&run->analysis, &stale, &meetings);
+    assert_int_equal(meetings.list.size, 1);
+    assert_true(meetings.list.data[0].by_block);
+    assert_int_equal(meetings.list.data[0].first, 1);
+    assert_int_equal(meetings.list.data[0].between, 9);
+    hd_meetings_free(&meetings);
+    free_run(run);
+    expect(text, "0 1 2 3 7 8 9 10 4 ");
+}
+
 static void test_views(void **state) {
     (void)state;
     /* the two views in the other order: only views may be */
     struct hd_finding view = stale;
     struct run *run = run_of("T1|w(x)|a.c:2\nT2|w(x)|a.c:9\nT1|r(x)|a.c:1\n");
-    assert_false(hd_meeting_is_shown(&run->analysis, &view));
+    assert_false(hd_meeting_is_shown(&run->analysis, &view, true));
     view.kind = HD_FINDING_VIEW;
-    assert_true(hd_meeting_is_shown(&run->analysis, &view));
+    assert_true(hd_meeting_is_shown(&run->analysis, &view, true));
     free_run(run);
 }
 
@@ -175,7 +194,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),      cmocka_unit_test(test_section),
         cmocka_unit_test(test_same_block), cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_views),      cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_reports)};
+        cmocka_unit_test(test_by_block),   cmocka_unit_test(test_views),
+        cmocka_unit_test(test_roles),      cmocka_unit_test(test_reports)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
