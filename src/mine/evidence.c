@@ -69,6 +69,31 @@ static bool are_near(const struct hd_source_step *a, const struct hd_source_step
     return (a->line > b->line ? a->line - b->line : b->line - a->line) < max_distance;
 }
 
+/* Is it a field of a local variable, not of what a pointer points to? */
+static bool is_of_local(const struct hd_source *source, const struct hd_source_step *step) {
+    uint32_t at = object_of(source, step);
+    for (; at != HD_SOURCE_NONE; at = source->path.data[at].parent) {
+        const struct hd_source_path *path = &source->path.data[at];
+        if (path->kind == HD_PATH_DEREF) return false;
+        if (path->kind == HD_PATH_VARIABLE)
+            return source->variable.data[path->of].kind == HD_VARIABLE_LOCAL;
+    }
+    return false;
+}
+
+/* Are all objects whose x a function writes its own local variables? */
+static bool writes_locals(const struct hd_source *source, struct hd_source_range steps,
+                          uint32_t x) {
+    bool any = false;
+    for (uint32_t s = steps.first; s < steps.first + steps.count; s++) {
+        const struct hd_source_step *step = &source->step.data[s];
+        if (!is_own(step) || step->variable != x || way_of(step) == 0) continue;
+        if (!is_of_local(source, step)) return false;
+        any = true;
+    }
+    return any;
+}
+
 /* ---- a rule -----------------------------------------------------------------------------------
  */
 
@@ -91,6 +116,7 @@ static void look_at(const struct hd_source *source, struct hd_source_range steps
     evidence->same_object += same;
     evidence->written += written;
     evidence->same_way += (ways_of(source, steps, x) & ways) != 0;
+    evidence->local += writes_locals(source, steps, x);
 }
 
 struct hd_evidence hd_evidence_find(const struct hd_source *source,
@@ -102,6 +128,7 @@ struct hd_evidence hd_evidence_find(const struct hd_source *source,
     unsigned ways = ways_of(source, steps_of(source, sets, function), x);
     unsigned mask = hd_mine_mask(HD_MINE_WRITE, HD_MINE_ANY);
     struct hd_evidence evidence = {
+        .is_local = writes_locals(source, steps_of(source, sets, function), x),
         .unknown_callers =
             (source->function.data[in_source].flags & HD_FUNCTION_ADDRESS_TAKEN) != 0 &&
             sets->caller_start.data[function] == sets->caller_start.data[function + 1]};
@@ -161,6 +188,8 @@ struct hd_weighing hd_update_weigh(const struct hd_update *update,
         hd_weigh(&weighing, -25, "the second one is hardly ever written there, only read");
     if (is_rare(evidence->same_way, evidence))
         hd_weigh(&weighing, -20, "the first one is hardly ever written in this way there");
+    if (evidence->is_local && is_rare(evidence->local, evidence))
+        hd_weigh(&weighing, -25, "here the object is a local variable, there it is not");
     if (evidence->unknown_callers)
         hd_weigh(&weighing, -10, "it is called through pointers, so its callers are not known");
     if (update->special)

@@ -20,6 +20,8 @@ struct hd_evidence {
     uint32_t written;     /* the second variable is written */
     uint32_t same_way;    /* the first is written as by the function that breaks the rule: with a
                              constant, with another value, or from its old value */
+    uint32_t local;       /* the first is of a struct that is a local variable */
+    bool is_local;        /* so it is in the function that breaks the rule, always */
     bool unknown_callers; /* of the function that breaks it: it is called through pointers */
 };
 
