@@ -18,11 +18,19 @@ void hd_prefix_clear(struct hd_prefix_tree *tree, uint32_t items, bool maximum) 
     tree->maximum = maximum;
 }
 
-static uint32_t find_child(const struct hd_prefix_tree *tree, uint32_t parent, uint32_t item) {
+/* A child that was found comes to the front: a few are asked for most of the time. */
+static uint32_t find_child(struct hd_prefix_tree *tree, uint32_t parent, uint32_t item) {
     if (parent == HD_PREFIX_NONE) return tree->beginning.data[item];
-    uint32_t child = tree->node.data[parent].child;
-    while (child != HD_PREFIX_NONE && tree->node.data[child].item != item)
-        child = tree->node.data[child].sibling;
+    struct hd_prefix_node *node = tree->node.data;
+    uint32_t first = node[parent].child, child = first, before = HD_PREFIX_NONE;
+    while (child != HD_PREFIX_NONE && node[child].item != item) {
+        before = child;
+        child = node[child].sibling;
+    }
+    if (child == HD_PREFIX_NONE || before == HD_PREFIX_NONE) return child;
+    node[before].sibling = node[child].sibling;
+    node[child].sibling = first;
+    node[parent].child = child;
     return child;
 }
 
