@@ -6,16 +6,17 @@ static unsigned long long number(uint64_t value) { return value; }
 void hd_report_hardware(FILE *out, const struct hd_hardware *hardware,
                         const struct hd_hardware_result *result) {
     const struct hd_hardware_count *executions = &result->executions, *code = &result->code;
-    fprintf(out,
-            "AVIO-H: %u core%s, L1 of %llu KB (%u-way), L2 of %llu KB (%u-way), lines of %u bytes\n"
-            "  %llu accesses to lines: %llu hits, %llu upgrades, %llu misses (%llu of L2 too)\n"
-            "  %llu checks of accesses with an invariant; %llu lines displaced, %llu context "
-            "switches\n\n",
-            hardware->cores, hardware->cores == 1 ? "" : "s", number(hardware->l1_bytes >> 10),
-            hardware->l1_ways, number(hardware->l2_bytes >> 10), hardware->l2_ways, hardware->line,
-            number(result->accesses), number(result->hits), number(result->upgrades),
-            number(result->misses), number(result->l2_misses), number(result->checks),
-            number(result->displaced), number(result->switches));
+    fprintf(
+        out,
+        "AVIO-H: %u core%s, L1 of %llu KB (%u-way), L2 of %llu KB (%u-way), lines of %u bytes\n"
+        "  %llu accesses to lines: %llu hits, %llu upgrades, %llu misses (%llu of L2 too)\n"
+        "  checks of accesses with an invariant: %llu; lines displaced: %llu; context switches: "
+        "%llu\n\n",
+        hardware->cores, hardware->cores == 1 ? "" : "s", number(hardware->l1_bytes >> 10),
+        hardware->l1_ways, number(hardware->l2_bytes >> 10), hardware->l2_ways, hardware->line,
+        number(result->accesses), number(result->hits), number(result->upgrades),
+        number(result->misses), number(result->l2_misses), number(result->checks),
+        number(result->displaced), number(result->switches));
     fprintf(out, "  beside AVIO-S                executions   places in the code\n");
     fprintf(out, "  caught by both             %12llu %20llu\n", number(executions->caught),
             number(code->caught));

@@ -177,6 +177,12 @@ void hd_report_hunted(FILE *out, const struct hd_finding *finding,
     fputc('\n', out);
     hd_page_events(&page, 4, finding, print_event);
     print_memory(&page, finding);
+    if (*finding->support != '\0') {
+        char line[1024];
+        snprintf(line, sizeof line, "Support: %s.", finding->support);
+        fputc('\n', out);
+        hd_page_paragraph(&page, 2, line);
+    }
     const char *repair = hd_finding_repair(finding);
     if (*repair != '\0') {
         char line[1024];
