@@ -1,5 +1,6 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
@@ -212,6 +213,14 @@ static bool parse_budget(const char *text, struct hd_budget *budget) {
     }
     budget->choices = (uint64_t)amount;
     return *end == '\0' && (double)budget->choices == amount;
+}
+
+/* No question is begun later, and none that was begun takes more than a tenth of the time. */
+static void limit_time(struct hd_budget *budget, uint64_t seconds) {
+    uint64_t tenth = seconds * 100000000u;
+    budget->until = hd_now_ns() + seconds * 1000000000u;
+    if (budget->choices == 0 && (budget->nanoseconds == 0 || budget->nanoseconds > tenth))
+        budget->nanoseconds = tenth;
 }
 
 /* ---- what is said -----------------------------------------------------------------------------
@@ -533,7 +542,7 @@ int hd_cmd_predict(int argc, char **argv) {
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
-    uint64_t jobs = 0, candidates = HD_MOST_CANDIDATES;
+    uint64_t jobs = 0, seconds = 0, candidates = HD_MOST_CANDIDATES;
     bool events = false;
     const char *names = NULL;
     struct hd_option options[] = {
@@ -562,6 +571,8 @@ int hd_cmd_predict(int argc, char **argv) {
                 "write each finding's schedule to DIR/w1.json, ..., for heddle replay"),
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
                 "give up on a candidate after N choices, or after a time (2s, 0.5s; default 10s)"),
+        HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000,
+                  "decide nothing more after SECONDS; what is left is undecided"),
         HD_NUMBER("candidates", 0, "N", &candidates, 0, UINT32_MAX,
                   "look at about N candidates of a kind and count the rest, 0 for all (default "
                   "100000)"),
@@ -601,6 +612,7 @@ int hd_cmd_predict(int argc, char **argv) {
                            "time (2s, 0.5s)",
                            budget);
     request.options.method = hd_methods[engine];
+    if (seconds > 0) limit_time(&request.options.budget, seconds);
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;

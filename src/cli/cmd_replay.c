@@ -1,6 +1,7 @@
 /* heddle replay: make a program take a schedule, say whether that made it fail. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
@@ -229,12 +230,17 @@ static int replay_times(const struct request *request) {
         json_object_set_new(root, "failed", json_integer(rate.failed));
         json_object_set_new(root, "reached", json_integer(rate.reached));
         json_object_set_new(root, "diverged", json_integer(rate.diverged));
+        json_object_set_new(root, "time_over", json_boolean(rate.late));
         json_object_set_new(root, "outcome", json_outcome(&rate.outcome));
         json_object_set_new(root, "divergence", json_divergence(&rate.divergence));
         int printed = print_json(root);
         return printed == HD_EXIT_CLEAN ? status : printed;
     }
-    printf("reproduced %u of %u: %s\n", rate.reproduced, rate.runs, rate.outcome.words);
+    if (rate.runs > 0)
+        printf("reproduced %u of %u: %s\n", rate.reproduced, rate.runs, rate.outcome.words);
+    if (rate.late)
+        printf("the time was over after %u of %llu runs\n", rate.runs,
+               (unsigned long long)request->times);
     if (rate.failed > rate.reproduced)
         printf("failed in another way: %u\n", rate.failed - rate.reproduced);
     if (rate.diverged > 0)
@@ -249,7 +255,7 @@ static int replay_times(const struct request *request) {
 
 int hd_cmd_replay(int argc, char **argv) {
     struct request request = {.times = 0};
-    uint64_t limit = 60, patience = 2000, good_status = 0;
+    uint64_t seconds = 0, limit = 60, patience = 2000, good_status = 0;
     bool gdb = false, swap = false, print = false;
     const char *oracle = NULL;
     const char *names = NULL;
@@ -261,6 +267,8 @@ int hd_cmd_replay(int argc, char **argv) {
         HD_FLAG("gdb", 0, &gdb, "run the program in gdb, under the schedule"),
         HD_FLAG("print", 'p', &print, "print the schedule (of a trace, say) and run nothing"),
         HD_FLAG("swap", 0, &swap, "the last two accesses the other way round (races)"),
+        HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000,
+                  "with --repeat: stop after SECONDS, whatever runs are left"),
         HD_NUMBER("limit", 'l', "SECONDS", &limit, 0, 1000000,
                   "time limit of a run, 0 for none (default 60)"),
         HD_NUMBER("patience", 0, "MS", &patience, 1, 1000000,
@@ -296,6 +304,9 @@ int hd_cmd_replay(int argc, char **argv) {
     if (first < argc && strcmp(argv[first], "--") == 0) first++;
     if (first >= argc && !print)
         return hd_complain(COMMAND, "say what to run: heddle replay FILE -- CMD");
+    if (seconds > 0 && request.times == 0)
+        return hd_complain(COMMAND, "--time is for --repeat; --limit ends a single run");
+    if (seconds > 0) request.host.until = hd_now_ns() + seconds * 1000000000u;
     if (request.keep != NULL && (request.times > 0 || gdb))
         return hd_complain(COMMAND, "--output can't be used with --repeat or --gdb");
     struct hd_error error;

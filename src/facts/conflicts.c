@@ -241,8 +241,9 @@ static int compare_bundles(const void *left, const void *right) {
     return last_a < last_b ? -1 : last_a > last_b;
 }
 
-void hd_conflicts_bundles(const struct hd_conflicts *conflicts, uint32_t group,
-                          struct hd_conflict_bundles *bundles) {
+/* In the order of locations and lists. */
+static void list_bundles(const struct hd_conflicts *conflicts, uint32_t group,
+                         struct hd_conflict_bundles *bundles) {
     const uint32_t *site = conflicts->group.data[group].site, *list = conflicts->site_list;
     uint32_t x = conflicts->site_start[site[0]], last_x = conflicts->site_start[site[0] + 1];
     uint32_t y = conflicts->site_start[site[1]], last_y = conflicts->site_start[site[1] + 1];
@@ -259,6 +260,11 @@ void hd_conflicts_bundles(const struct hd_conflicts *conflicts, uint32_t group,
                 hd_vector_push(&bundles->list, bundle);
         }
     }
+}
+
+void hd_conflicts_bundles(const struct hd_conflicts *conflicts, uint32_t group,
+                          struct hd_conflict_bundles *bundles) {
+    list_bundles(conflicts, group, bundles);
     if (bundles->list.size > 1)
         qsort(bundles->list.data, bundles->list.size, sizeof *bundles->list.data, compare_bundles);
 }
@@ -266,13 +272,13 @@ void hd_conflicts_bundles(const struct hd_conflicts *conflicts, uint32_t group,
 /* ---- groups -----------------------------------------------------------------------------------
  */
 
-/* Two lists of the location at hand: a new group, or another bundle of a known one. */
+/* Two lists of the location at hand, of classes that may race: a new group, or another bundle of a
+ * known one. There may be very many pairs of lists for each group. */
 static void add_lists(struct generator *g, uint32_t a, uint32_t b) {
     struct hd_conflicts *result = g->result;
     a += g->first_list;
     b += g->first_list;
     const struct hd_access_list *left = &result->list.data[a], *right = &result->list.data[b];
-    if (!may_race(result, left, right)) return;
     bool swap = left->site > right->site;
     struct hd_conflict_bundle bundle = {.location = g->location,
                                         .list = {swap ? b : a, swap ? a : b}};
@@ -282,12 +288,12 @@ static void add_lists(struct generator *g, uint32_t a, uint32_t b) {
     if (known != HD_NONE) {
         struct hd_conflict_bundle *first = &result->group.data[known].first;
         uint32_t start[2] = {result->event.data[left->start], result->event.data[right->start]};
-        if (later_of(start) < later_of(first->event) && find_unordered(result, &bundle) &&
-            compare_bundles(&bundle, first) < 0)
+        if (later_of(start) < later_of(first->event) && may_race(result, left, right) &&
+            find_unordered(result, &bundle) && compare_bundles(&bundle, first) < 0)
             *first = bundle;
         return;
     }
-    if (!find_unordered(result, &bundle)) return;
+    if (!may_race(result, left, right) || !find_unordered(result, &bundle)) return;
     struct hd_conflict_group group = {.site = {site[0], site[1]}, .first = bundle};
     hd_map_slot(&g->group_number, key, (uint32_t)result->group.size);
     hd_vector_push(&result->group, group);
@@ -417,7 +423,7 @@ const struct hd_conflicts *hd_conflicts(struct hd_analysis *analysis, enum hd_re
 uint64_t hd_conflicts_instances(const struct hd_conflicts *conflicts, uint32_t group) {
     struct hd_conflict_bundles bundles = {0};
     uint64_t count = 0;
-    hd_conflicts_bundles(conflicts, group, &bundles);
+    list_bundles(conflicts, group, &bundles);
     for (size_t n = 0; n < bundles.list.size; n++) {
         const struct hd_access_list *a = &conflicts->list.data[bundles.list.data[n].list[0]];
         const struct hd_access_list *b = &conflicts->list.data[bundles.list.data[n].list[1]];

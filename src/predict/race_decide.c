@@ -121,6 +121,11 @@ static bool decide_group(struct worker *worker, uint32_t group, struct hd_error 
         .verdict = HD_INFEASIBLE};
     struct hd_conflict pair;
     bool any = false;
+    if (!is_order(decider) && hd_budget_is_over(&decider->task.budget)) {
+        decision.verdict = HD_UNDECIDED;
+        add(worker, decision);
+        return true;
+    }
     if (is_order(decider)) {
         hd_conflict_pairs_begin(pairs, candidates, group, before, decider, true);
         any = hd_conflict_pairs_find(pairs, &pair);
@@ -138,6 +143,7 @@ static bool decide_group(struct worker *worker, uint32_t group, struct hd_error 
             if (verdict == HD_INFEASIBLE) continue;
             decision.pair = pair;
             decision.verdict = verdict;
+            if (verdict == HD_UNDECIDED && hd_budget_is_over(&decider->task.budget)) break;
         }
     }
     worker->ordered += !any;

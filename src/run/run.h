@@ -92,6 +92,7 @@ struct hd_host {
     void *context;
     /* Where the words go if heddle's own runtime crashes in a run (HD_FAULT_WORDS); may be NULL. */
     char *runtime_fault;
+    uint64_t until; /* hd_run_times: by hd_now_ns, no run is begun or goes on later; 0: any time */
 };
 #define HD_FAULT_WORDS 256
 
@@ -145,6 +146,7 @@ struct hd_rate {
     uint32_t failed;     /* failed in any way, the schedule (if any) followed */
     uint32_t reached, diverged;
     int interrupted;
+    bool late;                       /* the time was over before all runs were done */
     struct hd_outcome outcome;       /* of the first failure; of the last run if none failed */
     struct hd_divergence divergence; /* the first one */
     int wait_status;                 /* of the last run */
