@@ -112,7 +112,7 @@ static void say_summary(const struct request *request, const struct hd_observed 
 /* To a file; what standard output would have was shown as it happened. */
 static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
     const struct request *request = context;
-    if (out == stdout) return;
+    if (style->standard_output) return;
     hd_report_text(out, &request->findings, (size_t)request->output.most, style);
     hd_report_text_summary(out, &request->findings, false, style);
 }

@@ -137,7 +137,8 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
     const struct said *said = context;
     size_t shown = said->findings->list.size, most = (size_t)said->request->report.most;
     const char *graph = said->request->graph;
-    if (out == stdout && graph != NULL && strcmp(graph, "-") == 0) return; /* it has the graph */
+    if (style->standard_output && graph != NULL && strcmp(graph, "-") == 0)
+        return; /* it has the graph */
     if (most > 0 && shown > most) shown = most;
     for (size_t i = 0; i < shown; i++)
         print_finding(out, i + 1, &said->findings->list.data[i], style);

@@ -214,7 +214,8 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
     if (request->report.most > 0 && shown > request->report.most)
         shown = (size_t)request->report.most;
     /* standard output has the correlations, for another program */
-    if (out == stdout && request->output != NULL && strcmp(request->output, "-") == 0) return;
+    if (style->standard_output && request->output != NULL && strcmp(request->output, "-") == 0)
+        return;
     if (request->correlations) print_correlations(out, said->mine);
     print_updates(out, said->findings, shown, style);
     print_summary(out, request, said->source, said->mine, count, shown, said->intended);

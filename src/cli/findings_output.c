@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
+#include "report/safe_stream.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,12 +89,21 @@ struct reports {
     const void *context;
 };
 
+static bool write_text(const struct reports *reports, FILE *out) {
+    bool standard = out == stdout;
+    struct hd_excerpts excerpts = {.newest = reports->input.newest};
+    struct hd_report_style style = {
+        .color = standard && hd_color(stdout), .standard_output = standard, .excerpts = &excerpts};
+    FILE *safe = hd_safe_stream(out, style.color);
+    reports->text(safe, &style, reports->context);
+    hd_report_text_hiding(safe, reports->findings, &reports->options->hiding);
+    hd_excerpts_free(&excerpts);
+    return fclose(safe) == 0;
+}
+
 static bool write_report(const struct reports *reports, FILE *out, unsigned format) {
     const struct hd_findings_options *options = reports->options;
     struct hd_report_size size = {.most = (size_t)options->most, .turns = options->turns};
-    struct hd_excerpts excerpts = {.newest = reports->input.newest};
-    struct hd_report_style style = {.color = out == stdout && hd_color(stdout),
-                                    .excerpts = &excerpts};
     switch (format) {
     case HD_FINDINGS_JSON:
         return hd_report_json(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
@@ -102,10 +112,7 @@ static bool write_report(const struct reports *reports, FILE *out, unsigned form
     case HD_FINDINGS_JUNIT:
         return hd_report_junit(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
     default:
-        reports->text(out, &style, reports->context);
-        hd_report_text_hiding(out, reports->findings, &options->hiding);
-        hd_excerpts_free(&excerpts);
-        return !ferror(out);
+        return write_text(reports, out);
     }
 }
 

@@ -203,5 +203,11 @@ struct hd_findings hd_explored_shown(struct hd_exploration *hunt, bool all) {
             shown.list.data[kept++] = hunt->findings.list.data[i];
     shown.list.size = kept;
     shown.summary.hidden = count - kept;
+    /* what would not have been shown anyway is not counted as hidden by suppressions */
+    kept = 0;
+    for (size_t i = 0; i < hunt->findings.hidden.size; i++)
+        if (all || hd_explored_matters(&hunt->findings.hidden.data[i]))
+            hunt->findings.hidden.data[kept++] = hunt->findings.hidden.data[i];
+    shown.hidden.size = hunt->findings.hidden.size = kept;
     return shown;
 }

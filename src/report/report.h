@@ -51,7 +51,8 @@ struct hd_report_size {
 
 struct hd_report_style {
     bool color;
-    unsigned width; /* columns of a line; 0: 100 */
+    unsigned width;       /* columns of a line; 0: 100 */
+    bool standard_output; /* it goes there, not to a file */
     /* where source lines are read from; NULL: none are shown */
     struct hd_excerpts *excerpts;
 };
