@@ -19,8 +19,11 @@ static void set_position(struct hd_source_step *step, CXCursor cursor) {
     if (hd_clang_in_macro(location)) step->flags |= HD_STEP_MACRO;
     step->line = line;
     step->column = step->begin = step->end = column_of(column);
-    clang_getExpansionLocation(clang_getRangeStart(extent), NULL, &other, &begin, NULL);
-    if (other == line && begin < column) step->begin = column_of(begin);
+    CXSourceLocation start = clang_getRangeStart(extent);
+    if (!clang_equalLocations(start, location)) { /* of a name alone they are; this takes time */
+        clang_getExpansionLocation(start, NULL, &other, &begin, NULL);
+        if (other == line && begin < column) step->begin = column_of(begin);
+    }
     clang_getExpansionLocation(clang_getRangeEnd(extent), NULL, &other, &end, NULL);
     if (other == line && end > column) step->end = column_of(end - 1);
 }

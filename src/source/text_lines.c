@@ -62,11 +62,6 @@ bool hd_text_lines_fail(struct hd_text_lines *lines, const char *format, ...) {
                    message);
 }
 
-bool hd_word_is(const struct hd_word *word, const char *text) {
-    return !word->string && word->length == strlen(text) &&
-           memcmp(word->text, text, word->length) == 0;
-}
-
 bool hd_number_at(const char **at, const char *end, uint32_t *number) {
     uint64_t value = 0;
     const char *c = *at;

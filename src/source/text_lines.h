@@ -6,6 +6,8 @@
 #include "base/status.h"
 #include "source/source.h"
 
+#include <string.h>
+
 struct hd_text_lines {
     const char *name; /* of the text, for messages */
     const char *at, *end;
@@ -35,7 +37,10 @@ bool hd_text_lines_string(struct hd_text_lines *lines, struct hd_word *word);
 bool hd_text_lines_fail(struct hd_text_lines *lines, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-bool hd_word_is(const struct hd_word *word, const char *text);
+static inline bool hd_word_is(const struct hd_word *word, const char *text) {
+    return !word->string && word->length == strlen(text) &&
+           memcmp(word->text, text, word->length) == 0;
+}
 /* A number at *at, which moves behind it; false if there is none or it is too large. */
 bool hd_number_at(const char **at, const char *end, uint32_t *number);
 /* Adds a text with its escapes (\hh) replaced; NONE if an escape is wrong. */

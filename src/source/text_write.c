@@ -24,7 +24,10 @@ static void put_bytes(struct writer *w, const char *bytes, size_t length) {
     w->out.size += length;
 }
 
-static void put(struct writer *w, const char *text) { put_bytes(w, text, strlen(text)); }
+/* Inline, so that the lengths of the words are known when this is compiled. */
+static inline __attribute__((always_inline)) void put(struct writer *w, const char *text) {
+    put_bytes(w, text, strlen(text));
+}
 
 static void put_number(struct writer *w, uint32_t number) {
     char digits[10];
@@ -41,11 +44,14 @@ static void put_hex(struct writer *w, unsigned char c) {
 }
 
 static void put_name(struct writer *w, uint32_t text) {
-    for (const char *c = hd_source_text(w->source, text); *c != '\0'; c++)
-        if (hd_source_name_character((unsigned char)*c))
-            put_bytes(w, c, 1);
-        else
-            put_hex(w, (unsigned char)*c);
+    const char *c = hd_source_text(w->source, text);
+    while (*c != '\0') {
+        size_t plain = 0;
+        while (hd_source_name_character((unsigned char)c[plain])) plain++;
+        put_bytes(w, c, plain);
+        c += plain;
+        if (*c != '\0') put_hex(w, (unsigned char)*c++);
+    }
 }
 
 static void put_string(struct writer *w, uint32_t text) {
@@ -130,7 +136,10 @@ static void put_path(struct writer *w, uint32_t index) {
  */
 
 static void indent(struct writer *w) {
-    for (unsigned i = 0; i < w->depth; i++) put(w, "  ");
+    size_t blanks = 2 * (size_t)w->depth;
+    hd_vector_reserve(&w->out, blanks);
+    memset(w->out.data + w->out.size, ' ', blanks);
+    w->out.size += blanks;
 }
 
 static void put_links(struct writer *w, const char *before, struct hd_source_range range) {
