@@ -48,11 +48,17 @@ static uint32_t executed(struct detector *d, const struct unit *unit) {
     return index;
 }
 
+static unsigned writes_of(const struct hd_model *model, const uint32_t event[4]) {
+    return ((hd_access_does(model, event[2]) & HD_DOES_WRITE) != 0) +
+           ((hd_access_does(model, event[3]) & HD_DOES_WRITE) != 0);
+}
+
+/* One root cause is one report: the two accesses that belong together, and the case. Of the other
+ * thread's pairs, one that writes says most. */
 static void violated(struct detector *d, uint32_t index, const struct unit *one,
-                     const struct unit *other, const uint32_t event[4], enum hd_two_case which) {
-    uint64_t key = hd_mix64((uint64_t)code_of(one->list, 0) << 32 | code_of(one->list, 1));
-    key = hd_mix64(key ^ ((uint64_t)code_of(other->list, 0) << 32 | code_of(other->list, 1)));
-    key = hd_mix64(key ^ ((uint64_t)index << 2 | (uint64_t)which));
+                     const uint32_t event[4], enum hd_two_case which) {
+    uint64_t key = (uint64_t)code_of(one->list, 0) << 32 | code_of(one->list, 1);
+    key = hd_mix64(hd_mix64(key) ^ ((uint64_t)index << 2 | (uint64_t)which));
     uint32_t fresh = (uint32_t)d->out->violation.size;
     uint32_t at = *hd_map_slot(&d->group, key, fresh);
     if (at == fresh) {
@@ -64,9 +70,13 @@ static void violated(struct detector *d, uint32_t index, const struct unit *one,
         hd_vector_push(&d->out->violation, group);
         hd_vector_push(&d->last, HD_NONE);
     }
+    struct hd_detected_two *group = &d->out->violation.data[at];
+    if (group->event[1] == event[1] &&
+        writes_of(d->model, event) > writes_of(d->model, group->event))
+        memcpy(group->event, event, sizeof group->event);
     if (d->last.data[at] == event[1]) return;
     d->last.data[at] = event[1];
-    d->out->violation.data[at].instances++;
+    group->instances++;
     if (d->last_violated.data[index] != event[1]) d->out->executed.data[index].violations++;
     d->last_violated.data[index] = event[1];
 }
@@ -84,7 +94,7 @@ static void look_at(struct detector *d, uint32_t index, const struct unit *one,
         accesses.at[i] = event[i];
     }
     enum hd_two_case which = hd_two_variable_case(&accesses);
-    if (which != HD_TWO_SERIALIZABLE) violated(d, index, one, other, event, which);
+    if (which != HD_TWO_SERIALIZABLE) violated(d, index, one, event, which);
 }
 
 /* In all three cases the other pair ends between A1 and A2. */

@@ -20,7 +20,7 @@ struct hd_detected_pair {
     uint32_t violations;    /* executions that were violated */
 };
 
-/* All violations with the same four sites and the same case. */
+/* All violations of the same two accesses in the code, in the same case. */
 struct hd_detected_two {
     uint32_t event[4]; /* A1 to A4 of the one that ended first */
     enum hd_two_case which;
