@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "facts/patterns.h"
-#include "learn/invariants.h"
+#include "learn/learner.h"
 
 #define HEAD                                                                                  \
     "heddle-invariants/1\n"                                                                   \
@@ -234,6 +234,53 @@ static void what_is_refused(void **state) {
     }
 }
 
+static void one_run(struct hd_learner *learner, const char *violated, bool passed) {
+    static const char *const words[] = {"a", "b", "c"};
+    for (unsigned i = 0; i < 3; i++) {
+        struct hd_place place = {
+            .does = HD_DOES_READ, .where = words[i], .function = "", .within = "", .module = ""};
+        if (*violated == '-' && i == 2) continue; /* c is not executed */
+        hd_learner_note(learner, &place, "", false);
+        hd_learner_note(learner, &place, "", strchr(violated, *words[i]) != NULL);
+    }
+    hd_learner_end_run(learner, passed);
+}
+
+/* Figure 4.6, with a threshold of 1: runs that passed take out what more than one of them violated;
+ * runs that failed teach nothing; new accesses and lost invariants are changes. */
+static void learning(void **state) {
+    (void)state;
+    struct hd_invariants set = {.threshold = 1};
+    struct hd_learner learner = {.invariants = &set};
+    one_run(&learner, "-", true);
+    assert_int_equal(learner.last.added, 2);
+    assert_int_equal(learner.stable, 0);
+    one_run(&learner, "-a", true);
+    assert_int_equal(hd_learner_holding(&learner), 2); /* one run is tolerated */
+    assert_int_equal(learner.stable, 1);
+    one_run(&learner, "-a", false);
+    assert_int_equal(hd_learner_holding(&learner), 2);
+    assert_int_equal(set.runs, 2);
+    one_run(&learner, "", true);
+    assert_int_equal(learner.last.added, 1);
+    assert_int_equal(learner.stable, 0);
+    one_run(&learner, "a", true);
+    assert_int_equal(learner.last.removed, 1);
+    assert_int_equal(hd_learner_holding(&learner), 2);
+    one_run(&learner, "a", true);
+    one_run(&learner, "", true);
+    assert_int_equal(learner.stable, 2);
+    assert_int_equal(set.runs, 6);
+    char *text = hd_invariants_write(&set);
+    assert_string_equal(text, HEAD "runs 6\nthreshold 1\n"
+                                   "read a : executed 6, violated 3, atomic: learned\n"
+                                   "read b : executed 6, violated 0, atomic: learned\n"
+                                   "read c : executed 4, violated 0, atomic: learned\nend\n");
+    free(text);
+    hd_learner_free(&learner);
+    hd_invariants_free(&set);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_file),
@@ -242,6 +289,7 @@ int main(void) {
         cmocka_unit_test(keys_without_debug_information),
         cmocka_unit_test(found_by_key),
         cmocka_unit_test(merged),
+        cmocka_unit_test(learning),
         cmocka_unit_test(what_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

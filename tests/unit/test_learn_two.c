@@ -18,13 +18,18 @@ struct looked {
     struct hd_detected_pairs pairs;
 };
 
-static void look(struct looked *looked, const char *lines) {
+/* The rule: `mode` of x, any access of y. */
+static void look_by(struct looked *looked, const char *lines, unsigned mode) {
     memset(looked, 0, sizeof *looked);
     model_read(lines, strlen(lines), false, &looked->model);
     looked->analysis =
         (struct hd_analysis){.model = &looked->model, .describe = hd_describe_open(&looked->model)};
-    hd_correlated_add(&looked->rules, "x", HD_DOES_UPDATE, "y", HD_DOES_UPDATE);
+    hd_correlated_add(&looked->rules, "x", mode, "y", HD_DOES_UPDATE);
     hd_detect_two(&looked->analysis, &looked->rules, &looked->pairs);
+}
+
+static void look(struct looked *looked, const char *lines) {
+    look_by(looked, lines, HD_DOES_UPDATE);
 }
 
 static void look_away(struct looked *looked) {
@@ -163,7 +168,7 @@ static void random_traces(void **state) {
                                      "ABC"[roll(&dice, 3)], "rw"[roll(&dice, 2)],
                                      "xxyyz"[roll(&dice, 5)], i);
         struct looked looked;
-        look(&looked, lines);
+        look_by(&looked, lines, 1 + (unsigned)seed % 3);
         size_t found_here = 0;
         for (size_t i = 0; i < looked.pairs.executed.size; i++)
             found_here += looked.pairs.executed.data[i].violations;
