@@ -1,4 +1,6 @@
-/* Who calls whom: direct calls, and calls through pointers by the type of the function. */
+/* Who calls whom: direct calls, and calls through pointers by the type of the function. Functions
+ * that never return (they report an error and end the program) have no callers: what is done on the
+ * way to the end is no part of a block. */
 #ifndef HEDDLE_LINT_CALLS_H
 #define HEDDLE_LINT_CALLS_H
 
@@ -20,10 +22,19 @@ static inline const uint32_t *hd_callees(const struct hd_calls *calls, uint32_t 
     return calls->callee.data + calls->first[step];
 }
 
-/* Adds the callees of a step, and all that they call, to a set of functions. */
-void hd_calls_reach(const struct hd_calls *calls, uint32_t step, struct hd_bitset *functions);
+/* Functions that a call through a pointer may reach; with more than this the type says too little,
+ * and neither values nor accesses are followed through it. */
+#define HD_CALLEES_MOST 32u
+static inline bool hd_calls_known(const struct hd_calls *calls, uint32_t step) {
+    return calls->count[step] > 0 && calls->count[step] <= HD_CALLEES_MOST;
+}
+
+/* Adds the callees of a step, and all that they call, to a set of functions. `all`: through every
+ * pointer, not only where few functions may be meant. */
+void hd_calls_reach(const struct hd_calls *calls, uint32_t step, bool all,
+                    struct hd_bitset *functions);
 /* Adds a function and all that it calls. */
-void hd_calls_reach_from(const struct hd_calls *calls, uint32_t function,
+void hd_calls_reach_from(const struct hd_calls *calls, uint32_t function, bool all,
                          struct hd_bitset *functions);
 
 #endif

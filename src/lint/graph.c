@@ -204,7 +204,7 @@ static void list_calls(struct summary *summary) {
     const struct hd_source *source = summary->builder->source;
     summary->first_call = hd_zalloc(source->function.size, sizeof *summary->first_call);
     for (uint32_t i = 0; i < source->step.size; i++) {
-        if (calls->count[i] > HD_CAUSAL_CALLEES) continue;
+        if (!hd_calls_known(calls, i)) continue;
         for (uint32_t k = 0; k < calls->count[i]; k++) {
             uint32_t *first = &summary->first_call[hd_callees(calls, i)[k]];
             hd_vector_push(&summary->call, i);

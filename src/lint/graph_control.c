@@ -239,7 +239,7 @@ static void add_choice(struct hd_causal_builder *builder, uint32_t step) {
 static void add_call(struct hd_causal_builder *builder, uint32_t step, uint32_t execution) {
     const struct hd_calls *calls = builder->calls;
     hd_causal_add(builder, execution, step, HD_CAUSAL_CONTROL);
-    if (calls->count[step] == 0 || calls->count[step] > HD_CAUSAL_CALLEES) return;
+    if (!hd_calls_known(calls, step)) return;
     uint32_t node = hd_causal_other(builder, builder->blocks->mask[step], step);
     hd_causal_add(builder, execution, node, HD_CAUSAL_CONTROL);
     for (uint32_t k = 0; k < calls->count[step]; k++)

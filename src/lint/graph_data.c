@@ -296,7 +296,7 @@ static void link_call(struct data *data, uint32_t step) {
     const struct hd_source *source = builder->source;
     const struct hd_source_step *call = &source->step.data[step];
     const struct hd_calls *calls = builder->calls;
-    bool known = calls->count[step] > 0 && calls->count[step] <= HD_CAUSAL_CALLEES;
+    bool known = hd_calls_known(calls, step);
     bool silent = hd_source_operations_of(source, step).count > 0 ||
                   (call->function != HD_SOURCE_NONE &&
                    allocates(hd_source_text(source, source->function.data[call->function].name)));

@@ -28,8 +28,4 @@ uint32_t hd_causal_other(struct hd_causal_builder *builder, uint64_t mask, uint3
 void hd_causal_data(struct hd_causal_builder *builder);
 void hd_causal_control(struct hd_causal_builder *builder);
 
-/* Functions that a call through a pointer may reach; with more than this, values are not followed
- * through it. */
-#define HD_CAUSAL_CALLEES 32u
-
 #endif

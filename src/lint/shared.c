@@ -217,8 +217,16 @@ static uint32_t member_of(const struct hd_shared *shared, uint32_t path, bool wh
                                                                                   : at->of;
 }
 
+/* stdout, environ: the library's own. */
+static bool of_library(const struct hd_source *source, uint32_t variable) {
+    uint32_t file = source->variable.data[variable].file;
+    return file != HD_SOURCE_NONE && source->variable.data[variable].kind == HD_VARIABLE_GLOBAL &&
+           strncmp(hd_source_text(source, source->file.data[file].path), "/usr/include/", 13) == 0;
+}
+
 static void add_variable(struct hd_shared *shared, uint32_t step, uint32_t member,
                          uint32_t variable) {
+    if (of_library(shared->source, variable)) return;
     uint16_t flags = shared->source->variable.data[variable].flags;
     if ((flags & HD_VARIABLE_THREAD_LOCAL) != 0) return;
     if ((flags & HD_VARIABLE_CONST) != 0 && (flags & HD_VARIABLE_POINTER) == 0) return;

@@ -43,7 +43,7 @@ static bool does(const struct finder *finder, uint32_t step, uint8_t kind) {
         if (source->operation.data[i].kind == kind) return true;
     struct hd_bitset reached = {0};
     bool found = false;
-    hd_calls_reach(finder->calls, step, &reached);
+    hd_calls_reach(finder->calls, step, false, &reached);
     for (size_t i = 0; i < source->operation.size && !found; i++)
         found = source->operation.data[i].kind == kind &&
                 hd_bitset_has(&reached, finder->calls->function[source->operation.data[i].step]);
@@ -151,12 +151,12 @@ static void add_blocks_of(const struct finder *finder, struct hd_thread *thread)
 static void reach(const struct finder *finder, uint32_t entry, struct hd_bitset *functions) {
     struct hd_source_range steps = finder->source->function.data[entry].steps;
     if (hd_bitset_next(&finder->alone, 0) == SIZE_MAX) {
-        hd_calls_reach_from(finder->calls, entry, functions);
+        hd_calls_reach_from(finder->calls, entry, true, functions);
         return;
     }
     hd_bitset_add(functions, entry);
     for (uint32_t i = steps.first; i < steps.first + steps.count; i++)
-        if (!hd_bitset_has(&finder->alone, i)) hd_calls_reach(finder->calls, i, functions);
+        if (!hd_bitset_has(&finder->alone, i)) hd_calls_reach(finder->calls, i, true, functions);
 }
 
 static struct hd_thread *thread_of(struct finder *finder, uint32_t entry, uint32_t create,
@@ -202,7 +202,7 @@ static void add_any(struct finder *finder) {
         if ((function->flags & HD_FUNCTION_BODY) != 0 &&
             ((function->flags & HD_FUNCTION_INTERNAL) == 0 ||
              (function->flags & HD_FUNCTION_ADDRESS_TAKEN) != 0))
-            hd_calls_reach_from(finder->calls, f, &any.functions);
+            hd_calls_reach_from(finder->calls, f, true, &any.functions);
     }
     hd_vector_push(&finder->views->thread, any);
 }

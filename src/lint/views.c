@@ -62,7 +62,7 @@ static void make_view(const struct hd_source *source, const struct hd_calls *cal
     for (uint32_t i = steps.first; i < steps.first + steps.count; i++) {
         if ((blocks->mask[i] & bit) == 0) continue;
         add_accesses(source, shared, i, view);
-        hd_calls_reach(calls, i, &view->inside);
+        hd_calls_reach(calls, i, false, &view->inside);
     }
     for (size_t f = hd_bitset_next(&view->inside, 0); f != SIZE_MAX;
          f = hd_bitset_next(&view->inside, f + 1)) {
