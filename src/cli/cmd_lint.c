@@ -302,7 +302,7 @@ int hd_cmd_lint(int argc, char **argv) {
         HD_FLAG("plain", 0, &plain, "the paper's algorithm, without any refinement"),
         HD_LIST("without", 0, "NAME", &request.without,
                 "without this refinement (may be repeated): recheck, versions, taken, claims, "
-                "reread, alone, logging, whole"),
+                "reread, locks, alone, logging, related, whole"),
         HD_CHOICE("threads", 0, "T", &request.options.threads, "auto|found|any",
                   "main and created threads, or every visible function in any thread"),
         HD_LIST("lock", 0, "NAME", &request.lock,

@@ -15,16 +15,24 @@ struct by_type {
     uint32_t *next;      /* by function: the next of that type, plus one */
 };
 
+/* Functions that threads begin with are not called through pointers, too. */
 static void sort_by_type(const struct hd_source *source, struct by_type *types) {
+    bool *entry = hd_zalloc(source->function.size, sizeof *entry);
+    for (size_t i = 0; i < source->operation.size; i++)
+        if (source->operation.data[i].kind == HD_OPERATION_CREATE &&
+            source->operation.data[i].entry != HD_SOURCE_NONE)
+            entry[source->operation.data[i].entry] = true;
     *types = (struct by_type){.next = hd_zalloc(source->function.size, sizeof *types->next)};
     for (size_t f = source->function.size; f-- > 0;) {
         const struct hd_source_function *function = &source->function.data[f];
-        if (!has_body(source, (uint32_t)f) || (function->flags & HD_FUNCTION_ADDRESS_TAKEN) == 0)
+        if (!has_body(source, (uint32_t)f) || entry[f] ||
+            (function->flags & HD_FUNCTION_ADDRESS_TAKEN) == 0)
             continue;
         uint32_t *slot = hd_map_slot(&types->first, function->type, 0);
         types->next[f] = *slot;
         *slot = (uint32_t)f + 1;
     }
+    free(entry);
 }
 
 /* ---- functions that never return ------------------------------------------------------------- */

@@ -24,7 +24,7 @@ static inline const uint32_t *hd_callees(const struct hd_calls *calls, uint32_t 
 
 /* Functions that a call through a pointer may reach; with more than this the type says too little,
  * and neither values nor accesses are followed through it. */
-#define HD_CALLEES_MOST 32u
+#define HD_CALLEES_MOST 8u
 static inline bool hd_calls_known(const struct hd_calls *calls, uint32_t step) {
     return calls->count[step] > 0 && calls->count[step] <= HD_CALLEES_MOST;
 }

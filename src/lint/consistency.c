@@ -133,8 +133,12 @@ static bool is_claim(struct hd_lint *lint, uint32_t claim, uint32_t back) {
     return false;
 }
 
-/* Both partial views are inside one block of a lock that the maximal view needs. */
+/* The maximal view is of other objects, or both partial views are inside one block of a lock that
+ * it needs. */
 static bool excluded(const struct hd_lint *lint, const struct hd_view_pair *pair) {
+    if (!hd_lint_same_object(lint, pair->first, pair->maximal) ||
+        !hd_lint_same_object(lint, pair->second, pair->maximal))
+        return true;
     const struct hd_atomic_block *one = &lint->blocks.list.data[pair->first],
                                  *two = &lint->blocks.list.data[pair->second];
     uint64_t locks = lint->blocks.held[one->function] & lint->blocks.held[two->function];

@@ -23,9 +23,15 @@ void hd_lint_keep_pair(struct hd_lint *lint, struct hd_map *known, struct hd_vie
 
 /* All locks that are held when a block runs, as bits by number. */
 uint64_t hd_lint_locks(const struct hd_lint *lint, uint32_t block);
-/* Whether two threads of the numbers may run at once: two, or one of which there are many. */
+/* Whether two blocks may access the same object: they have a lock in common, or one has none that
+ * is known. Without low-level races, which the paper takes for granted, blocks of different locks
+ * that access the same field do so in different objects. */
+bool hd_lint_same_object(const struct hd_lint *lint, uint32_t one, uint32_t other);
+/* Whether two threads of the numbers may run at once: two, or one of which there are many. Two
+ * functions main belong to two programs. */
 static inline bool hd_lint_at_once(const struct hd_lint *lint, uint32_t one, uint32_t other) {
-    return one != other || lint->views.thread.data[one].many;
+    const struct hd_thread *a = &lint->views.thread.data[one], *b = &lint->views.thread.data[other];
+    return one == other ? a->many : a->create != HD_SOURCE_NONE || b->create != HD_SOURCE_NONE;
 }
 
 #endif

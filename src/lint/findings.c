@@ -175,6 +175,8 @@ static void set_intent(struct writer *writer, unsigned signs, bool control,
     if (control) hd_weigh(&weighing, -10, "the value only decides what is done");
     if ((signs & HD_SIGN_LOGGING) != 0)
         hd_weigh(&weighing, -50, "it is only printed, logged or counted");
+    if ((signs & HD_SIGN_UNRELATED) != 0)
+        hd_weigh(&weighing, -50, "the second block has no use for the variable");
     if ((signs & HD_SIGN_WHOLE) != 0)
         hd_weigh(&weighing, -50, "each of the two updates may be whole by itself");
     hd_finding_set_intent(writer->out, finding, &weighing);
@@ -265,12 +267,12 @@ static const char *mode_verb(uint8_t mode) {
 static const char *view_words(struct writer *writer, const struct hd_view_pair *pair) {
     return hd_finding_text(
         writer->out,
-        "%s in %s %s %s in one block. %s %s %s in the block of %s and %s in that of %s%s: %s "
+        "%s in %s %s %s in one block; %s %s %s in the block of %s and %s in that of %s%s: %s "
         "the one before and the other after.",
         block_function(writer, pair->maximal), thread_name(writer, pair->other, false),
         mode_verb(hd_view_against(pair->mode)), listed(writer, pair->whole),
         pair->thread == pair->other
-            ? "Another thread of the same function"
+            ? "another thread of the same function"
             : hd_finding_text(writer->out, "%s", thread_name(writer, pair->thread, false)),
         mode_verb(pair->mode), listed(writer, pair->overlap), block_function(writer, pair->first),
         listed(writer, pair->overlap_two), block_function(writer, pair->second),

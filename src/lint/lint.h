@@ -11,8 +11,9 @@
 
 /* Signs that a report may be intended: it is ranked down, and says why. */
 enum hd_lint_sign {
-    HD_SIGN_LOGGING = 1, /* used only to print, log or count */
-    HD_SIGN_WHOLE = 2    /* each of two updates is whole by itself */
+    HD_SIGN_LOGGING = 1,   /* used only to print, log or count */
+    HD_SIGN_UNRELATED = 2, /* a condition on a variable that the second block has no use for */
+    HD_SIGN_WHOLE = 4      /* each of two updates is whole by itself */
 };
 
 /* A step on the way of a value. */

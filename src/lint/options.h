@@ -13,8 +13,10 @@
     X(TAKEN, "taken", "a value that its block takes out: it is the thread's own")              \
     X(CLAIMS, "claims", "conditions on the way to a block that gives back a claim")            \
     X(REREAD, "reread", "what was written before a lock was given back and taken again")       \
+    X(LOCKS, "locks", "blocks without a lock in common: they access different objects")        \
     X(ALONE, "alone", "what main does before its threads start and after they are joined")     \
     X(LOGGING, "logging", "what is only printed, logged or counted is ranked down")            \
+    X(RELATED, "related", "conditions on a variable that the block has no use for, too")       \
     X(WHOLE, "whole", "updates that are whole by themselves, too")
 enum hd_lint_refinement {
 #define X(name, word, about) HD_REFINE_##name,

@@ -2,6 +2,7 @@
 #include "lint/refine.h"
 
 #include "base/alloc.h"
+#include "lint/detect.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -230,10 +231,12 @@ static bool found(const struct slice *slice, uint32_t variable, bool control) {
 
 /* A variable other than the one in question that the condition has fresh and from before. */
 static bool compares_version(const struct slice *slice, uint32_t variable) {
-    for (uint32_t v = 0; v < slice->lint->shared.list.size; v++)
-        if (v != variable && hd_map_get(&slice->fresh, v, 1) == 0 &&
-            hd_map_get(&slice->stale, v, 1) == 0)
+    for (uint32_t i = 0; slice->fresh.entry != NULL && i <= slice->fresh.mask; i++) {
+        const struct hd_map_entry *entry = &slice->fresh.entry[i];
+        if (entry->used != 0 && entry->key != variable &&
+            hd_map_get(&slice->stale, entry->key, 1) == 0)
             return true;
+    }
     return false;
 }
 
@@ -338,4 +341,20 @@ bool hd_only_logged(const struct hd_lint *lint, uint32_t variable) {
             hd_shared_has(&lint->shared, i, variable) && !only_printed(lint, i, variable, &printed))
             return false;
     return printed;
+}
+
+/* ---- conditions that have nothing to do with it ---------------------------------------------- */
+
+bool hd_related(const struct hd_lint *lint, uint32_t variable, uint32_t block) {
+    const struct hd_block_view *view = &lint->views.of.data[block];
+    if (hd_list_has(&view->read, variable) || hd_list_has(&view->write, variable)) return true;
+    for (uint32_t b = 0; b < lint->views.of.size; b++) {
+        const hd_number_list *write = &lint->views.of.data[b].write;
+        if (!hd_list_has(write, variable) || !hd_lint_same_object(lint, b, block)) continue;
+        for (size_t i = 0; i < write->size; i++)
+            if (hd_list_has(&view->read, write->data[i]) ||
+                hd_list_has(&view->write, write->data[i]))
+                return true;
+    }
+    return false;
 }

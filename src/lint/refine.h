@@ -28,4 +28,8 @@ bool hd_only_logged(const struct hd_lint *lint, uint32_t variable);
 /* A function whose name says that it logs. */
 bool hd_logs(const struct hd_source *source, uint32_t call);
 
+/* The block accesses the variable, or some block of its lock writes it together with one that it
+ * accesses. */
+bool hd_related(const struct hd_lint *lint, uint32_t variable, uint32_t block);
+
 #endif

@@ -27,6 +27,11 @@ uint64_t hd_lint_locks(const struct hd_lint *lint, uint32_t block) {
                            around | hd_block_bit(&lint->blocks, block));
 }
 
+bool hd_lint_same_object(const struct hd_lint *lint, uint32_t one, uint32_t other) {
+    uint64_t a = hd_lint_locks(lint, one), b = hd_lint_locks(lint, other);
+    return !lint->options.refine[HD_REFINE_LOCKS] || a == 0 || b == 0 || (a & b) != 0;
+}
+
 static bool cached(struct hd_map *map, uint64_t key, bool *value) {
     uint32_t known = hd_map_get(map, key, 0);
     *value = known == 2;
@@ -67,7 +72,8 @@ static bool find_writer(const struct hd_lint *lint, uint64_t locks, struct hd_st
         for (uint32_t b = 0; b < lint->views.of.size; b++) {
             if (!hd_thread_runs(&lint->views, q, b) ||
                 !hd_list_has(&lint->views.of.data[b].write, stale->variable) ||
-                (hd_lint_locks(lint, b) & locks) != 0)
+                (hd_lint_locks(lint, b) & locks) != 0 ||
+                !hd_lint_same_object(lint, stale->first, b))
                 continue;
             stale->other = q;
             stale->between = b;
@@ -108,6 +114,9 @@ static unsigned signs_of(struct search *search, const struct hd_stale *stale) {
         logged = variable != stale->variable && only_logged(search, variable);
     }
     if (logged) signs |= HD_SIGN_LOGGING;
+    if (lint->options.refine[HD_REFINE_RELATED] && stale->control &&
+        !hd_related(lint, stale->variable, stale->second))
+        signs |= HD_SIGN_UNRELATED;
     return signs;
 }
 
