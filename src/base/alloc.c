@@ -9,13 +9,21 @@
 
 void (*hd_before_out_of_memory)(void);
 
+static char line[160] =
+    "heddle: out of memory; use a smaller trace or program, or a machine with more memory\n";
+
+void hd_out_of_memory_at(uint64_t bytes) {
+    snprintf(line, sizeof line,
+             "heddle: out of memory: %llu MB are used up; use a smaller trace or program, or give "
+             "more with --memory\n",
+             (unsigned long long)(bytes >> 20));
+}
+
 void hd_out_of_memory(void) {
-    static const char line[] =
-        "heddle: out of memory; use a smaller trace or program, or a machine with more memory\n";
     void (*before)(void) = hd_before_out_of_memory;
     hd_before_out_of_memory = NULL;
     if (before != NULL) before();
-    if (write(STDERR_FILENO, line, sizeof line - 1) < 0) _exit(2);
+    if (write(STDERR_FILENO, line, strlen(line)) < 0) _exit(2);
     _exit(2);
 }
 

@@ -6,6 +6,7 @@
 #define HEDDLE_BASE_ALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* Room for `count` elements of `size` bytes; never NULL, also for 0. Given back with free(). */
@@ -24,6 +25,8 @@ char *hd_format(const char *format, ...) __attribute__((format(printf, 1, 2), re
 
 /* Ends the program. Called by the functions above, and by containers whose numbers are used up. */
 _Noreturn void hd_out_of_memory(void);
+/* Has that line say that it was a limit of so many bytes. */
+void hd_out_of_memory_at(uint64_t bytes);
 /* What must happen before that, if anything: remove temporary files, end the programs that run. Set
  * by whoever has such things; called once. It must not allocate. */
 extern void (*hd_before_out_of_memory)(void);

@@ -1,6 +1,8 @@
 /* See memory.h. */
 #include "base/memory.h"
 
+#include "base/alloc.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -61,6 +63,45 @@ uint64_t hd_memory_limit(void) {
     uint64_t least = pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
     struct rlimit limit;
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < least) least = limit.rlim_cur;
+    if (getrlimit(RLIMIT_DATA, &limit) == 0 && limit.rlim_cur < least) least = limit.rlim_cur;
     uint64_t group = hd_memory_limit_of_groups("/sys/fs/cgroup", "/proc/self/cgroup");
     return group < least ? group : least;
+}
+
+/* "MemAvailable:   12345678 kB" */
+static uint64_t available(void) {
+    FILE *file = fopen("/proc/meminfo", "re");
+    if (file == NULL) return UINT64_MAX;
+    char line[256];
+    uint64_t kilobytes = UINT64_MAX >> 10;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %" SCNu64, &kilobytes) == 1) break;
+    fclose(file);
+    return kilobytes << 10;
+}
+
+uint64_t hd_memory_free(void) {
+    uint64_t machine = available(), limit = hd_memory_limit();
+    return machine < limit ? machine : limit;
+}
+
+/* ---- this process's own limit -----------------------------------------------------------------
+ */
+
+static struct rlimit before;
+static bool limited;
+
+bool hd_memory_limit_to(uint64_t bytes) {
+    if (!limited && getrlimit(RLIMIT_DATA, &before) != 0) return false;
+    struct rlimit now = {bytes, before.rlim_max};
+    if (before.rlim_max < bytes) now.rlim_cur = before.rlim_max;
+    if (before.rlim_cur < now.rlim_cur) now.rlim_cur = before.rlim_cur;
+    if (setrlimit(RLIMIT_DATA, &now) != 0) return false;
+    limited = true;
+    hd_out_of_memory_at(now.rlim_cur);
+    return true;
+}
+
+void hd_memory_unlimit(void) {
+    if (limited) setrlimit(RLIMIT_DATA, &before);
 }

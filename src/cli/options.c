@@ -1,6 +1,7 @@
 /* Option tables over getopt_long. */
 #include "cli/options.h"
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "cli/output.h"
 
 #include <assert.h>
@@ -10,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define LONG_ONLY 256 /* getopt's value for row i is LONG_ONLY + i */
 #define HELP (LONG_ONLY - 1)
+#define MEMORY (LONG_ONLY - 2)
 
 static unsigned row_count(const struct hd_option *option) {
     unsigned n = 0;
@@ -64,6 +67,8 @@ void hd_options_help(const struct hd_usage *usage) {
                  option->choices ? option->choices : "", option->choices ? ")" : "");
         help_row(option->letter, option->name, option->argument, text);
     }
+    help_row(0, "memory", "SIZE",
+             "memory that heddle itself may take: 500M, 4G, all (default: half of what is free)");
     help_row('h', "help", NULL, "show this text");
     if (usage->example) printf("\nExample:\n%s", usage->example);
 }
@@ -143,8 +148,8 @@ static void complain_unknown(const struct hd_usage *usage, const char *word, int
         hd_complain(usage->command, "unknown option -%c; see '%s'", letter, command);
         return;
     }
-    const char *name[64] = {"help"};
-    unsigned names = 1;
+    const char *name[64] = {"help", "memory"};
+    unsigned names = 2;
     for (const struct hd_option *o = usage->options; o && o->name && names < 64; o++)
         name[names++] = o->name;
     size_t length = strcspn(word + 2, "=");
@@ -166,7 +171,7 @@ struct getopt_tables {
 };
 
 static void make_tables(const struct hd_usage *usage, unsigned rows, struct getopt_tables *tables) {
-    tables->long_option = hd_zalloc(rows + 2, sizeof *tables->long_option);
+    tables->long_option = hd_zalloc(rows + 3, sizeof *tables->long_option);
     tables->letters = hd_alloc(2 * (size_t)rows + 5, 1);
     char *letter = tables->letters;
     if (usage->operands_last) *letter++ = '+';
@@ -183,6 +188,7 @@ static void make_tables(const struct hd_usage *usage, unsigned rows, struct geto
         }
     }
     tables->long_option[rows] = (struct option){"help", no_argument, NULL, HELP};
+    tables->long_option[rows + 1] = (struct option){"memory", required_argument, NULL, MEMORY};
     *letter = 0;
 }
 
@@ -212,6 +218,38 @@ static void complain(const struct hd_usage *usage, unsigned rows, bool lacks_arg
         complain_unknown(usage, word, optopt);
 }
 
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static bool memory_was_set;
+
+static bool set_memory(const struct hd_usage *usage, const char *text) {
+    char *end;
+    double amount = strtod(text, &end);
+    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : *end == 'T' ? 40 : 0;
+    memory_was_set = true;
+    if (strcmp(text, "all") == 0) return true;
+    if (end == text || end[shift > 0] != '\0' || !(amount >= 1) || amount > 1e12) {
+        hd_complain(usage->command, "--memory: '%s' is no size such as 500M or 4G, nor 'all'",
+                    text);
+        return false;
+    }
+    if (!hd_memory_limit_to((uint64_t)(amount * (double)(1ull << shift))))
+        hd_complain(usage->command, "warning: --memory: the system does not let us");
+    return true;
+}
+
+/* Half of what is free, so that the machine stays usable, and a command that takes too much ends
+ * with one line and not by the kernel. A limit that the user has set (ulimit) is left alone. The
+ * shadow memory of sanitizers is larger than any machine. */
+static void limit_memory(void) {
+#ifndef __SANITIZE_ADDRESS__
+    struct rlimit own;
+    if (!memory_was_set && getrlimit(RLIMIT_AS, &own) == 0 && own.rlim_cur == RLIM_INFINITY)
+        hd_memory_limit_to(hd_memory_free() / 2);
+#endif
+}
+
 static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, int *first) {
     unsigned rows = row_count(usage->options);
     struct getopt_tables tables;
@@ -226,6 +264,8 @@ static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, i
         const struct hd_option *option = got == '?' || got == ':' ? NULL : row_of(usage, rows, got);
         if (option) {
             if (!store(usage, option, optarg)) outcome = WRONG;
+        } else if (got == MEMORY) {
+            if (!set_memory(usage, optarg)) outcome = WRONG;
         } else if (got == 'h' || got == HELP) {
             hd_options_help(usage);
             outcome = HELPED;
@@ -245,6 +285,7 @@ bool hd_options_parse(const struct hd_usage *usage, int argc, char **argv, int *
     enum outcome outcome = parse(usage, argc, argv, first);
     *status = outcome == HELPED ? 0 : 2;
     if (outcome != PARSED) return false;
+    limit_memory();
     int operands = argc - *first;
     if (operands < usage->least) {
         hd_complain(usage->command, "an argument is missing: heddle %s [OPTION]... %s",

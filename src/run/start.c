@@ -3,6 +3,7 @@
 #include "run/live.h"
 
 #include "base/alloc.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -147,6 +148,7 @@ static void become_program(struct child *child) {
         /* The same addresses in every run, where the system allows it. */
         int persona = program->keep_aslr ? -1 : personality(0xffffffff);
         if (persona != -1) personality((unsigned long)persona | ADDR_NO_RANDOMIZE);
+        hd_memory_unlimit();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() == child->parent) {
             sigprocmask(SIG_SETMASK, &child->live->mask, NULL);
