@@ -1,8 +1,10 @@
 /* Two variables that belong together: groups and their verdicts on random small traces against
- * enumeration. HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
+ * enumeration, and what the extended race detectors say against their definitions. HEDDLE_SEED=N
+ * runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
 #include "oracle/kind_oracle.h"
 
-#include "oracle/correlated_naive.h"
+#include "methods/methods.h"
+#include "oracle/correlated_mv_naive.h"
 #include "oracle/figure_trace.h"
 #include "predict/correlated.h"
 
@@ -92,6 +94,72 @@ static void check_reading(const struct small *small, struct hd_analysis *analysi
     hd_correlated_groups_free(&groups);
 }
 
+typedef bool (*naive_method)(const struct hd_model *m, const struct naive_pair *pair, unsigned at,
+                             uint32_t remote);
+
+/* What a group has in common, by a pair and an access of another thread to the location of the
+ * first (0) or the second (1) of it. */
+static struct group_key mv_key(const struct hd_model *m, struct hd_describe *describe,
+                               struct hd_map *map, const struct naive_pair *p, unsigned at,
+                               uint32_t remote) {
+    struct group_key key;
+    memset(&key, 0, sizeof key);
+    for (int i = 0; i < 2; i++) {
+        key.site[i] = hd_site_number(m, map, p->event[i], p->location[i]);
+        key.variable[i] = naive_name(describe, p->location[i]);
+    }
+    key.site[2] = hd_site_number(m, map, remote, p->location[at]);
+    return key;
+}
+
+static bool naive_reports(const struct hd_analysis *analysis, struct hd_map *map, uint32_t pairs,
+                          const struct group_key *key, naive_method says) {
+    const struct hd_model *m = analysis->model;
+    for (uint32_t n = 0; n < pairs; n++) {
+        if (!naive_follows(m, analysis->describe, &pair[n])) continue;
+        for (uint32_t e = 0; e < m->events; e++)
+            for (unsigned at = 0; at < 2; at++) {
+                if (!naive_mv_meets(m, &pair[n], at, e)) continue;
+                struct group_key own = mv_key(m, analysis->describe, map, &pair[n], at, e);
+                if (memcmp(&own, key, sizeof own) == 0 && says(m, &pair[n], at, e)) return true;
+            }
+    }
+    return false;
+}
+
+static void check_method(struct hd_analysis *analysis, const struct hd_correlated_rules *rules,
+                         const struct hd_method *method, naive_method says, struct hd_map *map,
+                         uint32_t pairs, uint64_t seed) {
+    struct hd_error error = {0};
+    const struct hd_model *m = analysis->model;
+    struct hd_predict predict = {
+        .analysis = analysis,
+        .model = m,
+        .describe = analysis->describe,
+        .options = {.method = method, .reading = HD_CDSR, .jobs = 1, .correlations = rules}};
+    struct hd_correlated_wanted wanted = hd_correlated_wanted(&predict, true);
+    struct hd_correlated_groups groups;
+    hd_correlated_groups_find(analysis, &wanted, &groups);
+    struct hd_correlated_decision *decision =
+        hd_correlated_decide(&predict, method, &groups, &error);
+    for (size_t g = 0; g < groups.group.size; g++) {
+        const struct hd_correlated_group *group = &groups.group.data[g];
+        if (group->bundles == 0) continue;
+        const struct hd_correlated_bundle *bundle = &groups.bundle.data[group->bundle_start];
+        const struct hd_correlated_list *list = &groups.pairs.list.data[bundle->pairs];
+        const struct hd_correlated_pair *own = &groups.pairs.pair.data[list->start];
+        struct naive_pair any = {{own->first, own->second}, {list->location[0], list->location[1]}};
+        uint32_t remote = groups.remote.data[groups.remotes.data[bundle->remotes].start];
+        struct group_key key = mv_key(m, analysis->describe, map, &any, bundle->at, remote);
+        bool wants = naive_reports(analysis, map, pairs, &key, says);
+        if ((decision[g].verdict == HD_POSSIBLE) == wants) continue;
+        kind_show(&text, seed, HD_CDSR, wants ? "should be reported" : "should not be reported");
+        fail_msg("%s, pair %u %u", method->name, own->first, own->second);
+    }
+    hd_correlated_decisions_free(decision, groups.group.size);
+    hd_correlated_groups_free(&groups);
+}
+
 static void check_trace(uint64_t seed, struct counts *counts) {
     struct hd_model model;
     struct hd_error error = {0};
@@ -108,6 +176,8 @@ static void check_trace(uint64_t seed, struct counts *counts) {
     counts->quads += quads;
     for (enum hd_reading reading = HD_CSR; reading <= HD_CDSR; reading++)
         check_reading(&small, &analysis, &rules, reading, &map, quads, seed, counts);
+    check_method(&analysis, &rules, &hd_method_lockset_mv, naive_lockset_mv, &map, pairs, seed);
+    check_method(&analysis, &rules, &hd_method_hb_mv, naive_hb_mv, &map, pairs, seed);
     hd_analysis_free(&analysis);
     hd_describe_close(analysis.describe);
     hd_correlated_rules_free(&rules);
