@@ -184,8 +184,8 @@ static bool train(struct training_job *job, struct hd_error *error) {
 static void say_what_was_learned(const struct training_job *job) {
     const struct hd_invariants *set = job->learner.invariants;
     uint32_t holding = hd_learner_holding(&job->learner), all = (uint32_t)set->list.size;
-    printf("%s: %u invariant%s hold, %u do not, after %u passing run%s", job->path, holding,
-           hd_page_plural(holding), all - holding, set->runs, hd_page_plural(set->runs));
+    printf("%s: atomic: %u of %u accesses, after %u passing run%s", job->path, holding, all,
+           set->runs, hd_page_plural(set->runs));
     if (job->failed > 0) printf(" (%u failed)", job->failed);
     printf("\n");
     if (job->learner.stable > 0)
@@ -255,10 +255,9 @@ static int show(int count, char **path) {
         uint32_t holding = hd_learner_holding(&learner);
         /* the map of the set is not asked any more */
         qsort(set.list.data, set.list.size, sizeof *set.list.data, compare_support);
-        printf("%s%s: %s, %u passing run%s, threshold %u: %u invariant%s hold, %u do not\n",
+        printf("%s%s: %s, %u passing run%s, threshold %u; atomic: %u of %u accesses\n",
                i > 0 ? "\n" : "", path[i], set.program != NULL ? set.program : "text traces",
-               set.runs, hd_page_plural(set.runs), set.threshold, holding, hd_page_plural(holding),
-               (uint32_t)set.list.size - holding);
+               set.runs, hd_page_plural(set.runs), set.threshold, holding, (uint32_t)set.list.size);
         show_part(&set, true, "Atomic with the thread's previous access to the same memory:");
         show_part(&set, false, "Not atomic:");
         hd_invariants_free(&set);
