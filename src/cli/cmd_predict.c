@@ -596,7 +596,10 @@ int hd_cmd_predict(int argc, char **argv) {
                  "(reads that may see another write). Without KIND: all but nondet. TRACE is a\n"
                  "file in any format that heddle reads, or - for standard input. Give traces of\n"
                  "other runs that passed, too: what they did is harmless and is hidden. Exit\n"
-                 "status 0: nothing found, 1: findings, 2: the job could not be done.\n",
+                 "status 0: nothing found, 1: findings, 2: the job could not be done.\n"
+#define X(word, function, kind, about) " " word
+                 "\nKinds:" HD_PREDICT_KINDS(X) "\n",
+#undef X
         .example = "  heddle predict app.hdt\n"
                    "  heddle predict race --engine hb --format json trace.std\n"
                    "  heddle predict atomicity --compare app.hdt\n",
