@@ -36,18 +36,47 @@ uint32_t hd_cells_of(struct hd_cells *cells, uint32_t event, const uint32_t **li
     return of_locations(cells, location, count, list);
 }
 
+/* Does a coarse cell belong to memory from `low` to `high`? A word that begins there does; a cache
+ * line only as a whole, since its other bytes live on. */
+static bool is_inside(const struct hd_cells *cells, uint64_t granule, uint64_t low, uint64_t high) {
+    uint64_t begin = granule << shift_of(cells->granularity);
+    if (cells->granularity == HD_GRANULARITY_WORD) return begin >= low && begin < high;
+    return begin >= low && begin + 64 <= ((high + 7) & ~(uint64_t)7);
+}
+
+static void add_inside(struct hd_cells *cells, uint32_t location, uint64_t low, uint64_t high) {
+    const struct hd_location *at = &cells->model->location[location];
+    unsigned shift = shift_of(cells->granularity);
+    uint64_t last = (at->address + (at->bytes > 0 ? at->bytes - 1 : 0)) >> shift;
+    for (uint64_t granule = at->address >> shift; granule <= last; granule++) {
+        uint32_t cell = hd_map_get(&cells->number, granule, HD_NONE);
+        if (cell != HD_NONE && is_inside(cells, granule, low, high))
+            hd_vector_push(&cells->list, cell);
+    }
+}
+
 uint32_t hd_cells_reborn(struct hd_cells *cells, uint32_t event, const uint32_t **list) {
     const struct hd_model *model = cells->model;
+    bool frees = model->kind[event] == HD_EV_FREE;
     *list = NULL;
-    if (model->kind[event] == HD_EV_FREE) return hd_cells_of(cells, event, list);
-    uint32_t block = model->object[event];
-    /* byte-exact, memory that is allocated has locations of its own */
-    if (model->kind[event] != HD_EV_ALLOC || block == HD_NONE ||
-        cells->granularity == HD_GRANULARITY_BYTE)
-        return 0;
+    if (!frees && model->kind[event] != HD_EV_ALLOC) return 0;
+    if (cells->granularity == HD_GRANULARITY_BYTE)
+        return frees ? hd_cells_of(cells, event, list)
+                     : 0; /* new memory has locations of its own */
     cells->list.size = 0;
-    for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++)
-        add_location(cells, l);
+    uint32_t block = model->object[event];
+    if (block != HD_NONE) {
+        const struct hd_block *memory = &model->block[block];
+        for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++)
+            add_inside(cells, l, memory->address, memory->address + memory->bytes);
+    } else { /* it was allocated before anything was seen */
+        const uint32_t *location;
+        uint32_t count = hd_model_locations(model, event, &location);
+        for (uint32_t i = 0; i < count; i++) {
+            const struct hd_location *at = &model->location[location[i]];
+            add_inside(cells, location[i], at->address, at->address + at->bytes);
+        }
+    }
     *list = cells->list.data;
     return (uint32_t)cells->list.size;
 }

@@ -24,8 +24,7 @@
 struct hd_detected_access {
     uint32_t event;      /* the first of them */
     uint32_t violations; /* executions that were violated */
-    bool met; /* at one of them another thread had accessed the memory already: more than this a
-                 check of a running program can't know */
+    bool met;            /* at one of them another thread had accessed the memory already */
 };
 
 /* All violations with the same three accesses in the code and the same pattern. */

@@ -172,13 +172,34 @@ static bool touches(const struct hd_model *model, uint32_t event, uint64_t granu
     return false;
 }
 
+/* Of a block, coarsely: a word that begins in it, a line that is in it as a whole. */
+static bool is_inside(uint64_t granule, unsigned shift, uint64_t low, uint64_t high) {
+    uint64_t begin = granule << shift;
+    return shift == 3 ? begin >= low && begin < high
+                      : begin >= low && begin + 64 <= ((high + 7) & ~7ull);
+}
+
 static bool ends_history(const struct hd_model *model, uint32_t event, uint64_t granule,
                          unsigned shift, uint32_t life) {
-    if (model->kind[event] == HD_EV_FREE) return touches(model, event, granule, shift, life);
-    if (model->kind[event] != HD_EV_ALLOC) return false;
+    bool frees = model->kind[event] == HD_EV_FREE;
+    if (!frees && model->kind[event] != HD_EV_ALLOC) return false;
+    if (shift == 0) return frees && touches(model, event, granule, shift, life);
     uint32_t block = model->object[event];
-    for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++)
-        if (is_in(model, l, granule, shift, life)) return true;
+    if (block != HD_NONE) {
+        const struct hd_block *memory = &model->block[block];
+        bool used = false; /* by an access that was seen */
+        for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++)
+            used |= is_in(model, l, granule, shift, life);
+        return used && is_inside(granule, shift, memory->address, memory->address + memory->bytes);
+    }
+    const uint32_t *location;
+    uint32_t count = hd_model_locations(model, event, &location);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct hd_location *at = &model->location[location[i]];
+        if (is_in(model, location[i], granule, shift, life) &&
+            is_inside(granule, shift, at->address, at->address + at->bytes))
+            return true;
+    }
     return false;
 }
 
