@@ -23,7 +23,8 @@
     X(cover, "cover", "Look", "interleaving coverage of recorded runs under seven criteria")   \
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace") \
     X(dump, "dump", "Look", "print a trace, one line an event")                                \
-    X(convert, "convert", "Look", "turn a trace into another format")
+    X(convert, "convert", "Look", "turn a trace into another format")                          \
+    X(doctor, "doctor", "Look", "what works on this machine, and what to do about the rest")
 
 /* Each gets its own name as argv[0] and returns the exit status. */
 #define X(function, name, group, summary) int hd_cmd_##function(int argc, char **argv);
