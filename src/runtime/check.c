@@ -35,7 +35,7 @@
  */
 
 struct rt_check_map rt_check_cells;
-void **rt_check_words;
+void **rt_check_words, **rt_check_halves;
 static struct rt_check_map *records[RT_MAX_THREADS]; /* NULL: none yet, or the thread has ended */
 static struct rt_check_map *spare[64];               /* of threads that have ended */
 static unsigned spares;
@@ -87,7 +87,9 @@ void rt_check_thread_starts(struct rt_thread *t) {
     t->check_mine = t->number << 16 | USED;
     t->check_records = records_of(t->number);
     map_table(t->check_records, WORDS);
+    map_table(t->check_records, HALF_WORDS);
     t->check_words = t->check_records->region[WORDS];
+    t->check_halves = t->check_records->region[HALF_WORDS];
 }
 
 void rt_check_thread_ends(struct rt_thread *t) {
@@ -109,8 +111,11 @@ void rt_check_start(void) {
     /* a forked child that is recorded begins with nothing */
     rt_check_cells = (struct rt_check_map){.region = {NULL}};
     map_table(&rt_check_cells, WORDS);
-    rt_check_words = granularity == HD_GRANULARITY_BYTE ? rt_check_cells.region[WORDS]
-                                                        : rt_map(REGIONS * sizeof(void *));
+    map_table(&rt_check_cells, HALF_WORDS);
+    rt_check_words = rt_check_cells.region[WORDS];
+    rt_check_halves = rt_check_cells.region[HALF_WORDS];
+    if (granularity != HD_GRANULARITY_BYTE)
+        rt_check_words = rt_check_halves = rt_map(REGIONS * sizeof(void *));
     for (uint32_t i = 0; i < RT_MAX_THREADS; i++)
         if (records[i] != NULL) records[i] = NULL;
     spares = 0;
@@ -251,7 +256,9 @@ static uint64_t change(const struct access *a, struct cell *cell, uint64_t head,
         executed(a->t, a->access);
         *broken = breaks(a, cell, &p, triple);
     }
-    if (a->does & RT_WRITES)
+    /* What one thread writes after another it will mostly read and then write: the cell is the
+     * reader's own until another comes. */
+    if (a->does & RT_WRITES || (head & WROTE))
         return take(a, cell, next_version(a->t, head), MASK(head), EVER | whole, !again);
     if (!(head & SHARED))
         head = HEAD(next_version(a->t, head), 0, MASK(head), USED | SHARED | EVER | whole);
@@ -284,7 +291,7 @@ static void make_part(struct cell *part, const struct cell *from, uint64_t head,
 static uint64_t split(struct cell *word, uint64_t head, uintptr_t address, unsigned mask) {
     address &= ~(uintptr_t)7;
     bool halves = (mask == 0xf || mask == 0xf0 || mask == 0xff) && !(head & HALVES) &&
-                  (MASK(head) == 0xf || MASK(head) == 0xf0 || MASK(head) == 0xff);
+                  (MASK(head) == 0xff || !(head & USED));
     if (halves) {
         for (uintptr_t at = address; at < address + 8; at += 4)
             make_part(cell_at(at, HALF_WORDS), word, head, part_mask(HALF_WORDS, at));
@@ -315,7 +322,8 @@ static bool access_cell(const struct access *a, struct cell *cell, uintptr_t add
     if (a->t->check_records->region[level] != NULL)
         __builtin_prefetch(record_at(a->t->check_records, address, level), 1);
     uint64_t head = lock_cell(cell);
-    bool fits = !(head & SPLIT) && (!(head & USED) || MASK(head) == mask);
+    bool half = level == WORDS && (mask == 0xf || mask == 0xf0);
+    bool fits = !(head & SPLIT) && (head & USED ? MASK(head) == mask : !half);
     if (fits)
         head = head & USED ? change(a, cell, head, address, level, &triple, &broken)
                            : take_unused(a, cell, head, mask);
@@ -407,12 +415,13 @@ static uint32_t highest_version(void) {
     return highest;
 }
 
-static uint32_t highest_of_parts(uint64_t head, uintptr_t address) {
+static uint32_t clear_parts(uint64_t head, uintptr_t address) {
     enum level level = head & HALVES ? HALF_WORDS : SINGLE_BYTES;
     uint32_t highest = VERSION(head);
     for (uintptr_t at = address; at < address + 8; at += 1u << level_shift[level]) {
-        uint32_t version = VERSION(cell_at(at, level)->head);
-        if (later(version, highest)) highest = version;
+        uint64_t *part = &cell_at(at, level)->head;
+        if (later(VERSION(*part), highest)) highest = VERSION(*part);
+        __atomic_store_n(part, 0, __ATOMIC_RELAXED);
     }
     return highest;
 }
@@ -422,22 +431,37 @@ static uint32_t highest_of_parts(uint64_t head, uintptr_t address) {
 static void clear_cell(struct cell *cell, uintptr_t address) {
     uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
     if (!(head & (USED | SPLIT))) return;
-    uint32_t version = head & SPLIT ? highest_of_parts(head, address) : VERSION(head);
+    uint32_t version = head & SPLIT ? clear_parts(head, address) : VERSION(head);
     __atomic_store_n(&cell->head, HEAD(version, 0, 0, 0), __ATOMIC_RELAXED);
 }
 
-/* Cells of parts are made anew when their word is split. */
+/* Whole pages of cells go back to the system: cheaper, and the memory is free. Cells of halves are
+ * looked at before that of their word, so they go too; what is left of them at the ends is cleared
+ * with their words. */
+static void drop_pages(struct cell *from, struct cell *to, uintptr_t *low, uintptr_t *high) {
+    *low = ((uintptr_t)from + 4095) & ~4095ul;
+    *high = (uintptr_t)to & ~4095ul;
+    if (*low < *high) syscall(SYS_madvise, *low, *high - *low, MADV_DONTNEED);
+}
+
 static void clear_region(uintptr_t from, uintptr_t to) {
     struct cell *base = rt_check_cells.region[WORDS][from >> REGION_SHIFT];
     if (base == NULL) return;
     struct cell *first = base + in_region(from, WORDS), *end = first + ((to - from) >> 3);
     struct cell *cell = first;
     if (to - from >= LARGE) {
-        /* Whole pages go back to the system: cheaper, and the memory is free. */
-        uintptr_t a = ((uintptr_t)cell + 4095) & ~4095ul, b = (uintptr_t)end & ~4095ul;
-        syscall(SYS_madvise, a, b - a, MADV_DONTNEED);
-        for (; (uintptr_t)cell < a; cell++) clear_cell(cell, from + 8 * (uintptr_t)(cell - first));
-        cell = (struct cell *)b;
+        /* words whose cells share pages are 1 KB of memory; their halves' are whole pages then */
+        uintptr_t low, high;
+        drop_pages(first, end, &low, &high);
+        for (; (uintptr_t)cell < low; cell++)
+            clear_cell(cell, from + 8 * (uintptr_t)(cell - first));
+        struct cell *halves = rt_check_cells.region[HALF_WORDS][from >> REGION_SHIFT];
+        uintptr_t low_word = from + 8 * (uintptr_t)((struct cell *)low - first);
+        uintptr_t high_word = from + 8 * (uintptr_t)((struct cell *)high - first), unused[2];
+        if (halves != NULL)
+            drop_pages(halves + in_region(low_word, HALF_WORDS),
+                       halves + in_region(high_word - 1, HALF_WORDS) + 1, &unused[0], &unused[1]);
+        cell = (struct cell *)high;
     }
     for (; cell < end; cell++) clear_cell(cell, from + 8 * (uintptr_t)(cell - first));
 }

@@ -62,14 +62,22 @@ enum level { WORDS = 0, HALF_WORDS, SINGLE_BYTES, LEVELS };
 static const unsigned level_shift[LEVELS] = {3, 2, 0};
 
 #define EXECUTED 256u
+#define REPORTED 32u
+struct reported {
+    uint64_t access[3];
+    uint32_t number; /* 0: none */
+};
 struct rt_check_map {
     void **region[LEVELS];
     /* a thread's: accesses that are known to have been executed, by hash */
     uint64_t executed[EXECUTED];
+    /* and the triples that it reported last */
+    struct reported reported[REPORTED];
 };
 extern struct rt_check_map rt_check_cells; /* its words are there from the start */
-/* The cells of words, for the short ways; without entries if it is not bytes that are checked. */
-extern void **rt_check_words;
+/* The cells of words and halves, for the short ways; without entries if it is not bytes that are
+ * checked. */
+extern void **rt_check_words, **rt_check_halves;
 void *rt_check_map_region(struct rt_check_map *map, uintptr_t address, enum level level,
                           size_t size);
 
@@ -113,12 +121,15 @@ RT_INLINE void executed(const struct rt_thread *t, uint64_t access) {
     rt_check_executed(access);
 }
 
-/* The owner's access replaces its last one; a write only if it is not the first in this version. */
+/* The owner's access replaces its last one. False if another thread came at this moment. */
 RT_INLINE bool owner_known(const struct rt_thread *t, struct cell *cell, uint64_t head,
                            uint64_t access, bool write) {
     if (write) {
-        if (unlikely(!(head & WROTE))) return false;
         cell->write = access;
+        if (unlikely(!(head & WROTE)) &&
+            !__atomic_compare_exchange_n(&cell->head, &head, head | WROTE, false, __ATOMIC_RELEASE,
+                                         __ATOMIC_RELAXED))
+            return false;
     }
     if (cell->local != access) {
         cell->local = access;

@@ -90,7 +90,7 @@ struct rt_thread {
      * that it gave to a cell */
     uint64_t check_reads, check_writes;
     uint32_t check_mine, check_version;
-    void **check_words;
+    void **check_words, **check_halves;
     struct rt_check_map *check_records;
     uint64_t check_executions; /* accesses that may have changed a cell */
     /* scheduler */
