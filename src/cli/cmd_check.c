@@ -99,7 +99,7 @@ static void say_summary(const struct request *request, const struct hd_observed 
     if (observed->truncated)
         hd_warn(COMMAND, "there was more than the tables hold: the rest was not checked");
     if (!request->stopped && hd_outcome_failed(&result->outcome))
-        fprintf(stderr, "heddle: check: the program %s\n", result->outcome.words);
+        fprintf(stderr, "heddle: check: the program did not pass: %s\n", result->outcome.words);
     if (request->quiet) return;
     fprintf(stderr,
             "heddle: check: %llu unserializable interleaving%s of sites: %llu reported, %llu where "

@@ -15,7 +15,8 @@
  * have several P; each different (P, R, I, pattern) counts once for one execution of I.
  *
  * An access is `executed` if it was an I, that is, had a P, on memory that another thread had
- * accessed before it. */
+ * accessed before it, or accessed next. (What a thread did with it longer before that is not kept;
+ * a trace has all of it.) */
 #ifndef HEDDLE_RUN_OBSERVED_H
 #define HEDDLE_RUN_OBSERVED_H
 

@@ -214,8 +214,10 @@ static void put_aside(const struct access *a, struct cell *cell, uint64_t head, 
     uint32_t owner = OWNER(head);
     if (head & WROTE) cell->wrote = VERSION(head);
     uint64_t local = cell->local & ~FIRST;
-    struct rt_check_map *map = THREAD_OF(local) == THREAD_TAG(owner) ? records_of(owner) : NULL;
-    if (map == NULL) return; /* overwritten by a store that came late, or nobody will come back */
+    if (THREAD_OF(local) != THREAD_TAG(owner)) return; /* overwritten by a store that came late */
+    if (!(head & EVER) && !(cell->local & FIRST)) rt_check_executed(local);
+    struct rt_check_map *map = records_of(owner);
+    if (map == NULL) return; /* nobody will come back */
     bool exposed = (DOES_OF(local) & RT_WRITES) && (a->does & RT_READS);
     *record_at(map, address, level) = (struct record){
         .access = local, .exposed = exposed ? a->access : 0, .version = VERSION(head)};

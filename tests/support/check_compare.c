@@ -109,6 +109,12 @@ static void forget(uint64_t from, uint64_t to) {
     }
 }
 
+static void note_executed(struct found_list *executed, uint32_t event) {
+    struct found alone = {
+        .site = {0, 0, trace.site[event]}, .does = {0, 0, does(event)}, .instances = 1};
+    count(executed, &alone, true);
+}
+
 static void access_memory(uint32_t event, struct found_list *triples, struct found_list *executed) {
     struct found_list here = {{0}};
     bool as_second = false;
@@ -117,15 +123,16 @@ static void access_memory(uint32_t event, struct found_list *triples, struct fou
     for (uint64_t at = from; at < to; at += unit_bytes) {
         struct unit *unit = unit_of(at);
         look_at(unit, event, &here, &as_second);
-        if (unit->event.size > 0 && trace.thread[unit->event.data[0]] != trace.thread[event])
+        size_t before = unit->event.size;
+        if (before > 0 && trace.thread[unit->event.data[0]] != trace.thread[event]) {
+            if (!unit->mixed && before > 1) note_executed(executed, unit->event.data[before - 1]);
             unit->mixed = true;
+        }
         hd_vector_push(&unit->event, event);
     }
     for (size_t i = 0; i < here.list.size; i++) count(triples, &here.list.data[i], false);
     hd_vector_free(&here.list);
-    struct found alone = {
-        .site = {0, 0, trace.site[event]}, .does = {0, 0, does(event)}, .instances = 1};
-    if (as_second) count(executed, &alone, true);
+    if (as_second) note_executed(executed, event);
 }
 
 static void by_definition(struct found_list *triples, struct found_list *executed) {
