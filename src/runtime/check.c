@@ -154,14 +154,14 @@ static bool read_breaks(unsigned first, unsigned remote, unsigned second) {
 }
 
 /* The thread's latest access to what the cell stands for; false if it has none. */
-static bool previous(const struct rt_thread *t, const struct cell *cell, uint64_t head,
+static bool previous(const struct rt_thread *t, const struct rest *rest, uint64_t head,
                      uintptr_t address, enum level level, struct record *found) {
     struct rt_check_map *map = t->check_records;
     for (enum level at = level;; at--) {
         if (map->region[at] != NULL) {
             *found = *record_at(map, address, at);
             if (found->access != 0 && THREAD_OF(found->access) == THREAD_TAG(t->number) &&
-                !later(cell->birth, found->version))
+                !later(rest->birth, found->version))
                 return true;
         }
         /* of the word, if it was split since */
@@ -170,12 +170,12 @@ static bool previous(const struct rt_thread *t, const struct cell *cell, uint64_
 }
 
 /* Is the pair of P, in the record, and the access broken? The cell is locked. */
-static bool breaks(const struct access *a, const struct cell *cell, const struct record *p,
+static bool breaks(const struct access *a, const struct rest *rest, const struct record *p,
                    struct rt_check_triple *triple) {
     unsigned first = DOES_OF(p->access);
     uint64_t remote = 0;
-    if (later(cell->wrote, p->version) && write_breaks(first, DOES_OF(cell->write), a->does))
-        remote = cell->write;
+    if (later(rest->wrote, p->version) && write_breaks(first, DOES_OF(rest->write), a->does))
+        remote = rest->write;
     else if (p->exposed != 0 && read_breaks(first, DOES_OF(p->exposed), a->does))
         remote = p->exposed;
     if (remote == 0) return false;
@@ -212,9 +212,11 @@ static void unlock_cell(struct cell *cell, uint64_t head) {
 static void put_aside(const struct access *a, struct cell *cell, uint64_t head, uintptr_t address,
                       enum level level) {
     uint32_t owner = OWNER(head);
-    if (head & WROTE) cell->wrote = VERSION(head);
+    struct rest *rest = rest_of(cell, level);
     uint64_t local = cell->local & ~FIRST;
+    if (head & WROTE) rest->wrote = VERSION(head);
     if (THREAD_OF(local) != THREAD_TAG(owner)) return; /* overwritten by a store that came late */
+    if (DOES_OF(local) & RT_WRITES) rest->write = local;
     if (!(head & EVER) && !(cell->local & FIRST)) rt_check_executed(local);
     struct rt_check_map *map = records_of(owner);
     if (map == NULL) return; /* nobody will come back */
@@ -226,20 +228,17 @@ static void put_aside(const struct access *a, struct cell *cell, uint64_t head, 
 static uint64_t take(const struct access *a, struct cell *cell, uint32_t version, unsigned mask,
                      unsigned state, bool first) {
     cell->local = first ? a->access | FIRST : a->access;
-    if (a->does & RT_WRITES) {
-        cell->write = a->access;
-        state |= WROTE;
-    }
+    if (a->does & RT_WRITES) state |= WROTE;
     return HEAD(version, a->t->number, mask, USED | state);
 }
 
 static uint64_t take_unused(const struct access *a, struct cell *cell, uint64_t head,
-                            unsigned mask) {
+                            enum level level, unsigned mask) {
     uint32_t floor = __atomic_load_n(&floor_version, __ATOMIC_RELAXED);
     if (later(floor, VERSION(head))) head = HEAD(floor, 0, 0, head & WHOLE);
-    cell->birth = cell->wrote = next_version(a->t, head);
-    cell->write = 0;
-    return take(a, cell, cell->birth, mask, head & WHOLE, true);
+    uint32_t version = next_version(a->t, head);
+    *rest_of(cell, level) = (struct rest){.birth = version, .wrote = version};
+    return take(a, cell, version, mask, head & WHOLE, true);
 }
 
 /* An access to a cell that is used, stands for just these bytes and is locked; the new head. */
@@ -248,15 +247,17 @@ static uint64_t change(const struct access *a, struct cell *cell, uint64_t head,
     unsigned whole = head & WHOLE;
     if (!(head & SHARED) && OWNER(head) == a->t->number) { /* its first write, mostly */
         if (head & EVER) executed(a->t, a->access);
+        if (!(a->does & RT_WRITES) && DOES_OF(cell->local) & RT_WRITES)
+            rest_of(cell, level)->write = cell->local & ~FIRST;
         return take(a, cell, VERSION(head), MASK(head), (unsigned)head & (EVER | WROTE | WHOLE),
                     false);
     }
     if (!(head & SHARED)) put_aside(a, cell, head, address, level);
     struct record p;
-    bool again = previous(a->t, cell, head, address, level, &p);
+    bool again = previous(a->t, rest_of(cell, level), head, address, level, &p);
     if (again) {
         executed(a->t, a->access);
-        *broken = breaks(a, cell, &p, triple);
+        *broken = breaks(a, rest_of(cell, level), &p, triple);
     }
     /* What one thread writes after another it will mostly read and then write: the cell is the
      * reader's own until another comes. */
@@ -279,13 +280,18 @@ static unsigned part_mask(enum level level, uintptr_t address) {
 
 /* A part begins with what is known of the bytes, or unused, with a version that is later than those
  * of the word's records. */
-static void make_part(struct cell *part, const struct cell *from, uint64_t head, unsigned mask) {
+static void make_part(uintptr_t address, enum level level, struct cell *from, enum level from_level,
+                      uint64_t head) {
+    unsigned mask = part_mask(level, address);
     bool covered = (head & USED) && (MASK(head) & mask) == mask;
     unsigned state = covered ? (unsigned)head & (USED | SHARED | WROTE | EVER) : 0;
     if (!(head & EVER)) state |= WHOLE;
-    *part = *from;
-    part->head = covered ? HEAD(VERSION(head), OWNER(head), mask, state)
-                         : HEAD(VERSION(head) + 1, 0, 0, state);
+    struct cell *part = cell_at(address, level);
+    *rest_of(part, level) = *rest_of(from, from_level);
+    part->local = from->local;
+    uint64_t made = covered ? HEAD(VERSION(head), OWNER(head), mask, state)
+                            : HEAD(VERSION(head) + 1, 0, 0, state);
+    __atomic_store_n(&part->head, made, __ATOMIC_RELEASE);
 }
 
 /* The word's cell is locked and stands for other bytes than are accessed now, or is in halves that
@@ -296,19 +302,18 @@ static uint64_t split(struct cell *word, uint64_t head, uintptr_t address, unsig
                   (MASK(head) == 0xff || !(head & USED));
     if (halves) {
         for (uintptr_t at = address; at < address + 8; at += 4)
-            make_part(cell_at(at, HALF_WORDS), word, head, part_mask(HALF_WORDS, at));
+            make_part(at, HALF_WORDS, word, WORDS, head);
     } else if (head & HALVES) {
         for (uintptr_t at = address; at < address + 8; at += 4) {
             struct cell *half = cell_at(at, HALF_WORDS);
             uint64_t half_head = lock_cell(half);
             for (uintptr_t byte = at; byte < at + 4; byte++)
-                make_part(cell_at(byte, SINGLE_BYTES), half, half_head,
-                          part_mask(SINGLE_BYTES, byte));
+                make_part(byte, SINGLE_BYTES, half, HALF_WORDS, half_head);
             unlock_cell(half, HEAD(VERSION(half_head), 0, 0, BYTES));
         }
     } else {
         for (uintptr_t at = address; at < address + 8; at++)
-            make_part(cell_at(at, SINGLE_BYTES), word, head, part_mask(SINGLE_BYTES, at));
+            make_part(at, SINGLE_BYTES, word, WORDS, head);
     }
     return HEAD(VERSION(head), 0, 0, halves ? HALVES : BYTES);
 }
@@ -328,7 +333,7 @@ static bool access_cell(const struct access *a, struct cell *cell, uintptr_t add
     bool fits = !(head & SPLIT) && (head & USED ? MASK(head) == mask : !half);
     if (fits)
         head = head & USED ? change(a, cell, head, address, level, &triple, &broken)
-                           : take_unused(a, cell, head, mask);
+                           : take_unused(a, cell, head, level, mask);
     else if (level == WORDS && !(head & SPLIT))
         head = split(cell, head, address, mask);
     unlock_cell(cell, head);

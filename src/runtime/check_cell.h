@@ -36,14 +36,17 @@ enum state {
 #define HEAD(version, owner, mask, state) \
     ((uint64_t)(version) << 32 | (uint32_t)(owner) << 16 | (uint32_t)(mask) << 8 | (state))
 
+/* What every access looks at, apart from the rest, so that it takes little of the cache. */
 struct cell {
     uint64_t head;
     uint64_t local; /* exclusive: the owner's latest access */
-    uint64_t write; /* the last write */
+};
+struct rest {
+    uint64_t write; /* the last write; if the owner's latest access writes, that is `local` */
     uint32_t birth; /* version in which its memory was new: records from before mean nothing */
     uint32_t wrote; /* version of the last write; that of the present one if WROTE */
 };
-_Static_assert(sizeof(struct cell) == 32, "four bytes of shadow for one");
+_Static_assert(sizeof(struct cell) == 16 && sizeof(struct rest) == 16, "two bytes each for one");
 
 /* A thread's latest access to what a cell stands for, if it is not the cell's owner. */
 struct record {
@@ -94,8 +97,13 @@ RT_INLINE struct cell *cell_at(uintptr_t address, enum level level) {
     if (level == WORDS || likely(rt_check_cells.region[level] != NULL))
         region = rt_check_cells.region[level][region_number(address)];
     if (unlikely(region == NULL))
-        region = rt_check_map_region(&rt_check_cells, address, level, sizeof *region);
+        region = rt_check_map_region(&rt_check_cells, address, level,
+                                     sizeof(struct cell) + sizeof(struct rest));
     return region + in_region(address, level);
+}
+/* It comes behind all cells of the region, in the same order. */
+RT_INLINE struct rest *rest_of(struct cell *cell, enum level level) {
+    return (struct rest *)(void *)(cell + (REGION >> level_shift[level]));
 }
 
 RT_INLINE struct record *record_at(struct rt_check_map *map, uintptr_t address, enum level level) {
@@ -122,19 +130,17 @@ RT_INLINE void executed(const struct rt_thread *t, uint64_t access) {
 }
 
 /* The owner's access replaces its last one. False if another thread came at this moment. */
-RT_INLINE bool owner_known(const struct rt_thread *t, struct cell *cell, uint64_t head,
-                           uint64_t access, bool write) {
-    if (write) {
-        cell->write = access;
-        if (unlikely(!(head & WROTE)) &&
-            !__atomic_compare_exchange_n(&cell->head, &head, head | WROTE, false, __ATOMIC_RELEASE,
-                                         __ATOMIC_RELAXED))
-            return false;
-    }
-    if (cell->local != access) {
-        cell->local = access;
-        if (head & EVER) executed(t, access);
-    }
+RT_INLINE bool owner_known(const struct rt_thread *t, struct cell *cell, enum level level,
+                           uint64_t head, uint64_t access, bool write) {
+    if (write && unlikely(!(head & WROTE)) &&
+        !__atomic_compare_exchange_n(&cell->head, &head, head | WROTE, false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED))
+        return false;
+    uint64_t local = cell->local;
+    if (local == access) return true;
+    if (!write && DOES_OF(local) & RT_WRITES) rest_of(cell, level)->write = local & ~FIRST;
+    cell->local = access;
+    if (head & EVER) executed(t, access);
     return true;
 }
 

@@ -8,7 +8,7 @@ RT_INLINE bool cell_known(uintptr_t address, enum level level, unsigned mask, ui
     struct rt_thread *t = &rt_self;
     struct cell *cell = cell_at(address, level);
     uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_ACQUIRE);
-    if (is_mine(t, head, mask)) return owner_known(t, cell, head, access, write);
+    if (is_mine(t, head, mask)) return owner_known(t, cell, level, head, access, write);
     return !write && is_shared(head, mask) &&
            reader_known(t, record_at(t->check_records, address, level), head, access);
 }
@@ -42,7 +42,7 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
         uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
         unsigned mask = size == 8 ? 0xff : (0xffu >> (8 - size)) << (address & 7);
         if (likely(is_mine(t, head, mask))) {
-            if (owner_known(t, cell, head, access, write)) return;
+            if (owner_known(t, cell, level, head, access, write)) return;
         } else if (!write && is_shared(head, mask)) {
             struct record *records = (size == 4 ? t->check_halves : t->check_words)[number];
             if (likely(records != NULL) &&
@@ -67,7 +67,7 @@ RT_INLINE bool word_known(uintptr_t address, uint64_t access, bool write) {
     if (unlikely(region == NULL)) return false;
     struct cell *cell = region + in_region(address, WORDS);
     uint64_t head = __atomic_load_n(&cell->head, __ATOMIC_RELAXED);
-    if (likely(is_mine(t, head, 0xff))) return owner_known(t, cell, head, access, write);
+    if (likely(is_mine(t, head, 0xff))) return owner_known(t, cell, WORDS, head, access, write);
     struct record *records = t->check_words[number];
     return !write && is_shared(head, 0xff) && records != NULL &&
            reader_known(t, records + in_region(address, WORDS), head, access);
