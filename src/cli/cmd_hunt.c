@@ -71,8 +71,10 @@ static int finish(struct hd_exploration *hunt, const struct hd_explore_options *
     struct hd_explored_input made;
     hd_explored_input(hunt, &options->program, &made);
     struct said said = {hunt, all, (size_t)output->most};
-    int status = hd_findings_report(output, &shown, &made.input,
-                                    hd_findings_status(output, &hunt->findings), print_text, &said);
+    int status = hd_findings_status(output, &hunt->findings);
+    /* A program that was seen to fail is never said to be well. */
+    if (status == HD_EXIT_CLEAN && hunt->plain_failed > 0) status = HD_EXIT_FINDINGS;
+    status = hd_findings_report(output, &shown, &made.input, status, print_text, &said);
     hd_explored_input_free(&made);
     free(shown.list.data);
     if (hunt->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", hunt->unsaved.message);

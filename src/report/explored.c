@@ -141,7 +141,14 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size
     print_list(out, hunt, "More races on the same variables:", PART_ELSEWHERE, style);
     print_list(out, hunt, "Not confirmed:", PART_OPEN, style);
     if (all) print_list(out, hunt, "Forced without any harm:", PART_EXERCISED, style);
-    if (!hd_explored_any(hunt))
+    if (!hd_explored_any(hunt) && hunt->plain_failed > 0)
+        fprintf(
+            out,
+            "The program fails by itself: %u of %u plain runs failed (%s). No schedule that was "
+            "tried\nmakes it fail%s.\n",
+            hunt->plain_failed, hunt->plain_tries, hunt->plain_outcome.words,
+            hunt->interrupted ? " so far" : " more often");
+    else if (!hd_explored_any(hunt))
         fprintf(out, "Nothing found%s: no schedule that was tried makes the program fail.\n",
                 hunt->interrupted ? " so far" : "");
     if (exercised > 0 && !all)
