@@ -66,10 +66,6 @@ static bool comes_around(const struct walk *walk, uint32_t from, uint32_t to) {
     return false;
 }
 
-static uint64_t still(const struct hd_causal_graph *graph, uint64_t around, uint32_t node) {
-    return around & graph->mask[node];
-}
-
 /* ---- steps of the walk ----------------------------------------------------------------------- */
 
 static void go_up(struct walk *walk, struct hd_flow_point point, uint32_t to) {
@@ -111,7 +107,7 @@ static void go_on(struct walk *walk, struct hd_flow_point point, uint32_t to) {
     if (point.where == HD_FLOW_HOME &&
         ((graph->mask[to] & walk->bit) == 0 || comes_around(walk, point.node, to)))
         point.where = HD_FLOW_LEFT;
-    if (point.where == HD_FLOW_LEFT) point.around = still(graph, point.around, to) & ~walk->bit;
+    if (point.where == HD_FLOW_LEFT) point.around &= graph->mask[to];
     point.node = to;
     arrive(walk, point);
 }
