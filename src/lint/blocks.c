@@ -79,12 +79,32 @@ static bool same_lock(const struct hd_source *source, uint32_t one, uint32_t oth
     return lock_variable(source, one) == lock_variable(source, other);
 }
 
+/* Whether the function has an operation of the other sort on exactly this path. */
+static bool has_partner(const struct finder *finder, uint32_t path, bool unlock) {
+    for (uint32_t i = 0; i < finder->operations.count; i++) {
+        const struct hd_source_operation *operation =
+            &finder->source->operation.data[finder->operations.first + i];
+        if ((operation->kind == HD_OPERATION_UNLOCK) == unlock &&
+            operation->kind <= HD_OPERATION_UNLOCK && operation->path == path)
+            return true;
+    }
+    return false;
+}
+
+/* Whether an unlock is that of a lock. `job->mutex` and `jobs[i].mutex` may be one: if neither has
+ * a partner by its own name, they are each other's. */
+static bool unlocks_it(const struct finder *finder, uint32_t lock, uint32_t unlock) {
+    if (same_lock(finder->source, lock, unlock)) return true;
+    return lock_variable(finder->source, lock) == lock_variable(finder->source, unlock) &&
+           lock_variable(finder->source, lock) != HD_SOURCE_NONE &&
+           !has_partner(finder, lock, true) && !has_partner(finder, unlock, false);
+}
+
 static bool unlocks(const struct finder *finder, uint32_t path) {
     for (uint32_t i = 0; i < finder->operations.count; i++) {
         const struct hd_source_operation *operation =
             &finder->source->operation.data[finder->operations.first + i];
-        if (operation->kind == HD_OPERATION_UNLOCK &&
-            same_lock(finder->source, operation->path, path))
+        if (operation->kind == HD_OPERATION_UNLOCK && unlocks_it(finder, path, operation->path))
             return true;
     }
     return false;
@@ -119,7 +139,6 @@ static void add_block(struct finder *finder, uint32_t step, uint32_t path, bool 
                                     .step = step,
                                     .path = path,
                                     .lock = lock_variable(finder->source, path),
-                                    .continues = HD_SOURCE_NONE,
                                     .shared = shared,
                                     .line = line,
                                     .end_line = step == HD_SOURCE_NONE ? function->end_line : line};
@@ -157,7 +176,7 @@ static uint64_t blocks_on(const struct finder *finder, uint32_t path) {
     uint64_t mask = 0;
     const struct hd_blocks *blocks = finder->blocks;
     for (size_t b = finder->first; b < blocks->list.size; b++)
-        if (same_lock(finder->source, blocks->list.data[b].path, path))
+        if (unlocks_it(finder, blocks->list.data[b].path, path))
             mask |= (uint64_t)1 << (b - finder->first);
     return mask;
 }

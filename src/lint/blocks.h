@@ -11,7 +11,6 @@ struct hd_atomic_block {
     uint32_t step;           /* the call that takes the lock; NONE: the whole function */
     uint32_t path;           /* the lock as it is named there; NONE */
     uint32_t lock;           /* the variable that is the lock, the same for all functions; NONE */
-    uint32_t continues;      /* begins behind a wait: the block before it; else NONE */
     bool shared;             /* a read lock */
     uint32_t line, end_line; /* the first and the last line that is part of it */
 };

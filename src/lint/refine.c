@@ -65,10 +65,39 @@ static bool overwritten(const struct hd_lint *lint, uint32_t block, uint32_t ste
     return false;
 }
 
+/* The index by which an element was chosen is changed in the block, before or after. */
+static bool index_moves(const struct hd_lint *lint, uint32_t block, uint32_t index,
+                        uint32_t variable) {
+    const struct hd_source *source = lint->source;
+    struct hd_source_range steps = source->function.data[lint->calls.function[index]].steps;
+    for (uint32_t i = steps.first; i < steps.first + steps.count; i++) {
+        if (!hd_step_writes(&source->step.data[i]) || !hd_shared_has(&lint->shared, i, variable) ||
+            !in_block(lint, block, i))
+            continue;
+        uint32_t around = condition_around(source, source->step.data[i].node);
+        if (around == HD_SOURCE_NONE || below(source, source->step.data[index].node, around))
+            return true;
+    }
+    return false;
+}
+
+/* slot[head++]: the new index is used up by the access. */
+static bool used_as_index(const struct hd_source *source, uint32_t step) {
+    const struct hd_source_node *node = &source->node.data[source->step.data[step].node];
+    uint32_t end = node->steps.first + node->steps.count;
+    for (uint32_t i = step + 1; i < end; i++) {
+        struct hd_source_range via = source->step.data[i].via;
+        for (uint32_t k = 0; k < via.count; k++)
+            if (source->link.data[via.first + k] == step) return true;
+    }
+    return false;
+}
+
 bool hd_taken(const struct hd_lint *lint, uint32_t block, uint32_t read) {
     const struct hd_source *source = lint->source;
     const struct hd_shared *shared = &lint->shared;
     const struct hd_source_step *step = &source->step.data[read];
+    if (hd_step_writes(step) && used_as_index(source, read)) return true;
     for (uint32_t i = 0; i < shared->count[read]; i++)
         if (overwritten(lint, block, read, shared->of.data[shared->first[read] + i])) return true;
     for (uint32_t i = 0; i < step->via.count; i++) {
@@ -77,9 +106,8 @@ bool hd_taken(const struct hd_lint *lint, uint32_t block, uint32_t read) {
         if (!hd_step_reads(at) || at->variable == HD_SOURCE_NONE || shared->count[index] == 0 ||
             (source->variable.data[at->variable].flags & HD_VARIABLE_POINTER) != 0)
             continue;
-        if (hd_step_writes(at)) return true; /* slot[head++] */
         for (uint32_t k = 0; k < shared->count[index]; k++)
-            if (overwritten(lint, block, index, shared->of.data[shared->first[index] + k]))
+            if (index_moves(lint, block, index, shared->of.data[shared->first[index] + k]))
                 return true;
     }
     return false;

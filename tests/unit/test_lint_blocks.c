@@ -21,15 +21,13 @@ static void region(void **state) {
 
 static void early_return_and_goto(void **state) {
     (void)state;
-    lint_text(
-        &made, HEAD
-        "function f\nlocal a\nblock {\n" LOCK("m") "if {\ncondition expr {\nr %a\n} = 1\nthen "
-                                                   "block {\n" UNLOCK(
-                                                       "m") "expr {\nw g\n}\nreturn\n}\n}\n"
-                                                            "if {\ncondition expr {\nr %a\n} = "
-                                                            "4\nthen goto out\n}\n"
-                                                            "expr {\nw g\n}\nlabel out {\n" UNLOCK(
-                                                                "m") "}\nexpr {\nw g\n}\n}\nend\n");
+    lint_text(&made, HEAD "function f\nlocal a\nblock {\n" LOCK(
+                         "m") "if {\ncondition expr {\nr %a\n} = 1\nthen "
+                              "block {\n" UNLOCK("m") "expr {\nw g\n}\nreturn\n}\n}\n"
+                                                      "if {\ncondition expr {\nr %a\n} = "
+                                                      "4\nthen goto out\n}\n"
+                                                      "expr {\nw g\n}\nlabel out {\n" UNLOCK(
+                                                          "m") "}\nexpr {\nw g\n}\n}\nend\n");
     assert_int_equal(made.lint.blocks.list.size, 1);
     assert_int_equal(held("f", 1), 1);
     assert_int_equal(held("f", 3), 0); /* unlocked, about to return */
@@ -59,6 +57,18 @@ static void two_locks_and_nesting(void **state) {
                          LOCK("m") "expr {\nw g\n}\n" UNLOCK("m") "}\nend\n");
     assert_int_equal(held("f", 2), 2); /* each its own */
     assert_int_equal(held("f", 5), 1); /* taken again: the outermost goes on */
+    release(&made);
+}
+
+static void two_names_of_a_lock(void **state) {
+    (void)state;
+    lint_text(&made,
+              HEAD "function f\nlocal j pointer\nblock {\nexpr {\n"
+                   "call pthread_mutex_lock ( &%j->s::m )\n}\nexpr {\nw g\n}\nexpr {\n"
+                   "call pthread_mutex_unlock ( &jobs[1].s::m )\n}\nexpr {\nw g\n}\n}\nend\n");
+    assert_int_equal(held("f", 1), 1);
+    assert_int_equal(held("f", 3), 0);
+    assert_int_equal(made.lint.blocks.note.size, 0);
     release(&made);
 }
 
@@ -204,12 +214,19 @@ static void through_pointers(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(region),           cmocka_unit_test(early_return_and_goto),
-        cmocka_unit_test(wrappers),         cmocka_unit_test(two_locks_and_nesting),
-        cmocka_unit_test(other_locks),      cmocka_unit_test(failed_attempt),
-        cmocka_unit_test(marked_functions), cmocka_unit_test(notes),
-        cmocka_unit_test(declared_locks),   cmocka_unit_test(created_threads),
-        cmocka_unit_test(libraries),        cmocka_unit_test(main_alone),
+        cmocka_unit_test(region),
+        cmocka_unit_test(early_return_and_goto),
+        cmocka_unit_test(wrappers),
+        cmocka_unit_test(two_locks_and_nesting),
+        cmocka_unit_test(two_names_of_a_lock),
+        cmocka_unit_test(other_locks),
+        cmocka_unit_test(failed_attempt),
+        cmocka_unit_test(marked_functions),
+        cmocka_unit_test(notes),
+        cmocka_unit_test(declared_locks),
+        cmocka_unit_test(created_threads),
+        cmocka_unit_test(libraries),
+        cmocka_unit_test(main_alone),
         cmocka_unit_test(through_pointers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,16 +78,17 @@ static void chains_are_compatible(void **state) { /* {x} is part of {x, y} */
         &made,
         HEAD GETTER("get_x", "x") SET_PAIR "function get_both\nlocal v\nblock {\n" LOCK(
             "m") "expr {\nr x\nr y\nw %v <- 1,2\n}\n" UNLOCK("m") "return {\nexpr {\nr %v\n} = "
-                                                                  "5\n}\n}\nend\n" THREAD("look",
-                                                                                          GET_INTO(
-                                                                                              "a",
-                                                                                              "get_"
-                                                                                              "x",
-                                                                                              "0")
-                                                                                              GET_INTO(
-                                                                                                  "b",
-                                                                                                  "get_both",
-                                                                                                  "2") "expr {\nr %a\nr %b\nw %c <- 4,5\n}\n")
+                                                                  "5\n}\n}\nend\n" THREAD(
+                                                                      "look",
+                                                                      GET_INTO("a",
+                                                                               "get_"
+                                                                               "x",
+                                                                               "0")
+                                                                          GET_INTO(
+                                                                              "b", "get_both",
+                                                                              "2") "expr {\nr "
+                                                                                   "%a\nr %b\nw %c "
+                                                                                   "<- 4,5\n}\n")
                                                                       THREAD("change",
                                                                              CALL("set_pair"))
                                                                           MAIN(START("look") START(
@@ -120,18 +121,21 @@ static void writes_that_add(void **state) { /* refinement: whole */
     (void)state;
     const char *text = HEAD "function add_x\nblock {\n" LOCK("m") "expr {\nrw x\n}\n" UNLOCK("m") "}\nend\nfunction add_y\nblock {\n" LOCK("m") "expr {\nrw y\n}\n" UNLOCK(
         "m") "}\nend\nfunction look\nlocal a\nblock {\n" LOCK("m") "expr {\nr x\nr y\nw %a <- "
-                                                                   "1,2\n}\n" UNLOCK("m") "}\nend"
-                                                                                          "\n" THREAD("write",
-                                                                                                      CALL(
-                                                                                                          "add_x")
-                                                                                                          CALL(
-                                                                                                              "add_y"))
-                                                                                              THREAD(
-                                                                                                  "read",
-                                                                                                  CALL(
-                                                                                                      "look"))
-                                                                                                  MAIN(START("write") START(
-                                                                                                      "read"));
+                                                                   "1,2\n}\n" UNLOCK(
+                                                                       "m") "}\nend"
+                                                                            "\n" THREAD(
+                                                                                "write",
+                                                                                CALL("add_x")
+                                                                                    CALL("add_y"))
+                                                                                THREAD("read",
+                                                                                       CALL("look"))
+                                                                                    MAIN(
+                                                                                        START(
+                                                                                            "write")
+                                                                                            START(
+                                                                                                "re"
+                                                                                                "a"
+                                                                                                "d"));
     lint_text(&made, text);
     assert_int_equal(made.lint.pair.size, 1);
     assert_int_equal(made.lint.pair.data[0].signs, HD_SIGN_WHOLE);
@@ -250,28 +254,24 @@ static void checked_again(void **state) {
 
 static void version_compared(void **state) {
     (void)state;
-    const char
-        *
-            text =
-                HEAD "function get\nparameter o pointer\nlocal v\nblock {\n" LOCK(
-                    "m") "expr {\nr version\nr %o\nw %o^ <- 1 via 2\n}\nexpr {\nr x\nw %v <- "
-                         "4\n}\n" UNLOCK("m") "return {\nexpr {\nr %v\n} = 7\n}\n}\nend\n"
-                                              "function put\nparameter n\nparameter p\nblock "
-                                              "{\n" LOCK("m") "if {\ncondition expr {\nr "
-                                                              "version\nr %n\n} = 1,2\nthen expr "
-                                                              "{\nr %p\nw x <- 3\n}\n}\n" UNLOCK("m") "}\nend\n" SETTER(
-                                                                  "change",
-                                                                  "x") "function work\nlocal n "
-                                                                       "taken\nlocal a\nblock "
-                                                                       "{\nexpr {\na %n\ncall get "
-                                                                       "( &%n<0 )\nw %a <- 1\n}\n"
-                                                                       "expr {\nr %n\nr %a\ncall "
-                                                                       "put ( %n<3 %a<4 "
-                                                                       ")\n}\n" CALL(
-                                                                           "change") "}\nend"
-                                                                                     "\n" TWICE("wo"
-                                                                                                "r"
-                                                                                                "k");
+    const char *text = HEAD "function get\nparameter o pointer\nlocal v\nblock {\n" LOCK(
+        "m") "expr {\nr version\nr %o\nw %o^ <- 1 via 2\n}\nexpr {\nr x\nw %v <- "
+             "4\n}\n" UNLOCK(
+                 "m") "return {\nexpr {\nr %v\n} = 7\n}\n}\nend\n"
+                      "function put\nparameter n\nparameter p\nblock "
+                      "{\n" LOCK("m") "if {\ncondition expr {\nr "
+                                      "version\nr %n\n} = 1,2\nthen expr "
+                                      "{\nr %p\nw x <- 3\n}\n}\n" UNLOCK("m") "}\nend\n" SETTER(
+                                          "change", "x") "function work\nlocal n "
+                                                         "taken\nlocal a\nblock "
+                                                         "{\nexpr {\na %n\ncall get "
+                                                         "( &%n<0 )\nw %a <- 1\n}\n"
+                                                         "expr {\nr %n\nr %a\ncall "
+                                                         "put ( %n<3 %a<4 "
+                                                         ")\n}\n" CALL("change") "}\nend"
+                                                                                 "\n" TWICE("wo"
+                                                                                            "r"
+                                                                                            "k");
     lint_text(&made, text);
     assert_false(has_stale(&made, "get", "put"));
     assert_true(made.lint.by_refinement[HD_REFINE_VERSIONS] > 0);
@@ -285,27 +285,52 @@ static void version_compared(void **state) {
 
 static void taken_out(void **state) { /* v = slot[head]; head++ */
     (void)state;
-    const char *text =
-        HEAD "function take\nlocal v\nblock {\n" LOCK(
-            "m") "expr {\nr head\nr slot[] via 1\nw %v <- 2\n}\n"
-                 "expr {\nw head\n}\n" UNLOCK(
-                     "m") "return {\nexpr {\nr %v\n} = 6\n}\n}\nend\n"
-                          "function put\nparameter p\nblock {\n" LOCK("m") "expr {\nr %p\nw slot[] "
-                                                                           "<- 1\n}\n" UNLOCK("m") "}\nend\n" THREAD(
-                                                                               "work",
-                                                                               GET_INTO(
-                                                                                   "a", "take",
-                                                                                   "0") "expr {\nr "
-                                                                                        "%a\ncall "
-                                                                                        "put ( "
-                                                                                        "%a<2 "
-                                                                                        ")\n}\n")
-                                                                               TWICE("work");
+    const char *text = HEAD "function take\nlocal v\nblock {\n" LOCK(
+        "m") "expr {\nr head\nr slot[] via 1\nw %v <- 2\n}\n"
+             "expr {\nw head\n}\n" UNLOCK("m") "return {\nexpr {\nr %v\n} = 6\n}\n}\nend\n"
+                                               "function put\nparameter p\nblock {\n" LOCK(
+                                                   "m") "expr {\nr %p\nw slot[] "
+                                                        "<- 1\n}\n" UNLOCK("m") "}\nend\n" THREAD(
+                                                            "work",
+                                                            GET_INTO("a", "take", "0") "expr {\nr "
+                                                                                       "%a\ncall "
+                                                                                       "put ( "
+                                                                                       "%a<2 "
+                                                                                       ")\n}\n")
+                                                            TWICE("work");
     lint_text(&made, text);
     assert_int_equal(made.lint.stale.size, 0);
     release(&made);
     lint_plain(&made, text);
     assert_true(has_stale(&made, "take", "put"));
+    release(&made);
+}
+
+static void taken_out_at_once(void **state) { /* v = slot[head++] */
+    (void)state;
+    lint_text(
+        &made, HEAD
+        "function take\nlocal v\nblock {\n" LOCK("m") "expr {\nrw head\nr slot[] via 1\nw %v <- "
+                                                      "2\n}\n" UNLOCK(
+                                                          "m") "return {\nexpr {\nr %v\n} = "
+                                                               "5\n}\n}\nend\n"
+                                                               "function put\nparameter p\nblock "
+                                                               "{\n" LOCK("m") "expr {\nr %p\nw "
+                                                                               "slot[] <- "
+                                                                               "1\n}\n" UNLOCK("m") "}\nend\n" THREAD(
+                                                                                   "work",
+                                                                                   GET_INTO(
+                                                                                       "a", "take",
+                                                                                       "0") "expr "
+                                                                                            "{\nr "
+                                                                                            "%a\nca"
+                                                                                            "ll "
+                                                                                            "put ( "
+                                                                                            "%a<2 "
+                                                                                            ")\n}"
+                                                                                            "\n")
+                                                                                   TWICE("work"));
+    assert_int_equal(made.lint.stale.size, 0);
     release(&made);
 }
 
@@ -426,6 +451,7 @@ int main(void) {
         cmocka_unit_test(checked_again),
         cmocka_unit_test(version_compared),
         cmocka_unit_test(taken_out),
+        cmocka_unit_test(taken_out_at_once),
         cmocka_unit_test(given_back),
         cmocka_unit_test(read_again),
         cmocka_unit_test(other_lock),
