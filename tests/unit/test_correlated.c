@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "facts/correlated.h"
 #include "facts/patterns.h"
 #include "facts/two_variables.h"
 
@@ -79,7 +80,30 @@ static void figure(void **state) {
     assert_int_equal(cases[HD_TWO_CASE_3], 9);
 }
 
+/* ---- rules ------------------------------------------------------------------------------------
+ */
+
+static void rules_fit(void **state) {
+    (void)state;
+    struct hd_correlated_rules rules = {.rule = {0}};
+    hd_correlated_add(&rules, "cache::table@a/b.c", HD_DOES_WRITE, "cache::empty", HD_DOES_UPDATE);
+    hd_correlated_add(&rules, "cache::table", HD_DOES_READ, "cache::table@c.c", HD_DOES_READ);
+    uint32_t x = hd_intern_find(&rules.variable, "cache::table", 12);
+    uint32_t y = hd_intern_find(&rules.variable, "cache::empty", 12);
+    assert_true(x != HD_INTERN_NONE && y != HD_INTERN_NONE && rules.variable.name.size == 2);
+    assert_true(hd_correlated_peers(&rules, x, y) && hd_correlated_peers(&rules, y, x));
+    assert_false(hd_correlated_peers(&rules, x, x)); /* a variable belongs to itself anyway */
+    for (unsigned does = HD_DOES_READ; does <= HD_DOES_UPDATE; does++) {
+        /* the same whichever comes first */
+        assert_true(hd_correlated_fit(&rules, x, HD_DOES_WRITE, y, does));
+        assert_true(hd_correlated_fit(&rules, y, does, x, HD_DOES_UPDATE));
+        assert_false(hd_correlated_fit(&rules, x, HD_DOES_READ, y, does));
+        assert_false(hd_correlated_fit(&rules, y, does, x, HD_DOES_READ));
+    }
+    hd_correlated_rules_free(&rules);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(figure)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(figure), cmocka_unit_test(rules_fit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
