@@ -83,8 +83,8 @@ static bool use_l2(struct hd_caches *caches, uint64_t tag) {
     return there;
 }
 
-/* The other cores hear of a read or a write. Do any of them keep a copy? */
-static bool tell_others(struct hd_caches *caches, uint32_t core, uint64_t tag, bool write) {
+/* Downgrades or invalidates the copies of other cores. Does any of them keep one? */
+static bool notify_others(struct hd_caches *caches, uint32_t core, uint64_t tag, bool write) {
     bool kept = false;
     for (uint32_t other = 0; other < caches->hardware.cores; other++) {
         struct line *line = other != core ? find(&caches->l1[other], tag) : NULL;
@@ -124,7 +124,7 @@ struct hd_cache_access hd_caches_access(struct hd_caches *caches, uint32_t core,
         access.cycles += caches->hardware.l2_cycles;
         if (!access.upgrade && !use_l2(caches, tag))
             access.cycles += caches->hardware.memory_cycles;
-        bool kept = tell_others(caches, core, tag, write);
+        bool kept = notify_others(caches, core, tag, write);
         if (line == NULL) {
             line = victim(l1, tag);
             caches->displaced += line->state != EMPTY;

@@ -13,7 +13,7 @@
 #include "finding/from_model.h"
 #include "learn/learner.h"
 
-/* A pair in the code: told by A2 and the variable of A1. */
+/* A pair in the code: identified by A2 and the variable of A1. */
 struct hd_detected_pair {
     uint32_t first, second; /* events of the first one: A1, A2 */
     uint32_t variable;      /* of A1, number of the rules */

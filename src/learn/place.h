@@ -1,5 +1,5 @@
-/* The key of an AI invariant: an access in the code, told by its function and its place in it. It
- * is the same after a rebuild in which the function did not change, wherever in its file the
+/* The key of an AI invariant: an access in the code, identified by its function and its place in
+ * it. It is the same after a rebuild in which the function did not change, wherever in its file the
  * function has moved to. Without debug information the place is the offset in the function; of a
  * text trace it is the trace's own word. */
 #ifndef HEDDLE_LEARN_PLACE_H
