@@ -191,6 +191,8 @@ static void mistakes(void **state) {
                 "f.json: finding 1: 'line' is not a number that can be"},
                {ONE ", \"witness\": [1, -2]}]}",
                 "f.json: finding 1: 'witness' has something that is no event"},
+               {ONE ", \"witness\": [4294967295]}]}",
+                "f.json: finding 1: 'witness' has something that is no event"},
                {ONE ", \"schedule\": {\"events\": 1, \"next\": 2}}]}",
                 "f.json: finding 1: 'next' is more than there are events"},
                {ONE ", \"schedule\": []}]}", "f.json: finding 1: 'schedule' is not an object"},

@@ -128,6 +128,8 @@ static void valgrind(void **state) {
     expect_hidden("{\n n\n Helgrind:Race\n fun:cache_get\n fun:worker\n}", false, false);
     expect_hidden("{\n n\n drd:ConflictingAccess\n src:cache.c:7\n obj:/usr/lib/libcache.so*\n}",
                   true, false);
+    expect_hidden("{\n n\n Helgrind:Race\n fun:cache_get\n obj:/usr/lib/libother.so*\n}", false,
+                  false);
     expect_hidden("{\n n\n Helgrind:LockOrder\n ...\n fun:lookup\n}", false, true);
     expect_hidden("{\n n\n Memcheck:Leak\n match-leak-kinds: all\n fun:cache_get\n}", false, false);
     /* frames below the thread's function are not in heddle's stacks */
