@@ -36,6 +36,7 @@ bench: all
 	@scripts/bench predict $(ARGS)
 	@HEDDLE=$(BUILD)/heddle bench/predict/nondet
 	@scripts/bench expose $(ARGS)
+	@HEDDLE=$(BUILD)/heddle bench/lint/run --no-project
 
 bench-real: all
 	@scripts/deps bench

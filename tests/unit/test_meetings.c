@@ -108,6 +108,8 @@ static void test_shown(void **state) {
     assert_true(is_shown(FIRST BETWEEN SECOND));
     assert_false(is_shown(FIRST SECOND BETWEEN));
     assert_false(is_shown(BETWEEN FIRST SECOND));
+    /* the thread itself */
+    assert_false(is_shown(FIRST "T1|acq(m)|a.c:0\nT1|w(x)|a.c:9\nT1|rel(m)|a.c:0\n" SECOND));
     /* it was read again, so it is not stale */
     assert_false(is_shown(FIRST BETWEEN FIRST SECOND));
     assert_true(is_shown(FIRST SECOND FIRST BETWEEN SECOND));
