@@ -308,28 +308,25 @@ static void taken_out(void **state) { /* v = slot[head]; head++ */
 
 static void taken_out_at_once(void **state) { /* v = slot[head++] */
     (void)state;
-    lint_text(
-        &made, HEAD
-        "function take\nlocal v\nblock {\n" LOCK("m") "expr {\nrw head\nr slot[] via 1\nw %v <- "
-                                                      "2\n}\n" UNLOCK(
-                                                          "m") "return {\nexpr {\nr %v\n} = "
-                                                               "5\n}\n}\nend\n"
-                                                               "function put\nparameter p\nblock "
-                                                               "{\n" LOCK("m") "expr {\nr %p\nw "
-                                                                               "slot[] <- "
-                                                                               "1\n}\n" UNLOCK("m") "}\nend\n" THREAD(
-                                                                                   "work",
-                                                                                   GET_INTO(
-                                                                                       "a", "take",
-                                                                                       "0") "expr "
-                                                                                            "{\nr "
-                                                                                            "%a\nca"
-                                                                                            "ll "
-                                                                                            "put ( "
-                                                                                            "%a<2 "
-                                                                                            ")\n}"
-                                                                                            "\n")
-                                                                                   TWICE("work"));
+    lint_text(&made,
+              HEAD "function take\nlocal v\nblock {\n" LOCK(
+                  "m") "expr {\nrw head\nr slot[] via 1\nw %v <- "
+                       "2\n}\n" UNLOCK("m") "return {\nexpr {\nr %v\n} = "
+                                            "5\n}\n}\nend\n"
+                                            "function put\nparameter p\nblock "
+                                            "{\n" LOCK("m") "expr {\nr %p\nw "
+                                                            "slot[] <- "
+                                                            "1\n}\n" UNLOCK("m") "}\nend\n" THREAD(
+                                                                "work",
+                                                                GET_INTO("a", "take", "0") "expr "
+                                                                                           "{\nr "
+                                                                                           "%a\nca"
+                                                                                           "ll "
+                                                                                           "put ( "
+                                                                                           "%a<2 "
+                                                                                           ")\n}"
+                                                                                           "\n")
+                                                                TWICE("work"));
     assert_int_equal(made.lint.stale.size, 0);
     release(&made);
 }
