@@ -58,15 +58,14 @@ void hd_asker_stats(const struct hd_asker *asker, struct hd_ask_stats *stats) {
 
 struct hd_kept_witness hd_witness_keep(const struct hd_witness *witness) {
     struct hd_kept_witness kept = {.next = witness->next};
-    uint32_t runs = 0;
-    for (uint32_t i = 0; i < witness->count; i++)
-        runs += i == 0 || witness->event[i] != witness->event[i - 1] + 1;
+    const uint32_t *event = witness->event;
+    uint32_t count = witness->count, runs = count > 0, start = 0;
+    for (uint32_t i = 1; i < count; i++) runs += event[i] != event[i - 1] + 1;
     kept.run = hd_alloc(runs + (size_t)1, sizeof *kept.run);
-    for (uint32_t i = 0; i < witness->count; i++) {
-        if (i > 0 && witness->event[i] == witness->event[i - 1] + 1)
-            kept.run[kept.runs - 1].count++;
-        else
-            kept.run[kept.runs++] = (struct hd_span){witness->event[i], 1};
+    for (uint32_t i = 1; i <= count; i++) {
+        if (i < count && event[i] == event[i - 1] + 1) continue;
+        kept.run[kept.runs++] = (struct hd_span){event[start], i - start};
+        start = i;
     }
     return kept;
 }
