@@ -1,18 +1,23 @@
 /* Checking for unserializable interleavings while the program runs (AVIO, online). What is looked
  * for is defined in run/observed.h; this file keeps, for every word of memory, enough to decide it.
  *
- * A cell stands for a word of memory, or a part of it, in one of these states:
- *   unused     nobody has accessed it since its memory was allocated
- *   exclusive  one thread, the owner, has made all accesses since it came: `local` is its latest,
- *              and whether it wrote is noted. Its next access costs a few instructions and, if it
- * is of the same code as the last, writes nothing shared     since the last change only reads, by
- * several threads. Each thread's latest access is in a record of its own (struct record), found by
- * the address as cells are; a read that is not the thread's first in this state writes to nothing
- * that others read A change of state takes the cell's lock and a new version from one global clock.
- * When another thread comes to an exclusive cell it puts the owner's latest access into the owner's
- * record, together with itself if it reads: it is the first access of another thread after that
- * one. The last write is kept with the version that it was made in; so a thread that comes back
- * knows from its record whether somebody has written since.
+ * A cell stands for a word of memory, or a part of it, in one of these states.
+ *
+ * Unused: nobody has accessed it since its memory was allocated.
+ *
+ * Exclusive: one thread, the owner, has made all accesses since it came. `local` is its latest, and
+ * whether it wrote is noted. Its next access costs a few instructions and, if it is of the same
+ * code as the last, writes nothing.
+ *
+ * Shared: since the last change only reads, by several threads. Each thread's latest access is in a
+ * record of its own (struct record), found by the address as cells are. A read that is not the
+ * thread's first in this state writes to nothing that others read.
+ *
+ * A change of state takes the cell's lock and a new version. When another thread comes to an
+ * exclusive cell it puts the owner's latest access into the owner's record, together with itself if
+ * it reads: it is the first access of another thread after that one. The last write is kept with
+ * the version that it was made in; so a thread that comes back knows from its record whether
+ * somebody has written since.
  *
  * Exact for bytes: a cell stands for the bytes that all accesses to the word have in common. When
  * an access touches others the word is split, into two halves or eight bytes, which have cells and
