@@ -1,6 +1,5 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
@@ -8,6 +7,7 @@
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/predict_request.h"
 #include "methods/methods.h"
 #include "methods/nondet_paper.h"
 #include "report/page.h"
@@ -20,228 +20,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define COMMAND "predict"
-
-/* in the order of --model's choices; the first two are hd_reading's */
-enum model { MODEL_CSR, MODEL_CDSR, MODEL_SOUND, MODEL_PAPER, MODEL_NOT_GIVEN };
-
-struct request {
-    const char *path;     /* the trace that is predicted from */
-    char *const *passing; /* others */
-    uint32_t passings;
-    bool kind[HD_PREDICT_KIND_COUNT], chosen; /* chosen by name */
-    struct hd_predict_options options;
-    struct hd_findings_options output;
-    bool compare, stats, strict;
-    const char *witness;      /* directory for schedules, NULL */
-    unsigned model;           /* enum model */
-    bool nondet;              /* among the kinds */
-    const char *correlations; /* file, NULL */
-    const char *invariants;   /* file, NULL */
-    struct hd_invariants learned;
-    struct hd_correlated_rules rules;
-    uint64_t candidates; /* of a kind, at most */
-};
-
-/* ---- what is asked ----------------------------------------------------------------------------
- */
-
-static unsigned find_kind(const char *word, size_t length) {
-    unsigned k = 0;
-    while (k < HD_PREDICT_KIND_COUNT && (strlen(hd_predict_kinds[k].word) != length ||
-                                         strncmp(hd_predict_kinds[k].word, word, length) != 0))
-        k++;
-    return k;
-}
-
-static void complain_of_kind(const char *words, size_t length) {
-    const char *names[HD_PREDICT_KIND_COUNT];
-    for (unsigned i = 0; i < HD_PREDICT_KIND_COUNT; i++) names[i] = hd_predict_kinds[i].word;
-    char word[64];
-    snprintf(word, sizeof word, "%.*s", (int)length, words);
-    const char *nearest = hd_nearest_word(word, names, HD_PREDICT_KIND_COUNT);
-    if (nearest != NULL)
-        hd_complain(COMMAND, "'%s' is not a kind of finding; did you mean '%s'?", word, nearest);
-    else
-        hd_complain(COMMAND, "'%s' is not a kind of finding; 'heddle predict --help' has them",
-                    word);
-}
-
-/* Takes "race,order" as kinds. If it is no such list, that is an error only if `must`. */
-static bool choose_kinds(struct request *request, const char *words, bool must, bool *failed) {
-    bool kind[HD_PREDICT_KIND_COUNT] = {false};
-    for (const char *word = words;; word++) {
-        size_t length = strcspn(word, ",");
-        unsigned k = find_kind(word, length);
-        if (k == HD_PREDICT_KIND_COUNT) {
-            if (must) complain_of_kind(word, length);
-            *failed = must;
-            return false;
-        }
-        kind[k] = true;
-        word += length;
-        if (*word == '\0') break;
-    }
-    memcpy(request->kind, kind, sizeof kind);
-    return request->chosen = true;
-}
-
-/* The one kind that is to be compared; HD_FINDING_KIND_COUNT if there is no such one. */
-static enum hd_finding_kind compared_kind(const struct request *request) {
-    enum hd_finding_kind kind = HD_FINDING_KIND_COUNT;
-    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
-        if (!request->kind[k]) continue;
-        if (kind != HD_FINDING_KIND_COUNT) return HD_FINDING_KIND_COUNT;
-        kind = hd_predict_kinds[k].kind;
-    }
-    bool can = kind == HD_FINDING_RACE || kind == HD_FINDING_ATOMICITY ||
-               kind == HD_FINDING_NONDETERMINISM;
-    return can ? kind : HD_FINDING_KIND_COUNT;
-}
-
-/* Nondeterminism has models and options of its own. */
-static bool fit_model(struct request *request, bool compares) {
-    unsigned others = 0, model = request->model;
-    bool nondet = false;
-    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
-        if (!request->kind[k]) continue;
-        if (hd_predict_kinds[k].kind == HD_FINDING_NONDETERMINISM)
-            nondet = true;
-        else
-            others++;
-    }
-    const char *wrong = NULL;
-    if (model == MODEL_SOUND || model == MODEL_PAPER) {
-        if (others > 0 || !nondet) wrong = "the models sound and paper are for 'nondet' only";
-    } else if (model != MODEL_NOT_GIVEN && nondet) {
-        wrong = "the models of 'nondet' are sound and paper";
-    }
-    if (!nondet && (request->options.final_state || request->options.read_site != NULL))
-        wrong = "--read and --final-state are options of 'nondet'";
-    if (request->compare && !compares)
-        wrong = "--compare takes one kind: race, atomicity or nondet";
-    if (request->compare && request->output.format > HD_FINDINGS_JSON)
-        wrong = "--compare prints text or JSON";
-    if (wrong != NULL) {
-        hd_complain(COMMAND, "%s", wrong);
-        return false;
-    }
-    request->nondet = nondet;
-    request->options.reading = model == MODEL_CSR ? HD_CSR : HD_CDSR;
-    request->options.nondet_model = model == MODEL_PAPER ? &hd_nondet_paper : NULL;
-    return true;
-}
-
-static bool has_kind(const struct request *request, enum hd_finding_kind kind) {
-    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++)
-        if (request->kind[k] && hd_predict_kinds[k].kind == kind) return true;
-    return false;
-}
-
-/* Rules about variables go with races and atomicity violations; a method that knows nothing else
- * looks for nothing else. */
-static bool fit_correlations(struct request *request) {
-    const struct hd_method *method = request->options.method;
-    bool fits = has_kind(request, HD_FINDING_RACE) || has_kind(request, HD_FINDING_ATOMICITY);
-    bool only = method->correlated != NULL && !method->exact;
-    const char *wrong = NULL;
-    if (request->correlations == NULL) {
-        if (only) wrong = "engines lockset_mv and hb_mv need --correlations";
-    } else if (method->correlated == NULL)
-        wrong = "--correlations goes with the engines lockset_mv, hb_mv and poly";
-    else if (request->chosen && !fits)
-        wrong = "--correlations goes with the kinds race and atomicity";
-    if (wrong != NULL) {
-        hd_complain(COMMAND, "%s", wrong);
-        return false;
-    }
-    if (only) memset(request->kind, 0, sizeof request->kind);
-    if (request->correlations == NULL) return true;
-    request->options.correlations = &request->rules;
-    return hd_correlations_option_use(COMMAND, request->correlations, &request->rules);
-}
-
-/* The first operand may say the kinds; a file that is there is a trace. Without it: every kind that
- * the engine can decide. */
-static bool understand_operands(struct request *request, int count, char **operand) {
-    const struct hd_method *method = request->options.method;
-    bool failed = false;
-    if (count > 1 &&
-        choose_kinds(request, operand[0], access(operand[0], F_OK) != 0 && strcmp(operand[0], "-"),
-                     &failed)) {
-        count--;
-        operand++;
-    }
-    if (failed) return false;
-    if (!request->chosen && request->compare)
-        request->kind[0] = true; /* races */
-    else if (!request->chosen)
-        for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++)
-            request->kind[k] = hd_method_decides(method, hd_predict_kinds[k].kind) &&
-                               hd_predict_kinds[k].kind != HD_FINDING_NONDETERMINISM;
-    bool compares = request->compare && compared_kind(request) != HD_FINDING_KIND_COUNT;
-    if (!fit_correlations(request)) return false;
-    if (request->invariants != NULL && !has_kind(request, HD_FINDING_ATOMICITY)) {
-        hd_complain(COMMAND, "--invariants goes with the kind atomicity");
-        return false;
-    }
-    for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT; k++) {
-        if (!request->kind[k] || hd_method_decides(method, hd_predict_kinds[k].kind)) continue;
-        hd_complain(COMMAND,
-                    "engine '%s' cannot decide '%s'; 'heddle predict --help' says which can",
-                    method->name, hd_predict_kinds[k].word);
-        return false;
-    }
-    if (!fit_model(request, compares)) return false;
-    request->path = operand[0];
-    request->passing = operand + 1;
-    request->passings = (uint32_t)(count - 1);
-    return true;
-}
-
-/* "100000" counts choices, "2s" and "0.5s" are seconds. */
-static bool parse_budget(const char *text, struct hd_budget *budget) {
-    char *end;
-    double amount = strtod(text, &end);
-    if (end == text || !(amount >= 0) || amount > 1e18) return false;
-    *budget = (struct hd_budget){0};
-    if (strcmp(end, "s") == 0 || (*end == '\0' && strchr(text, '.') != NULL)) {
-        if (amount > 1e9) return false;
-        budget->nanoseconds = (uint64_t)(amount * 1e9);
-        if (amount > 0 && budget->nanoseconds == 0) budget->nanoseconds = 1;
-        return true;
-    }
-    budget->choices = (uint64_t)amount;
-    return *end == '\0' && (double)budget->choices == amount;
-}
-
-/* No question is begun later, and none that was begun takes more than a tenth of the time. */
-static void limit_time(struct hd_budget *budget, uint64_t seconds) {
-    uint64_t tenth = seconds * 100000000u;
-    budget->until = hd_now_ns() + seconds * 1000000000u;
-    if (budget->choices == 0 && (budget->nanoseconds == 0 || budget->nanoseconds > tenth))
-        budget->nanoseconds = tenth;
-}
+#define COMMAND HD_PREDICT_COMMAND
 
 /* ---- what is said -----------------------------------------------------------------------------
  */
 
 /* What the text report is printed from. */
 struct said {
-    const struct request *request;
+    const struct hd_predict_request *request;
     const struct hd_findings *findings;
     const struct hd_nondet_stats *nondet;
 };
 
 static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
     const struct said *said = context;
-    const struct request *request = said->request;
+    const struct hd_predict_request *request = said->request;
     if (request->nondet) hd_report_determinism(out, said->nondet, &request->options);
     hd_report_text(out, said->findings, (size_t)request->output.most, style);
     hd_report_text_summary(out, said->findings, request->options.instances, style);
 }
 
-static int report(struct request *request, const struct hd_model *model,
+static int report(struct hd_predict_request *request, const struct hd_model *model,
                   const struct hd_findings *findings, const struct hd_nondet_stats *nondet) {
     const struct hd_trace *trace = model->trace;
     uint32_t count = 0;
@@ -278,8 +77,8 @@ static int report(struct request *request, const struct hd_model *model,
 
 /* Writes the schedule of each finding that has a witness, for heddle replay: w1.json, w2.json, ...
  */
-static bool save_schedules(const struct request *request, const struct hd_predict *predict,
-                           const struct hd_findings *findings) {
+static bool save_schedules(const struct hd_predict_request *request,
+                           const struct hd_predict *predict, const struct hd_findings *findings) {
     struct hd_error error;
     unsigned saved = 0;
     if (mkdir(request->witness, 0777) != 0 && errno != EEXIST) {
@@ -311,7 +110,7 @@ static bool save_schedules(const struct request *request, const struct hd_predic
 /* ---- the command ------------------------------------------------------------------------------
  */
 
-static bool compare_races(const struct request *request, struct hd_predict *predict,
+static bool compare_races(const struct hd_predict_request *request, struct hd_predict *predict,
                           struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_comparison comparison;
     if (!hd_compare_races(predict, &comparison, error)) return false;
@@ -323,7 +122,7 @@ static bool compare_races(const struct request *request, struct hd_predict *pred
     return true;
 }
 
-static bool compare_atomicity(const struct request *request, struct hd_predict *predict,
+static bool compare_atomicity(const struct hd_predict_request *request, struct hd_predict *predict,
                               struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_atomicity_comparison comparison;
     if (!hd_compare_atomicity(predict, &comparison, error)) return false;
@@ -335,7 +134,7 @@ static bool compare_atomicity(const struct request *request, struct hd_predict *
     return true;
 }
 
-static bool compare_nondet(const struct request *request, struct hd_predict *predict,
+static bool compare_nondet(const struct hd_predict_request *request, struct hd_predict *predict,
                            struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_nondet_comparison comparison;
     if (!hd_nondet_compare(predict, &comparison, error)) return false;
@@ -349,7 +148,7 @@ static bool compare_nondet(const struct request *request, struct hd_predict *pre
     return true;
 }
 
-static bool compare_correlated(const struct request *request, struct hd_predict *predict,
+static bool compare_correlated(const struct hd_predict_request *request, struct hd_predict *predict,
                                struct hd_progress_bar *bar, bool *found, struct hd_error *error) {
     struct hd_correlated_comparison comparison;
     if (!hd_compare_correlated(predict, &comparison, error)) return false;
@@ -361,11 +160,11 @@ static bool compare_correlated(const struct request *request, struct hd_predict 
     return true;
 }
 
-static int compare(const struct request *request, struct hd_predict *predict,
+static int compare(const struct hd_predict_request *request, struct hd_predict *predict,
                    struct hd_progress_bar *bar) {
     struct hd_error error;
     bool found = false;
-    enum hd_finding_kind kind = compared_kind(request);
+    enum hd_finding_kind kind = hd_predict_compared_kind(request);
     bool done = (request->correlations != NULL  ? compare_correlated
                  : kind == HD_FINDING_ATOMICITY ? compare_atomicity
                  : kind == HD_FINDING_NONDETERMINISM
@@ -378,7 +177,7 @@ static int compare(const struct request *request, struct hd_predict *predict,
     return found ? HD_EXIT_FINDINGS : HD_EXIT_CLEAN;
 }
 
-static int predict_all(struct request *request, struct hd_predict *predict,
+static int predict_all(struct hd_predict_request *request, struct hd_predict *predict,
                        struct hd_progress_bar *bar) {
     struct hd_findings findings = {.want_turns = hd_findings_want_turns(&request->output)};
     struct hd_error error;
@@ -424,8 +223,8 @@ static int predict_all(struct request *request, struct hd_predict *predict,
     return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
 
-static bool load(const struct request *request, const char *path, struct hd_progress_bar *bar,
-                 struct hd_model *model) {
+static bool load(const struct hd_predict_request *request, const char *path,
+                 struct hd_progress_bar *bar, struct hd_model *model) {
     struct hd_error error;
     struct hd_trace_options trace_options = {.progress = &bar->progress};
     struct hd_model_options model_options = {.lenient = !request->strict};
@@ -460,7 +259,7 @@ static void forget_passing(struct passing *passing) {
     free(passing->list);
 }
 
-static bool load_passing(const struct request *request, struct hd_progress_bar *bar,
+static bool load_passing(const struct hd_predict_request *request, struct hd_progress_bar *bar,
                          struct passing *passing) {
     size_t room = request->passings;
     *passing = (struct passing){.model = hd_zalloc(room, sizeof *passing->model),
@@ -478,7 +277,7 @@ static bool load_passing(const struct request *request, struct hd_progress_bar *
     return true;
 }
 
-static int run(struct request *request) {
+static int run(struct hd_predict_request *request) {
     struct hd_progress_bar bar;
     struct hd_model model;
     struct passing passing;
@@ -532,8 +331,8 @@ static void list_engines(char *text, size_t room) {
 }
 
 int hd_cmd_predict(int argc, char **argv) {
-    struct request request = {.model = MODEL_NOT_GIVEN,
-                              .output = HD_FINDINGS_DEFAULTS(COMMAND, 100)};
+    struct hd_predict_request request = {.model = MODEL_NOT_GIVEN,
+                                         .output = HD_FINDINGS_DEFAULTS(COMMAND, 100)};
     /* One query that is hopeless must not hold up all others. */
     request.options.budget.nanoseconds = 10000000000u;
     unsigned engine = HD_METHOD_INDEX_poly;
@@ -609,20 +408,20 @@ int hd_cmd_predict(int argc, char **argv) {
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
-    if (budget != NULL && !parse_budget(budget, &request.options.budget))
+    if (budget != NULL && !hd_predict_parse_budget(budget, &request.options.budget))
         return hd_complain(COMMAND,
                            "--budget: '%s' is neither a number of choices (100000) nor a "
                            "time (2s, 0.5s)",
                            budget);
     request.options.method = hd_methods[engine];
-    if (seconds > 0) limit_time(&request.options.budget, seconds);
+    if (seconds > 0) hd_predict_limit_time(&request.options.budget, seconds);
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;
     request.candidates = candidates > 0 ? candidates : UINT64_MAX;
     request.output.turns = !events;
     status = hd_findings_options_use(&request.output) &&
-                     understand_operands(&request, argc - first, argv + first)
+                     hd_predict_understand_operands(&request, argc - first, argv + first)
                  ? run(&request)
                  : HD_EXIT_FAILED;
     status = hd_findings_failed(&request.output, status);
