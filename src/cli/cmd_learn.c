@@ -18,7 +18,7 @@
 #define MOST_SLICES 20000u /* of a serial run */
 
 /* in the order of --sched's choices */
-enum training { TRAIN_SERIAL, TRAIN_FREE };
+enum training { TRAIN_SERIAL, TRAIN_FREE, TRAIN_BOTH };
 
 struct training_job {
     const char *path; /* of the file */
@@ -126,7 +126,8 @@ static uint32_t quantum_of(const struct training_job *job, uint64_t number) {
 
 static bool run_once(struct training_job *job, uint64_t number, struct hd_error *error) {
     struct hd_job run = {.program = job->program};
-    if (job->sched == TRAIN_SERIAL) {
+    bool serial = job->sched == TRAIN_BOTH ? number % 2 == 0 : job->sched == TRAIN_SERIAL;
+    if (serial) {
         run.steering = (struct hd_steering){.scheduler = HD_SCHED_SERIAL,
                                             .policy = HD_POLICY_RANDOM,
                                             .seed = job->seed + number,
@@ -136,10 +137,9 @@ static bool run_once(struct training_job *job, uint64_t number, struct hd_error 
         run.steering = (struct hd_steering){.scheduler = HD_SCHED_FREE};
     }
     struct hd_result result;
-    if (!(job->sched == TRAIN_SERIAL ? run_serial : run_free)(job, &run, &result, error))
-        return false;
+    if (!(serial ? run_serial : run_free)(job, &run, &result, error)) return false;
     job->interrupted = result.interrupted;
-    job->events = result.wire_events;
+    if (serial) job->events = result.wire_events;
     if (result.interrupted == 0) {
         bool failed = hd_outcome_failed(&result.outcome);
         bool spoiled = result.outcome.kind == HD_OUTCOME_RUNTIME;
@@ -295,8 +295,9 @@ int hd_cmd_learn(int argc, char **argv) {
                   "stop when M passing runs in a row changed nothing (default: run all)"),
         HD_NUMBER("threshold", 0, "T", &threshold, 0, UINT32_MAX,
                   "an invariant holds if at most T passing runs violated it (default 0)"),
-        HD_CHOICE("sched", 0, "S", &sched, "serial|free",
-                  "serial: one thread at a time, random schedules (default); free: in parallel"),
+        HD_CHOICE("sched", 0, "S", &sched, "serial|free|both",
+                  "serial: one thread at a time, random schedules (default); free: in parallel; "
+                  "both: by turns"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "serial: seed of the first run"),
         HD_TEXT("oracle", 0, "CMD", &oracle,
                 "shell command that judges a run: reads its output, fails if that is wrong"),

@@ -137,20 +137,23 @@ static void prints_help(void **state) {
     (void)state;
     assert_false(PARSE_WITH(&usage, STDOUT_FILENO, "--help"));
     assert_int_equal(status, 0);
-    assert_string_equal(printed, "Usage: heddle test [OPTION]... FILE [FILE]\n"
-                                 "\n"
-                                 "About.\n"
-                                 "\n"
-                                 "Options:\n"
-                                 "  -f, --full                  record everything\n"
-                                 "  -o, --output FILE           write to FILE\n"
-                                 "  -s, --seed N                seed\n"
-                                 "      --sched S               scheduler (serial|free|off)\n"
-                                 "  -i, --ignore NAME           leave NAME out\n"
-                                 "  -h, --help                  show this text\n"
-                                 "\n"
-                                 "Example:\n"
-                                 "  heddle test x\n");
+    assert_string_equal(
+        printed, "Usage: heddle test [OPTION]... FILE [FILE]\n"
+                 "\n"
+                 "About.\n"
+                 "\n"
+                 "Options:\n"
+                 "  -f, --full                  record everything\n"
+                 "  -o, --output FILE           write to FILE\n"
+                 "  -s, --seed N                seed\n"
+                 "      --sched S               scheduler (serial|free|off)\n"
+                 "  -i, --ignore NAME           leave NAME out\n"
+                 "      --memory SIZE           memory that heddle itself may take: 500M, 4G, all\n"
+                 "                              (default: half of what is free)\n"
+                 "  -h, --help                  show this text\n"
+                 "\n"
+                 "Example:\n"
+                 "  heddle test x\n");
     assert_false(PARSE_WITH(&usage, STDOUT_FILENO, "-h"));
     assert_int_equal(status, 0);
 }
