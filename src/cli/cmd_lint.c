@@ -330,14 +330,15 @@ int hd_cmd_lint(int argc, char **argv) {
     int first, status;
     argc = hd_source_input_flags(&request.source, argc, argv);
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    if (!take_checks(checks, &request.options))
-        return hd_complain(COMMAND, "--check %s: say views, stale or views,stale", checks);
     if (plain) memset(request.options.refine, 0, sizeof request.options.refine);
-    if (!take_without(&request, &request.options)) return HD_EXIT_FAILED;
     request.argc = argc;
     request.argv = argv;
     request.first = first;
-    status = hd_findings_options_use(&request.report) ? lint_source(&request) : HD_EXIT_FAILED;
+    status = HD_EXIT_FAILED;
+    if (!take_checks(checks, &request.options))
+        hd_complain(COMMAND, "--check %s: say views, stale or views,stale", checks);
+    else if (take_without(&request, &request.options) && hd_findings_options_use(&request.report))
+        status = lint_source(&request);
     status = hd_findings_failed(&request.report, status);
     hd_findings_options_free(&request.report);
     free(request.without.item);
