@@ -218,7 +218,7 @@ int main(int argc, char **argv) {
                                       .quantum = (uint32_t)strtoul(argv[2], NULL, 10),
                                       .full = true}};
     struct hd_result result;
-    struct found_list triples = {{0}}, executed = {{0}}, got_triples = {{0}}, got_executed = {{0}};
+    static struct found_list triples, executed, got_triples, got_executed; /* kept to the end */
     if (!run(&job, &checking, &result, &got_triples, &got_executed)) return 2;
     by_definition(&triples, &executed);
     bool same = equal("triple", &triples, &got_triples);
@@ -226,7 +226,7 @@ int main(int argc, char **argv) {
     printf("%zu triples, %zu executed, %u events\n", triples.list.size, executed.list.size,
            trace.events);
     if (strcmp(argv[4], "twice") != 0) return same ? 0 : 1;
-    struct found_list again_triples = {{0}}, again_executed = {{0}};
+    static struct found_list again_triples, again_executed;
     job.steering.full = false;
     if (!run(&job, &checking, &result, &again_triples, &again_executed)) return 2;
     same &= equal("triple, not recorded", &triples, &again_triples);
