@@ -1,5 +1,6 @@
 /* heddle predict: what other interleavings of a recorded run would do wrong. */
 #include "base/alloc.h"
+#include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
@@ -223,17 +224,32 @@ static int predict_all(struct hd_predict_request *request, struct hd_predict *pr
     return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
 
+/* What the model, and what is found out from it, take at the least. */
+#define BYTES_AN_EVENT 80u
+
+/* Says that a trace is too much before hours are spent on it. */
+static bool fits(const struct hd_model *model, const char *path, struct hd_error *error) {
+    uint64_t room = hd_memory_limit(), needed = (uint64_t)model->events * BYTES_AN_EVENT;
+    if (needed <= room) return true;
+    return hd_fail(error, HD_ERR_USAGE,
+                   "%s has %u events, which take %llu MB and more to predict from, and %llu MB are "
+                   "allowed, enough for about %llu events; give more with --memory, or record less",
+                   path, model->events, (unsigned long long)(needed >> 20),
+                   (unsigned long long)(room >> 20), (unsigned long long)(room / BYTES_AN_EVENT));
+}
+
 static bool load(const struct hd_predict_request *request, const char *path,
                  struct hd_progress_bar *bar, struct hd_model *model) {
     struct hd_error error;
     struct hd_trace_options trace_options = {.progress = &bar->progress};
     struct hd_model_options model_options = {.lenient = !request->strict};
     if (hd_model_load(path, &trace_options, &model_options, model, &error)) {
-        if (model->events > 0 && (model->trace->end.whole || !request->strict)) return true;
         if (model->events == 0)
             hd_fail(&error, HD_ERR_FORMAT, "%s has no events: nothing was recorded", path);
-        else
+        else if (!model->trace->end.whole && request->strict)
             hd_fail(&error, HD_ERR_DAMAGED, "%s is not whole: %s", path, model->trace->end.missing);
+        else if (fits(model, path, &error))
+            return true;
         hd_model_free(model);
     }
     hd_progress_bar_end(bar);
