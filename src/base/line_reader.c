@@ -89,6 +89,33 @@ bool hd_line_integer(struct hd_line_reader *reader, uint32_t *number) {
     return true;
 }
 
+/* The last line, after its word. */
+static bool read_end(struct hd_line_reader *reader, bool *done) {
+    *done = true;
+    if (hd_line_at_end(reader)) return true;
+    return hd_line_wrong(reader, "there is more on the line than 'end'");
+}
+
+bool hd_line_read_all(struct hd_line_reader *reader, bool (*first)(struct hd_line_reader *reader),
+                      bool (*line)(struct hd_line_reader *reader, void *context), void *context) {
+    bool good = true, done = false;
+    while (good && hd_line_next(reader)) {
+        if (memchr(reader->at, '\0', (size_t)(reader->end - reader->at)) != NULL)
+            good = hd_line_wrong(reader, "there is a byte 0 in it");
+        else if (reader->line == 1)
+            good = first(reader);
+        else if (hd_line_at_end(reader))
+            continue;
+        else if (done)
+            good = hd_line_wrong(reader, "there is more after 'end'");
+        else
+            good = hd_line_take(reader, "end") ? read_end(reader, &done) : line(reader, context);
+    }
+    if (good && !done)
+        return hd_line_wrong(reader, "the last line, 'end', is missing: the file was cut short");
+    return good;
+}
+
 void hd_line_write_name(FILE *to, const char *name) {
     if (*name != '\0' && strpbrk(name, " \t\r\"\\#") == NULL && strcmp(name, ":") != 0) {
         fputs(name, to);

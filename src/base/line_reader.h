@@ -35,6 +35,11 @@ bool hd_line_take(struct hd_line_reader *reader, const char *word);
 bool hd_line_name(struct hd_line_reader *reader, const char *what, const char **name);
 bool hd_line_integer(struct hd_line_reader *reader, uint32_t *number);
 
+/* Reads a whole file: a first line, lines, and 'end' as the last, so that one that was cut short is
+ * seen. Empty lines and bytes 0 are dealt with before `line` gets to see one. */
+bool hd_line_read_all(struct hd_line_reader *reader, bool (*first)(struct hd_line_reader *reader),
+                      bool (*line)(struct hd_line_reader *reader, void *context), void *context);
+
 /* Writes a name so that hd_line_name reads it back: in quotes where that is needed. */
 void hd_line_write_name(FILE *to, const char *name);
 

@@ -1,6 +1,6 @@
 /* heddle doctor: does everything work here, and what to do about what does not. A small program is
  * compiled, recorded and replayed by this same executable, as a user would. */
-#define _GNU_SOURCE /* asprintf, nftw */
+#define _GNU_SOURCE /* pipe2, nftw, environ */
 #include "base/alloc.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #define COMMAND "doctor"
-extern char **environ;
 
 static const char program_text[] = "#include <pthread.h>\n"
                                    "static int shared_word;\n"

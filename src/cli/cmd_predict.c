@@ -224,18 +224,16 @@ static int predict_all(struct hd_predict_request *request, struct hd_predict *pr
     return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
 
-/* What the model, and what is found out from it, take at the least. */
-#define BYTES_AN_EVENT 80u
-
 /* Says that a trace is too much before hours are spent on it. */
 static bool fits(const struct hd_model *model, const char *path, struct hd_error *error) {
-    uint64_t room = hd_memory_limit(), needed = (uint64_t)model->events * BYTES_AN_EVENT;
+    uint64_t room = hd_memory_limit(), needed = (uint64_t)model->events * HD_EVENT_BYTES_LEAST;
     if (needed <= room) return true;
     return hd_fail(error, HD_ERR_USAGE,
                    "%s has %u events, which take %llu MB and more to predict from, and %llu MB are "
                    "allowed, enough for about %llu events; give more with --memory, or record less",
                    path, model->events, (unsigned long long)(needed >> 20),
-                   (unsigned long long)(room >> 20), (unsigned long long)(room / BYTES_AN_EVENT));
+                   (unsigned long long)(room >> 20),
+                   (unsigned long long)(room / HD_EVENT_BYTES_LEAST));
 }
 
 static bool load(const struct hd_predict_request *request, const char *path,

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BYTES_AN_EVENT 100u /* while a model is made and predicted from, at most */
 #define MOST_PATIENCE_MS 2000u
 #define LEAST_PATIENCE_MS 100u
 #define MOST_SLICES 20000u /* of a run: each costs as much as many accesses */
@@ -71,7 +70,7 @@ static void learn_limits(struct explorer *x, const struct hd_result *run) {
 
 /* All runs are kept: half of the memory has to be enough. */
 static bool fits(const struct explorer *x, const struct hd_result *run) {
-    return x->bytes + run->wire_events * BYTES_AN_EVENT < hd_memory_limit() / 2;
+    return x->bytes + run->wire_events * HD_EVENT_BYTES_MOST < hd_memory_limit() / 2;
 }
 
 /* Adds a run that passed, if it shows something new. */

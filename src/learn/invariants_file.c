@@ -182,19 +182,8 @@ static bool read_head(struct hd_line_reader *reader, uint32_t *number) {
     return hd_line_at_end(reader) ? true : hd_line_wrong(reader, "expected one number");
 }
 
-/* `*done`: it was the last line. */
-static bool read_line(struct hd_line_reader *reader, struct hd_invariants *invariants, bool *done) {
-    if (memchr(reader->at, '\0', (size_t)(reader->end - reader->at)) != NULL)
-        return hd_line_wrong(reader, "there is a byte 0 in it");
-    if (reader->line == 1) return read_first_line(reader);
-    if (hd_line_at_end(reader)) return true;
-    if (*done) return hd_line_wrong(reader, "there is more after 'end'");
-    if (hd_line_take(reader, "end")) {
-        *done = true;
-        return hd_line_at_end(reader)
-                   ? true
-                   : hd_line_wrong(reader, "there is more on the line than 'end'");
-    }
+static bool read_line(struct hd_line_reader *reader, void *context) {
+    struct hd_invariants *invariants = context;
     if (hd_line_take(reader, "program"))
         return hd_line_name(reader, "the program", &invariants->program) &&
                (hd_line_at_end(reader) || hd_line_wrong(reader, "expected one file name"));
@@ -207,10 +196,7 @@ bool hd_invariants_read(const char *bytes, size_t length, const char *name,
                         struct hd_invariants *invariants, struct hd_error *error) {
     memset(invariants, 0, sizeof *invariants);
     struct hd_line_reader reader = hd_line_reader(bytes, length, name, &invariants->arena, error);
-    bool good = true, done = false;
-    while (good && hd_line_next(&reader)) good = read_line(&reader, invariants, &done);
-    if (good && !done)
-        good = hd_line_wrong(&reader, "the last line, 'end', is missing: the file was cut short");
+    bool good = hd_line_read_all(&reader, read_first_line, read_line, invariants);
     if (!good) hd_invariants_free(invariants);
     return good;
 }

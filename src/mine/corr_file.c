@@ -162,19 +162,8 @@ static bool read_first_line(struct hd_line_reader *reader) {
                : hd_line_wrong(reader, "there is more on the line than a version");
 }
 
-/* `*done`: it was the last line. */
-static bool read_line(struct hd_line_reader *reader, struct hd_corr_file *file, bool *done) {
-    if (memchr(reader->at, '\0', (size_t)(reader->end - reader->at)) != NULL)
-        return hd_line_wrong(reader, "there is a byte 0 in it");
-    if (reader->line == 1) return read_first_line(reader);
-    if (hd_line_at_end(reader)) return true;
-    if (*done) return hd_line_wrong(reader, "there is more after 'end'");
-    if (hd_line_take(reader, "end")) {
-        *done = true;
-        return hd_line_at_end(reader)
-                   ? true
-                   : hd_line_wrong(reader, "there is more on the line than 'end'");
-    }
+static bool read_line(struct hd_line_reader *reader, void *context) {
+    struct hd_corr_file *file = context;
     return hd_line_take(reader, "set") ? read_set(reader, file) : read_rule(reader, file);
 }
 
@@ -182,10 +171,7 @@ bool hd_corr_read(const char *bytes, size_t length, const char *name, struct hd_
                   struct hd_error *error) {
     *file = (struct hd_corr_file){.about = NULL};
     struct hd_line_reader reader = hd_line_reader(bytes, length, name, &file->arena, error);
-    bool good = true, done = false;
-    while (good && hd_line_next(&reader)) good = read_line(&reader, file, &done);
-    if (good && !done)
-        good = hd_line_wrong(&reader, "the last line, 'end', is missing: the file was cut short");
+    bool good = hd_line_read_all(&reader, read_first_line, read_line, file);
     if (!good) hd_corr_free(file);
     return good;
 }

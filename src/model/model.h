@@ -73,6 +73,10 @@ struct hd_edge {
     uint8_t type;
 };
 
+/* What an event takes while a model is made and predicted from: at the least, and at most. */
+#define HD_EVENT_BYTES_LEAST 80u
+#define HD_EVENT_BYTES_MOST 100u
+
 struct hd_model {
     const struct hd_trace *trace; /* names, sites, stacks, modules; its event columns that the model
                                      replaces (operand) are released */
