@@ -56,7 +56,8 @@ struct hd_explore_options {
     uint32_t most_questions;   /* of a minimisation (400) */
     uint64_t query_nanoseconds; /* for one prediction (2 s) */
     uint64_t seed;
-    unsigned jobs; /* for predictions; 0: one for each core */
+    unsigned jobs;    /* for predictions; 0: one for each core */
+    unsigned at_once; /* runs of the program at the same time (1) */
     enum hd_output_rule output;
     bool first; /* stop at the first failure */
     /* Variables that belong together: what may come between their accesses is predicted too. May be

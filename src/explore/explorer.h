@@ -167,6 +167,16 @@ uint64_t explore_hang_ms(const struct explorer *x, const struct hd_steering *ste
  * was up before it ended; then *run needs no freeing. */
 bool explore_run(struct explorer *x, const struct hd_steering *steering, bool hangs,
                  struct hd_result *run);
+/* Several runs, as many of them at the same time as the user allows: explore_at_once, at least 1.
+ * What comes of each does not depend on that number, nor on which one ends first. */
+struct attempt {
+    struct hd_steering steering; /* what it points to must live until the run is over */
+    bool hangs;
+    bool ran; /* as explore_run says */
+    struct hd_result run;
+};
+void explore_run_all(struct explorer *x, struct attempt *attempt, uint32_t count);
+uint32_t explore_at_once(const struct explorer *x);
 
 /* normal.c */
 void explore_plain_runs(struct explorer *x);
