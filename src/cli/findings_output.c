@@ -18,10 +18,9 @@ static bool format_of(const char *path, unsigned *format) {
     static const struct {
         const char *ending;
         enum hd_findings_format format;
-    } known[] = {{".txt", HD_FINDINGS_TEXT},
-                 {".json", HD_FINDINGS_JSON},
-                 {".sarif", HD_FINDINGS_SARIF},
-                 {".xml", HD_FINDINGS_JUNIT}};
+    } known[] = {{".txt", HD_FINDINGS_TEXT},    {".json", HD_FINDINGS_JSON},
+                 {".sarif", HD_FINDINGS_SARIF}, {".xml", HD_FINDINGS_JUNIT},
+                 {".html", HD_FINDINGS_HTML},   {".htm", HD_FINDINGS_HTML}};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot != NULL && i < sizeof known / sizeof *known; i++)
         if (strcasecmp(dot, known[i].ending) == 0) {
@@ -38,8 +37,8 @@ bool hd_findings_options_use(struct hd_findings_options *options) {
     for (unsigned i = 0; i < options->report.count; i++)
         if (!format_of(options->report.item[i], &format)) {
             hd_complain(options->command,
-                        "--report %s: the ending says what to write: .txt, .json, .sarif, or .xml "
-                        "for JUnit",
+                        "--report %s: the ending says what to write: .html, .txt, .json, .sarif, "
+                        "or .xml for JUnit",
                         options->report.item[i]);
             return false;
         }
@@ -111,6 +110,8 @@ static bool write_report(const struct reports *reports, FILE *out, unsigned form
         return hd_report_sarif(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
     case HD_FINDINGS_JUNIT:
         return hd_report_junit(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
+    case HD_FINDINGS_HTML:
+        return hd_report_html(out, reports->findings, &reports->input, &size, HEDDLE_VERSION);
     default:
         return write_text(reports, out);
     }
@@ -151,11 +152,11 @@ int hd_findings_report(struct hd_findings_options *options, const struct hd_find
     reports.input.tool = options->command;
     reports.input.status = status;
     reports.input.hiding = &options->hiding;
-    reports.input.newest = newest_source(input);
+    if (reports.input.newest == 0) reports.input.newest = newest_source(input);
     reports.input.fail_on = (enum hd_fail_on)options->fail_on;
     reports.input.fails = options->fails;
     options->printed = true;
-    bool good = write_report(&reports, stdout, options->format);
+    bool good = options->quiet || write_report(&reports, stdout, options->format);
     for (unsigned i = 0; i < options->report.count; i++)
         good = write_file(&reports, options->report.item[i]) && good;
     return good ? status : HD_EXIT_FAILED;
@@ -177,5 +178,7 @@ int hd_findings_failed(const struct hd_findings_options *options, int status) {
         hd_report_sarif(stdout, &none, &input, &size, HEDDLE_VERSION);
     else if (options->format == HD_FINDINGS_JUNIT)
         hd_report_junit(stdout, &none, &input, &size, HEDDLE_VERSION);
+    else if (options->format == HD_FINDINGS_HTML)
+        hd_report_html(stdout, &none, &input, &size, HEDDLE_VERSION);
     return status;
 }

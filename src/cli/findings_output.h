@@ -21,9 +21,10 @@ enum hd_findings_format {
     HD_FINDINGS_TEXT,
     HD_FINDINGS_JSON,
     HD_FINDINGS_SARIF,
-    HD_FINDINGS_JUNIT
+    HD_FINDINGS_JUNIT,
+    HD_FINDINGS_HTML
 };
-#define HD_FINDINGS_FORMATS "text|json|sarif|junit"
+#define HD_FINDINGS_FORMATS "text|json|sarif|junit|html"
 
 struct hd_findings_options {
     const char *command;
@@ -37,6 +38,7 @@ struct hd_findings_options {
     uint64_t most;  /* findings that are shown; 0: all */
     bool turns;     /* see struct hd_report_size */
     bool printed;   /* standard output has its report */
+    bool quiet;     /* it gets none */
     struct hd_hiding hiding;
 };
 
@@ -51,8 +53,8 @@ struct hd_findings_options {
     HD_CHOICE("format", 0, "F", &(o)->format, HD_FINDINGS_FORMATS,                               \
               "what is printed: a report to read, or for programs"),                             \
         HD_LIST("report", 0, "FILE", &(o)->report,                                               \
-                "write the report to FILE too (.txt, .json, .sarif, .xml for JUnit); as often "  \
-                "as wanted"),                                                                    \
+                "write the report to FILE too (.html, .txt, .json, .sarif, .xml for JUnit); as " \
+                "often as wanted"),                                                              \
         HD_LIST("suppressions", 0, "FILE", &(o)->suppressions,                                   \
                 "hide the findings that FILE names; as often as wanted"),                        \
         HD_TEXT("baseline", 0, "FILE", &(o)->baseline,                                           \

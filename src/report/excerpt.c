@@ -56,7 +56,7 @@ static char *find_line(const char *text, size_t bytes, uint32_t line) {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
     size_t length = (size_t)((stop != NULL ? stop : end) - text);
     while (length > 0 && strchr("\r \t", text[length - 1]) != NULL) length--;
-    return length > 0 ? hd_strndup(text, length) : NULL;
+    return hd_strndup(text, length);
 }
 
 /* ---- the line ------------------------------------------------------------------------------- */
@@ -94,7 +94,10 @@ void hd_excerpt_print(struct hd_excerpts *excerpts, FILE *out, unsigned indent, 
     unsigned index = open_file(excerpts, path);
     if (line == 0 || excerpts->file[index].text == NULL) return;
     char *source = find_line(excerpts->file[index].text, excerpts->file[index].bytes, line);
-    if (source == NULL) return;
+    if (source == NULL || *source == '\0') {
+        free(source);
+        return;
+    }
     unsigned shown = 0, mark = 0;
     bool marked = false;
     fprintf(out, "%*s%4u | ", (int)indent, "", line);
@@ -112,4 +115,29 @@ void hd_excerpt_print(struct hd_excerpts *excerpts, FILE *out, unsigned indent, 
     fputc('\n', out);
     if (marked) fprintf(out, "%*s     | %*s%s^%s\n", (int)indent, "", (int)mark, "", style, off);
     free(source);
+}
+
+char *hd_excerpt_line(struct hd_excerpts *excerpts, const char *path, uint32_t line) {
+    unsigned index = open_file(excerpts, path), shown = 0;
+    if (line == 0 || excerpts->file[index].text == NULL) return NULL;
+    char *source = find_line(excerpts->file[index].text, excerpts->file[index].bytes, line);
+    if (source == NULL) return NULL;
+    char line_shown[4 * MOST_COLUMNS + 64], *end = line_shown;
+    for (const char *at = source; *at != '\0' && shown < MOST_COLUMNS;) {
+        unsigned columns;
+        size_t room = (size_t)(line_shown + sizeof line_shown - end);
+        if (room < 33) break;
+        at += show(at, shown, end, &columns);
+        end += strlen(end);
+        shown += columns;
+    }
+    *end = '\0';
+    free(source);
+    return hd_strdup(line_shown);
+}
+
+bool hd_excerpt_changed(const struct hd_excerpts *excerpts, const char *path) {
+    struct stat status;
+    return excerpts->newest != 0 && stat(path, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_mtime > excerpts->newest;
 }

@@ -8,6 +8,7 @@
 #ifndef HEDDLE_REPORT_EXCERPT_H
 #define HEDDLE_REPORT_EXCERPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,6 +29,11 @@ struct hd_excerpts {
  * given style. Nothing if the file or the line is not there. */
 void hd_excerpt_print(struct hd_excerpts *excerpts, FILE *out, unsigned indent, const char *path,
                       uint32_t line, uint32_t column, const char *style, const char *off);
+/* The line without the mark, malloc'ed; NULL if the file or the line is not there, "" if it is
+ * blank. */
+char *hd_excerpt_line(struct hd_excerpts *excerpts, const char *path, uint32_t line);
+/* Is there a file that is not shown because it changed later? */
+bool hd_excerpt_changed(const struct hd_excerpts *excerpts, const char *path);
 void hd_excerpts_free(struct hd_excerpts *excerpts);
 
 #endif

@@ -1,5 +1,6 @@
 /* Findings to read and findings to parse: the same struct as text for a person, as JSON
- * (`heddle-findings/1`, docs/findings.schema.json), as SARIF 2.1.0 and as JUnit XML. Writes to a
+ * (`heddle-findings/1`, docs/findings.schema.json), as SARIF 2.1.0, as JUnit XML and as a page for
+ * a browser. Writes to a
  * stream that the caller opened. */
 #ifndef HEDDLE_REPORT_REPORT_H
 #define HEDDLE_REPORT_REPORT_H
@@ -41,6 +42,8 @@ struct hd_report_input {
     const struct hd_hiding *hiding; /* NULL: nothing was to be hidden */
     const char *more_name;          /* a member of JSON that only one command has; NULL */
     struct json_t *more;            /* its value, which stays the caller's */
+    struct json_t *coverage;        /* how it grew over runs (hd_cover_json), for HTML; NULL */
+    bool no_source;                 /* HTML gets no lines of source files */
 };
 
 /* How much of the findings is written; zeroed: everything. */
@@ -78,6 +81,11 @@ bool hd_report_sarif(FILE *out, const struct hd_findings *findings,
 bool hd_report_junit(FILE *out, const struct hd_findings *findings,
                      const struct hd_report_input *input, const struct hd_report_size *size,
                      const char *version);
+/* One HTML file that needs nothing else: the list, a picture of each finding, source, and the text
+ * report for browsers without JavaScript. */
+bool hd_report_html(FILE *out, const struct hd_findings *findings,
+                    const struct hd_report_input *input, const struct hd_report_size *size,
+                    const char *version);
 /* Lines at the end of a text report: what suppressions and the baseline hid; nothing if neither was
  * given. */
 void hd_report_text_hiding(FILE *out, const struct hd_findings *findings,
