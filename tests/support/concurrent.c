@@ -1,0 +1,81 @@
+/* The oracle of `hunt --complete`, for tests/support/concurrent_compare.py.
+ *
+ * concurrent random SEED CLASSES    prints the first program from SEED on whose runs all end by
+ *                                   themselves and that has at most so many classes
+ * concurrent classes FILE           prints what all schedules of a program come to: its classes as
+ *                                   concurrent_run.c does, `assert LINE` for an assertion that
+ * fails, `late LINE` for one that fails only behind another, `deadlock`
+ */
+#include "oracle/concurrent_random.h"
+#include "oracle/concurrent_search.h"
+
+enum { STATES = 300000, TEXT = 8192 };
+
+static int make(uint64_t seed, size_t most) {
+    static struct random_program random;
+    static char text[TEXT];
+    static struct concurrent program;
+    for (unsigned number = 0;; number++) {
+        struct concurrent_search search;
+        random_make(&random, seed * 1000 + number, text, sizeof text);
+        unsigned wrong = concurrent_parse(text, &program);
+        if (wrong != 0) {
+            fprintf(stderr, "concurrent: line %u is wrong:\n%s", wrong, text);
+            return 2;
+        }
+        concurrent_search(&search, &program, STATES, false, NULL);
+        size_t classes = search.classes.count;
+        bool fits = !search.cut && !search.hangs && classes <= most;
+        if (search.misused || classes != search.values.count) {
+            fprintf(stderr, "concurrent: %s:\n%s",
+                    search.misused ? "a mutex is not held" : "values do not tell writes apart",
+                    text);
+            return 2;
+        }
+        concurrent_search_free(&search);
+        if (!fits || (classes < 2 && number % 8 != 0)) continue;
+        printf("# seed %llu\n%s", (unsigned long long)seed, text);
+        return 0;
+    }
+}
+
+static int show(const char *name) {
+    static char text[TEXT];
+    static struct concurrent program;
+    FILE *file = fopen(name, "r");
+    if (file == NULL || fread(text, 1, sizeof text - 1, file) == 0) {
+        fprintf(stderr, "concurrent: cannot read %s\n", name);
+        if (file != NULL) fclose(file);
+        return 2;
+    }
+    fclose(file);
+    unsigned wrong = concurrent_parse(text, &program);
+    if (wrong != 0) {
+        fprintf(stderr, "concurrent: %s:%u: not understood\n", name, wrong);
+        return 2;
+    }
+    struct concurrent_search search, late;
+    concurrent_search(&search, &program, 100 * (size_t)STATES, false, stdout);
+    concurrent_search(&late, &program, 100 * (size_t)STATES, true, NULL);
+    for (unsigned line = 0; line < 256; line++)
+        if (search.failed[line])
+            printf("assert %u\n", line);
+        else if (late.failed[line])
+            printf("late %u\n", line);
+    if (search.deadlocks) printf("%s\n", search.hangs ? "hang" : "deadlock");
+    printf("states %zu\n", search.states.count);
+    int status = search.cut || search.misused || search.classes.count != search.values.count;
+    if (status != 0)
+        fprintf(stderr, "concurrent: %s: too large, or no program of its language\n", name);
+    concurrent_search_free(&search);
+    concurrent_search_free(&late);
+    return 2 * status;
+}
+
+int main(int count, char **argument) {
+    if (count == 4 && strcmp(argument[1], "random") == 0)
+        return make(strtoull(argument[2], NULL, 10), strtoul(argument[3], NULL, 10));
+    if (count == 3 && strcmp(argument[1], "classes") == 0) return show(argument[2]);
+    fprintf(stderr, "concurrent random SEED CLASSES, concurrent classes FILE\n");
+    return 2;
+}
