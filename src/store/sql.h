@@ -1,0 +1,42 @@
+/* SQL for the files of this directory: statements with their values, errors as heddle has them. */
+#ifndef HEDDLE_STORE_SQL_H
+#define HEDDLE_STORE_SQL_H
+
+#include "store/store.h"
+
+#include <sqlite3.h>
+
+struct hd_store {
+    sqlite3 *db;
+    char *path;
+};
+
+/* Turns the last error of the database into *error; false. */
+bool hd_sql_fail(const struct hd_store *store, struct hd_error *error);
+/* A statement with its values: `types` has a letter for each, s a text (NULL: none), i an int64_t.
+ * NULL on failure. To be ended by hd_sql_end. */
+sqlite3_stmt *hd_sql_ask(struct hd_store *store, struct hd_error *error, const char *sql,
+                         const char *types, ...);
+/* The next row; false at the end and on failure, which hd_sql_end tells. */
+bool hd_sql_next(sqlite3_stmt *statement);
+/* False if the statement failed. NULL is fine: it has failed before. */
+bool hd_sql_end(struct hd_store *store, sqlite3_stmt *statement, struct hd_error *error);
+/* All in one, for a statement without rows. */
+bool hd_sql_do(struct hd_store *store, struct hd_error *error, const char *sql, const char *types,
+               ...);
+/* The first value of the first row; `missing` if there is no row. */
+bool hd_sql_number(struct hd_store *store, struct hd_error *error, int64_t *value, int64_t missing,
+                   const char *sql, const char *types, ...);
+/* Several statements without values. */
+bool hd_sql_script(struct hd_store *store, const char *sql, struct hd_error *error);
+
+/* Begins to write: waits for others who do. Ended by commit, or by roll back, which keeps *error.
+ */
+bool hd_sql_begin(struct hd_store *store, struct hd_error *error);
+bool hd_sql_commit(struct hd_store *store, struct hd_error *error);
+void hd_sql_roll_back(struct hd_store *store);
+
+/* A text of a row; "" for none. Valid until the next row. */
+const char *hd_sql_text(sqlite3_stmt *statement, int column);
+
+#endif
