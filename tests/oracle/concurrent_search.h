@@ -41,7 +41,9 @@ struct concurrent_set {
 struct concurrent_search {
     const struct concurrent *program;
     bool late;    /* a failing assertion does not end the run before the next step */
-    size_t limit; /* of states */
+    bool naive;   /* states are entered as often as schedules lead there */
+    size_t limit; /* of states that are entered */
+    size_t entered;
     bool cut, hangs, deadlocks, misused;
     struct concurrent_set states, classes, values; /* `values`: classes by what they print */
     bool failed[256];                              /* by the line of the assertion */
@@ -277,8 +279,8 @@ static inline void concurrent_step_of(struct concurrent_search *search,
 
 static inline void concurrent_explore(struct concurrent_search *search,
                                       const struct concurrent_state *state) {
-    if (search->cut || !concurrent_enter(search, state)) return;
-    if (search->states.count > search->limit) search->cut = true;
+    if (search->cut || (!concurrent_enter(search, state) && !search->naive)) return;
+    if (++search->entered > search->limit) search->cut = true;
     bool stuck = true;
     for (unsigned t = 0; t < search->program->threads; t++) {
         if (!concurrent_enabled(search, state, t)) continue;
@@ -300,13 +302,12 @@ static inline void concurrent_explore(struct concurrent_search *search,
     if (stuck) concurrent_end(search, state);
 }
 
+/* `search` says what is wanted and holds what is found. */
 static inline void concurrent_search(struct concurrent_search *search,
-                                     const struct concurrent *program, size_t limit, bool late,
-                                     FILE *out) {
-    *search =
-        (struct concurrent_search){.program = program, .late = late, .limit = limit, .out = out};
+                                     const struct concurrent *program) {
     struct concurrent_state state;
     memset(&state, 0, sizeof state);
+    search->program = program;
     bool passes = true;
     for (unsigned t = 1; t < program->threads; t++)
         passes = concurrent_settle(search, &state, t) && passes;

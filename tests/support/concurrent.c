@@ -16,14 +16,14 @@ static int make(uint64_t seed, size_t most) {
     static char text[TEXT];
     static struct concurrent program;
     for (unsigned number = 0;; number++) {
-        struct concurrent_search search;
+        struct concurrent_search search = {.limit = STATES};
         random_make(&random, seed * 1000 + number, text, sizeof text);
         unsigned wrong = concurrent_parse(text, &program);
         if (wrong != 0) {
             fprintf(stderr, "concurrent: line %u is wrong:\n%s", wrong, text);
             return 2;
         }
-        concurrent_search(&search, &program, STATES, false, NULL);
+        concurrent_search(&search, &program);
         size_t classes = search.classes.count;
         bool fits = !search.cut && !search.hangs && classes <= most;
         if (search.misused || classes != search.values.count) {
@@ -54,9 +54,10 @@ static int show(const char *name) {
         fprintf(stderr, "concurrent: %s:%u: not understood\n", name, wrong);
         return 2;
     }
-    struct concurrent_search search, late;
-    concurrent_search(&search, &program, 100 * (size_t)STATES, false, stdout);
-    concurrent_search(&late, &program, 100 * (size_t)STATES, true, NULL);
+    struct concurrent_search search = {.limit = 100 * (size_t)STATES, .out = stdout};
+    struct concurrent_search late = {.limit = search.limit, .late = true};
+    concurrent_search(&search, &program);
+    concurrent_search(&late, &program);
     for (unsigned line = 0; line < 256; line++)
         if (search.failed[line])
             printf("assert %u\n", line);
