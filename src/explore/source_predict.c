@@ -9,8 +9,9 @@
 #define MANY_EVENTS 1000000u /* the facts of such a run are not kept for the next prediction */
 
 static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth) {
-    /* Reads that may change matter to triples and orders; races and deadlocks that need it are
-     * those of another run. */
+    /* Where all reads may change, triples and orders are worth forcing; races and deadlocks that
+     * need it are those of another run. Which write a read sees is asked exactly. */
+    if (depth == DEPTH_RELAXED) return kind->kind != HD_FINDING_NONDETERMINISM;
     return depth == DEPTH_EXACT || kind->kind == HD_FINDING_ATOMICITY ||
            kind->kind == HD_FINDING_ORDER;
 }
@@ -95,7 +96,9 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
     if (depth == DEPTH_EXACT) count(&x->result->findings, findings);
     for (size_t i = 0; i < findings->list.size; i++) {
         struct hd_finding *finding = &findings->list.data[i];
-        if (finding->verdict != HD_VERDICT_FEASIBLE || finding->witness == NULL) continue;
+        bool found =
+            finding->verdict == HD_VERDICT_FEASIBLE || finding->verdict == HD_VERDICT_POSSIBLE;
+        if (!found || finding->witness == NULL) continue;
         struct target target = {.run = run, .finding = finding, .depth = depth};
         explore_add_target(x, &target);
     }

@@ -27,6 +27,17 @@ const char *hd_words_no_schedule(struct hd_findings *findings, const struct hd_f
     return hd_finding_text(findings, "No correct reordering of this trace %s.", what);
 }
 
+/* Of a schedule in which reads see other writes. */
+static const char other_value[] =
+    "This takes a read to see another value than it did; no branch follows that read, but what the "
+    "threads do next may still depend on it.";
+
+const char *hd_words_relaxed(struct hd_findings *findings, const struct hd_finding *finding,
+                             const char *words) {
+    if (finding->verdict != HD_VERDICT_POSSIBLE) return words;
+    return hd_finding_text(findings, "%s %s", words, other_value);
+}
+
 /* "T2 holds m and n", "T2 holds no lock" */
 static const char *locks_of(struct hd_findings *findings, const struct hd_finding_event *event) {
     char text[512];
@@ -47,12 +58,14 @@ const char *hd_words_race(struct hd_findings *findings, const struct hd_finding 
         a->locks == 0 && b->locks == 0
             ? "neither holds a lock"
             : hd_finding_text(findings, "%s, %s", locks_of(findings, a), locks_of(findings, b));
-    if (finding->verdict == HD_VERDICT_FEASIBLE)
-        return hd_finding_text(findings,
-                               "Next, %s and %s %s it%s. Nothing makes either wait for the other "
-                               "(%s), so they can happen at the same time: a race.",
-                               hd_words_step(findings, a, finding->variable), b->thread, b->verb,
-                               at(findings, b), locks);
+    if (finding->verdict == HD_VERDICT_FEASIBLE || finding->witness_spans > 0)
+        return hd_words_relaxed(
+            findings, finding,
+            hd_finding_text(findings,
+                            "Next, %s and %s %s it%s. Nothing makes either wait for the other "
+                            "(%s), so they can happen at the same time: a race.",
+                            hd_words_step(findings, a, finding->variable), b->thread, b->verb,
+                            at(findings, b), locks));
     if (finding->verdict == HD_VERDICT_POSSIBLE)
         return hd_finding_text(findings,
                                "Engine %s finds nothing that keeps the two apart (%s), but has no "
@@ -105,11 +118,8 @@ const char *hd_words_atomicity(struct hd_findings *findings, const struct hd_fin
         return hd_finding_text(findings, "%s: %s. %s.", hd_words_between(findings, finding), wrong,
                                why_not_apart(findings, finding));
     if (finding->verdict == HD_VERDICT_POSSIBLE && finding->witness_spans > 0)
-        return hd_finding_text(findings,
-                               "%s: %s. This takes a read to see another value than it did; no "
-                               "branch follows that read, but what the threads do next may still "
-                               "depend on it.",
-                               hd_words_between(findings, finding), wrong);
+        return hd_finding_text(findings, "%s: %s. %s", hd_words_between(findings, finding), wrong,
+                               other_value);
     if (finding->verdict == HD_VERDICT_POSSIBLE)
         return hd_finding_text(findings,
                                "Engine %s finds nothing that keeps %s out between the two accesses "
@@ -150,11 +160,7 @@ const char *hd_words_correlated(struct hd_findings *findings, const struct hd_fi
                                "would be different.",
                                between, together);
     if (finding->verdict == HD_VERDICT_POSSIBLE && finding->witness_spans > 0)
-        return hd_finding_text(findings,
-                               "%s. %s. This takes a read to see another value than it did; no "
-                               "branch follows that read, but what the threads do next may still "
-                               "depend on it.",
-                               between, together);
+        return hd_finding_text(findings, "%s. %s. %s", between, together, other_value);
     if (finding->verdict == HD_VERDICT_POSSIBLE)
         return hd_finding_text(findings,
                                "%s. Engine %s finds nothing that keeps %s out between the two "

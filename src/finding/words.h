@@ -15,6 +15,10 @@ const char *hd_words_step(struct hd_findings *findings, const struct hd_finding_
 const char *hd_words_no_schedule(struct hd_findings *findings, const struct hd_finding *finding,
                                  const char *what);
 
+/* The words of a schedule; if it is only possible, with what it takes. */
+const char *hd_words_relaxed(struct hd_findings *findings, const struct hd_finding *finding,
+                             const char *words);
+
 /* ---- the kinds ------------------------------------------------------------------------------ */
 
 const char *hd_words_race(struct hd_findings *findings, const struct hd_finding *finding);

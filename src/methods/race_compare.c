@@ -22,7 +22,10 @@ static bool run_method(struct hd_predict *predict, const struct hd_conflicts *ca
     double start = hd_seconds_now();
     const struct hd_engine_base *base =
         method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
-    struct hd_race_task task = {candidates, base, compared[index].reading, options->budget};
+    struct hd_race_task task = {.candidates = candidates,
+                                .base = base,
+                                .reading = compared[index].reading,
+                                .budget = options->budget};
     struct hd_race_decider decider = hd_race_decider_new(method, &task);
     bool done = hd_races_decide(&decider, options->jobs, false, options->progress, &decisions,
                                 &stats, error);

@@ -15,6 +15,9 @@
 const struct hd_deadlock_limits hd_deadlock_limits = {
     .steps = 20000000, .groups = 2000, .cycles = 4096, .questions = 20000, .skipped = 4000000};
 
+/* Relaxed, so many tuples of a group are asked about. */
+#define RELAXED_TUPLES 64u
+
 /* Cycles with the same types of dependencies. */
 struct group {
     uint32_t length;
@@ -26,6 +29,8 @@ struct group {
     uint32_t cycle;
     bool begun, near;
     uint64_t asked, skipped;
+    bool relaxing;   /* all were asked about strictly; now reads that no branch follows are free */
+    uint64_t strict; /* then: so many numbers of questions before */
 };
 
 struct search {
@@ -39,7 +44,8 @@ struct search {
     HD_VECTOR(uint32_t) key;
     struct hd_arena room;
     struct hd_cycle_search cycles;
-    uint64_t left; /* cycles of groups beyond the limit */
+    uint64_t left;            /* cycles of groups beyond the limit */
+    const uint32_t *branches; /* with the branch relaxation: its numbers; NULL */
 };
 
 /* ---- groups ------------------------------------------------------------------------------------
@@ -172,6 +178,8 @@ static bool next_cycle(const struct search *s, struct group *group) {
 static bool next_tuple(const struct search *s, struct group *group) {
     if (!group->begun && !next_cycle(s, group)) return false;
     for (;;) {
+        if (group->relaxing && group->asked >= RELAXED_TUPLES)
+            return false; /* takes nothing away */
         if (group->asked >= s->limits->questions || group->skipped >= s->limits->skipped) {
             group->cut = true;
             return false;
@@ -187,12 +195,25 @@ static bool next_tuple(const struct search *s, struct group *group) {
     }
 }
 
+/* The same for all of a group's questions, by number: strictly, then relaxed if that is wanted. */
+static bool next_question(const struct search *s, struct group *group, uint64_t number) {
+    bool fixed = group->fixed != NULL;
+    if (fixed ? number == group->strict : next_tuple(s, group)) return true;
+    if (group->relaxing || s->branches == NULL) return false;
+    group->relaxing = true;
+    group->strict = number;
+    group->begun = false;
+    group->asked = group->skipped = 0;
+    return fixed || next_tuple(s, group);
+}
+
 static enum hd_asked make_question(const void *context, uint32_t number, uint64_t question_number,
                                    struct hd_question *question) {
     const struct search *s = context;
     struct group *group = &s->group.data[number]; /* one worker at a time, in order */
-    if (group->fixed != NULL ? question_number > 0 : !next_tuple(s, group)) return HD_NO_MORE;
-    return hd_tuple_ask(&s->graph, cycle_of(group), group->index, group->length, question)
+    if (!next_question(s, group, question_number)) return HD_NO_MORE;
+    return hd_tuple_ask(&s->graph, cycle_of(group), group->index, group->length,
+                        group->relaxing ? s->branches : NULL, question)
                ? HD_ASK
                : HD_SKIP;
 }
@@ -200,10 +221,10 @@ static enum hd_asked make_question(const void *context, uint32_t number, uint64_
 /* Back to the tuple that a question was about. */
 static void return_to(const struct search *s, struct group *group, uint64_t question) {
     if (group->fixed != NULL) return;
-    group->begun = false;
-    group->asked = group->skipped = 0;
+    group->begun = group->relaxing = false;
+    group->asked = group->skipped = group->strict = 0;
     for (uint64_t i = 0; i <= question; i++)
-        if (!next_tuple(s, group)) break;
+        if (!next_question(s, group, i)) break;
 }
 
 /* ---- words -------------------------------------------------------------------------------------
@@ -279,7 +300,7 @@ static const char *conclusion(const struct search *s, const struct group *group,
     if (finding->verdict == HD_VERDICT_UNDECIDED && group->cut)
         return "There were more ways to bring these threads together than were looked at; none of "
                "those works.";
-    if (finding->verdict != HD_VERDICT_FEASIBLE)
+    if (finding->verdict != HD_VERDICT_FEASIBLE && finding->verdict != HD_VERDICT_POSSIBLE)
         return hd_words_no_schedule(s->findings, finding,
                                     "brings all these threads to their waits at the same time, "
                                     "though they take the locks in a cycle");
@@ -288,7 +309,7 @@ static const char *conclusion(const struct search *s, const struct group *group,
         stuck[i] = stuck_thread(s, part_of(s, group, finding, i));
     const char *words = hd_words_deadlock(s->findings, stuck, group->length, false);
     free(stuck);
-    return words;
+    return hd_words_relaxed(s->findings, finding, words);
 }
 
 static const char *pattern(const struct search *s, const struct group *group) {
@@ -369,7 +390,8 @@ static void add_finding(struct search *s, struct group *group, const struct hd_a
                         enum hd_finding_verdict verdict) {
     struct hd_predict *predict = s->predict;
     uint32_t *event = hd_alloc(group->length, sizeof *event);
-    if (verdict != HD_VERDICT_FEASIBLE && answer->asked > 0) return_to(s, group, answer->number);
+    bool found = answer->verdict == HD_FEASIBLE;
+    if (!found && answer->asked > 0) return_to(s, group, answer->number);
     bool observed = true;
     for (uint32_t i = 0; i < group->length; i++) {
         if (answer->asked == 0) group->index[i] = 0;
@@ -393,7 +415,7 @@ static void add_finding(struct search *s, struct group *group, const struct hd_a
     set_verbs(s, group, &draft);
     draft.variable = variables(s, group, &draft.variables_involved);
     draft.conclusion = conclusion(s, group, &draft);
-    if (verdict == HD_VERDICT_FEASIBLE) set_witness(s, group, &draft, &answer->witness);
+    if (found) set_witness(s, group, &draft, &answer->witness);
     hd_finding_add(s->findings, &draft);
 }
 
@@ -411,6 +433,7 @@ static void report(struct search *s, const struct hd_answer *answers) {
         struct group *group = &s->group.data[i];
         enum hd_finding_verdict verdict = (enum hd_finding_verdict)answers[i].verdict;
         if (verdict == HD_VERDICT_INFEASIBLE && group->cut) verdict = HD_VERDICT_UNDECIDED;
+        if (verdict == HD_VERDICT_FEASIBLE && group->relaxing) verdict = HD_VERDICT_POSSIBLE;
         s->findings->summary.candidates++;
         s->findings->summary.verdict[verdict]++;
         if (verdict == HD_VERDICT_FEASIBLE && !s->predict->options.instances) remember(s, group);
@@ -419,8 +442,8 @@ static void report(struct search *s, const struct hd_answer *answers) {
             group->begun = false;
             group->cycle = 0;
         }
-        if (!s->predict->options.all && verdict != HD_VERDICT_FEASIBLE) continue;
-        add_finding(s, group, &answers[i], verdict);
+        if (s->predict->options.all || answers[i].verdict == HD_FEASIBLE)
+            add_finding(s, group, &answers[i], verdict);
     }
 }
 
@@ -520,6 +543,8 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
                                  struct hd_findings *findings, struct hd_error *error) {
     struct search s = {.predict = predict, .limits = limits, .findings = findings};
     double start = hd_seconds_now();
+    if (predict->options.relax_branches && predict->options.reading == HD_CDSR)
+        s.branches = hd_branches(predict->analysis, predict->options.branches)->before;
     hd_lock_graph_build(predict->analysis, predict->options.instances, &s.graph);
     predict->stats.candidate_seconds += hd_seconds_now() - start;
     bool done = search_all(&s, error);

@@ -170,11 +170,14 @@ enum hd_tuples_step hd_tuples_next(struct hd_tuples *tuples) {
  */
 
 /* A thread at the end of a wait has executed all before it. As a stop, a read there might read
- * anything; so it is demanded by an order instead, and the thread cannot go beyond it anyway. */
+ * anything; so it is demanded by an order instead, and the thread cannot go beyond it anyway. The
+ * same if a branch comes after it, which the engine would not see: it knows those before a stop. */
 static bool stop_behind(const struct hd_lock_graph *graph, const struct hd_dependency *dependency,
                         const struct hd_wait_instance *instance, struct hd_question *question) {
     const struct hd_model *model = graph->model;
-    if (!hd_model_is_read(model, instance->behind)) {
+    const uint32_t *branches = question->query.branches;
+    bool decided = branches != NULL && branches[instance->behind] != branches[instance->event];
+    if (!hd_model_is_read(model, instance->behind) && !decided) {
         hd_question_stop(question, instance->behind, true);
         return true;
     }
@@ -185,7 +188,9 @@ static bool stop_behind(const struct hd_lock_graph *graph, const struct hd_depen
 }
 
 bool hd_tuple_ask(const struct hd_lock_graph *graph, const uint32_t *dependency,
-                  const uint32_t *index, uint32_t length, struct hd_question *question) {
+                  const uint32_t *index, uint32_t length, const uint32_t *branches,
+                  struct hd_question *question) {
+    question->query.branches = branches;
     for (uint32_t i = 0; i < length; i++) {
         const struct hd_dependency *each = &graph->dependency.data[dependency[i]];
         const struct hd_wait_instance *instance = hd_tuple_instance(graph, dependency[i], index[i]);

@@ -34,8 +34,10 @@ hd_tuple_instance(const struct hd_lock_graph *graph, uint32_t dependency, uint32
     return &graph->instance.data[waiter->start + index];
 }
 
-/* The question whether all can wait there. */
+/* The question whether all can wait there; relaxed by the numbers of branches, if not NULL
+ * (hd_query.branches). */
 bool hd_tuple_ask(const struct hd_lock_graph *graph, const uint32_t *dependency,
-                  const uint32_t *index, uint32_t length, struct hd_question *question);
+                  const uint32_t *index, uint32_t length, const uint32_t *branches,
+                  struct hd_question *question);
 
 #endif

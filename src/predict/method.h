@@ -14,6 +14,9 @@ struct hd_race_task {
     const struct hd_engine_base *base; /* if the method needs the engine */
     enum hd_reading reading;
     struct hd_budget budget;
+    /* Relaxed (NULL: not): reads that no branch follows may see other writes (hd_query.branches).
+     */
+    const uint32_t *branches;
 };
 
 /* A pair of sites that races, found without candidates. */

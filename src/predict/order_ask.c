@@ -113,3 +113,56 @@ enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,
     }
     return HD_ASK;
 }
+
+/* ---- the branch relaxation --------------------------------------------------------------------
+ */
+
+/* Where the thread of an event may end, if reads before the event are to be free: there, or at a
+ * later event that others may need (a release, a write, a signal) while no branch follows. HD_NONE:
+ * there is no n-th. */
+static uint32_t end_of(const struct hd_order_candidates *candidates, uint32_t event, uint32_t n) {
+    const struct hd_model *model = candidates->model;
+    uint32_t thread = model->thread[event], at = hd_model_position(model, event);
+    const uint32_t *list = model->thread_event + model->thread_start[thread];
+    uint32_t count = model->thread_start[thread + 1] - model->thread_start[thread];
+    for (; n > 0 && ++at < count; event = list[at]) {
+        if (candidates->branches[list[at]] != candidates->branches[event]) return HD_NONE;
+        n -= !hd_model_is_read(model, list[at]) || hd_model_is_write(model, list[at]);
+    }
+    return n == 0 ? event : HD_NONE;
+}
+
+/* The thread of the first event ends at its n-th end, so that its reads are free too. */
+static enum hd_asked ask_ending(const struct hd_order_candidates *candidates,
+                                const struct hd_order_candidate *candidate, enum hd_order_type type,
+                                uint32_t n, struct hd_question *question) {
+    uint32_t end = end_of(candidates, candidate->first, n);
+    if (end == HD_NONE) return HD_SKIP;
+    hd_question_stop(question, end, true);
+    switch (type) {
+    case HD_ORDER_LATE_INITIALISATION:
+        ask_late_initialisation(candidates->model, candidate, 0, question);
+        return HD_ASK;
+    case HD_ORDER_USE_AFTER_FREE:
+    case HD_ORDER_DOUBLE_FREE:
+        hd_question_stop(question, candidate->second, false);
+        return HD_ASK;
+    default:
+        return HD_SKIP;
+    }
+}
+
+enum hd_asked hd_order_ask_relaxed(const struct hd_order_candidates *candidates,
+                                   const struct hd_order_candidate *candidate,
+                                   enum hd_order_type type, uint32_t form,
+                                   struct hd_question *question) {
+    if (form >= HD_ORDER_RELAXED_FORMS) return HD_NO_MORE;
+    enum hd_asked asked = form < 2 ? hd_order_ask(candidates, candidate, type, form, question)
+                                   : ask_ending(candidates, candidate, type, form - 2, question);
+    if (asked != HD_ASK) return HD_SKIP;
+    /* A block that is freed has been allocated, whatever the reads that told its address see. */
+    if (type == HD_ORDER_USE_AFTER_FREE || type == HD_ORDER_DOUBLE_FREE)
+        after_alloc(candidates->model, candidate->location, candidate->first, question);
+    question->query.branches = candidates->branches;
+    return HD_ASK;
+}

@@ -109,12 +109,13 @@ bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t eve
  */
 
 void hd_order_candidates_build(struct hd_analysis *analysis, enum hd_reading reading,
-                               struct hd_order_candidates *candidates) {
+                               const uint32_t *branches, struct hd_order_candidates *candidates) {
     memset(candidates, 0, sizeof *candidates);
     candidates->model = analysis->model;
     candidates->reading = reading;
     candidates->clocks = hd_must_clocks(analysis);
-    candidates->kept = hd_kept_clocks(analysis, reading);
+    candidates->kept = hd_kept_clocks(analysis, branches != NULL ? HD_CSR : reading);
+    candidates->branches = branches;
     index_signals(candidates);
     hd_order_find_initialisations(candidates);
     hd_order_find_lifetimes(candidates);

@@ -8,6 +8,8 @@
 
 /* Of one group; what is more is undecided, not infeasible. */
 #define MOST_QUESTIONS 40000
+/* With the branch relaxation, so many candidates of a group are asked about again. */
+#define RELAXED_CANDIDATES 64u
 
 struct search {
     struct hd_predict *predict;
@@ -17,13 +19,33 @@ struct search {
     uint32_t groups; /* of questions: the candidates' own, or with --instances each candidate */
 };
 
-/* Each candidate has two numbers, for the ways to ask about it. */
-static uint32_t candidate_at(const struct search *s, uint32_t group, uint64_t number) {
-    if (s->predict->options.instances) return number < 2 ? group : HD_NONE;
-    const struct hd_order_group *each = &s->candidates.group.data[group];
-    return number / 2 < each->count && number < MOST_QUESTIONS
-               ? each->start + (uint32_t)(number / 2)
-               : HD_NONE;
+/* What a question is about. */
+struct asking {
+    uint32_t candidate; /* HD_NONE: there is none */
+    uint32_t form;
+    bool relaxed;
+};
+
+/* Each candidate has two numbers, for the ways to ask about it; then come the relaxed ones. */
+static struct asking asking_of(const struct search *s, uint32_t group, uint64_t number) {
+    uint32_t start = group, count = 1, forms = 2;
+    if (!s->predict->options.instances) {
+        start = s->candidates.group.data[group].start;
+        count = s->candidates.group.data[group].count;
+    }
+    struct asking asking = {.candidate = HD_NONE};
+    if (count > MOST_QUESTIONS / forms) count = MOST_QUESTIONS / forms;
+    if (number >= (uint64_t)count * forms) {
+        number -= (uint64_t)count * forms;
+        forms = HD_ORDER_RELAXED_FORMS;
+        if (count > RELAXED_CANDIDATES) count = RELAXED_CANDIDATES;
+        if (s->candidates.branches == NULL) count = 0;
+        asking.relaxed = true;
+    }
+    if (number / forms >= count) return asking;
+    asking.candidate = start + (uint32_t)(number / forms);
+    asking.form = (uint32_t)(number % forms);
+    return asking;
 }
 
 static const struct hd_order_group *group_of(const struct search *s, uint32_t candidate) {
@@ -33,11 +55,14 @@ static const struct hd_order_group *group_of(const struct search *s, uint32_t ca
 static enum hd_asked make_question(const void *context, uint32_t group, uint64_t number,
                                    struct hd_question *question) {
     const struct search *s = context;
-    uint32_t at = candidate_at(s, group, number);
-    if (at == HD_NONE) return HD_NO_MORE;
+    struct asking asking = asking_of(s, group, number);
+    if (asking.candidate == HD_NONE) return HD_NO_MORE;
+    const struct hd_order_candidate *candidate = &s->candidates.list.data[asking.candidate];
+    enum hd_order_type type = (enum hd_order_type)group_of(s, asking.candidate)->type;
     enum hd_asked asked =
-        hd_order_ask(&s->candidates, &s->candidates.list.data[at],
-                     (enum hd_order_type)group_of(s, at)->type, (uint32_t)(number % 2), question);
+        asking.relaxed
+            ? hd_order_ask_relaxed(&s->candidates, candidate, type, asking.form, question)
+            : hd_order_ask(&s->candidates, candidate, type, asking.form, question);
     return asked == HD_NO_MORE ? HD_SKIP : asked;
 }
 
@@ -90,7 +115,8 @@ static void set_words(struct search *s, struct hd_finding *finding,
     finding->possible = hd_finding_text(s->findings, "%s, then %s", first, second);
     finding->seen = finding->observed ? finding->possible
                                       : hd_finding_text(s->findings, "%s, then %s", second, first);
-    finding->conclusion = conclusion(s->findings, finding, group);
+    finding->conclusion =
+        hd_words_relaxed(s->findings, finding, conclusion(s->findings, finding, group));
 }
 
 /* ---- findings ----------------------------------------------------------------------------------
@@ -115,10 +141,9 @@ static const char *variable_of(struct search *s, const struct hd_order_candidate
     return hd_finding_text(s->findings, "%s", text);
 }
 
-static bool is_shown(const struct hd_predict_options *options, enum hd_verdict verdict,
+static bool is_shown(const struct hd_predict_options *options, bool found,
                      enum hd_finding_harm harm) {
-    return options->all ||
-           (verdict == HD_FEASIBLE && (harm == HD_HARM_ITSELF || harm == HD_HARM_LIKELY));
+    return options->all || (found && (harm == HD_HARM_ITSELF || harm == HD_HARM_LIKELY));
 }
 
 static void add_finding(struct search *s, uint32_t at_candidate, const struct hd_answer *answer,
@@ -143,7 +168,7 @@ static void add_finding(struct search *s, uint32_t at_candidate, const struct hd
     hd_finding_set_intent(s->findings, &draft, weighing);
     hd_finding_set_events(s->findings, &draft, predict->describe, model, event, 2);
     draft.variable = variable_of(s, candidate, group->type);
-    if (verdict == HD_FEASIBLE) {
+    if (answer->verdict == HD_FEASIBLE) {
         set_words(s, &draft, group);
         hd_finding_set_witness(s->findings, &draft, predict->describe, model, answer->witness.run,
                                answer->witness.runs, answer->witness.next);
@@ -161,14 +186,17 @@ static void report(struct search *s) {
         if (verdict == HD_INFEASIBLE && !options->instances &&
             s->candidates.group.data[g].count > MOST_QUESTIONS / 2)
             verdict = HD_UNDECIDED;
+        struct asking asking = asking_of(s, g, answer->number);
+        uint32_t candidate = asking.candidate;
+        bool found = verdict == HD_FEASIBLE;
+        if (found && asking.relaxed) verdict = HD_POSSIBLE;
         summary->candidates++;
         summary->verdict[verdict]++;
-        if (!options->all && verdict != HD_FEASIBLE) continue;
-        uint32_t candidate = candidate_at(s, g, answer->number);
+        if (!options->all && !found) continue;
         struct hd_weighing weighing =
             hd_order_weigh(&s->candidates, &s->candidates.list.data[candidate],
                            group_of(s, candidate), s->predict);
-        if (!is_shown(options, verdict, hd_weighing_harm(&weighing)))
+        if (!is_shown(options, found, hd_weighing_harm(&weighing)))
             summary->hidden++;
         else
             add_finding(s, candidate, answer, verdict, &weighing);
@@ -202,7 +230,11 @@ bool hd_predict_orders(struct hd_predict *predict, struct hd_findings *findings,
                        struct hd_error *error) {
     struct search s = {.predict = predict, .findings = findings};
     double start = hd_seconds_now();
-    hd_order_candidates_build(predict->analysis, predict->options.reading, &s.candidates);
+    const struct hd_predict_options *options = &predict->options;
+    const uint32_t *branches = options->relax_branches && options->reading == HD_CDSR
+                                   ? hd_branches(predict->analysis, options->branches)->before
+                                   : NULL;
+    hd_order_candidates_build(predict->analysis, options->reading, branches, &s.candidates);
     s.groups =
         (uint32_t)(predict->options.instances ? s.candidates.list.size : s.candidates.group.size);
     predict->stats.candidate_seconds += hd_seconds_now() - start;

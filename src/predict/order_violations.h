@@ -43,8 +43,9 @@ struct hd_order_signal {
 struct hd_order_candidates {
     const struct hd_model *model;
     enum hd_reading reading;
-    const struct hd_clocks *clocks;            /* of must-order */
-    const struct hd_clocks *kept;              /* of what an event cannot do without */
+    const struct hd_clocks *clocks; /* of must-order */
+    const struct hd_clocks *kept;   /* of what an event cannot do without */
+    const uint32_t *branches; /* NULL, or: reads that no branch follows may see other writes */
     HD_VECTOR(struct hd_order_candidate) list; /* by group */
     HD_VECTOR(struct hd_order_group) group;
     /* signals and broadcasts of each object, by thread, then in trace order */
@@ -55,8 +56,10 @@ struct hd_order_candidates {
     struct hd_map known[HD_ORDER_TYPE_COUNT];            /* two events: listed */
 };
 
+/* `branches`: those too that are possible only if reads that no branch follows see other writes
+ * (hd_query.branches); NULL: not. */
 void hd_order_candidates_build(struct hd_analysis *analysis, enum hd_reading reading,
-                               struct hd_order_candidates *candidates);
+                               const uint32_t *branches, struct hd_order_candidates *candidates);
 void hd_order_candidates_free(struct hd_order_candidates *candidates);
 
 /* Adds a candidate once. */
@@ -74,6 +77,14 @@ void hd_order_find_wakeups(struct hd_order_candidates *candidates);
 enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,
                            const struct hd_order_candidate *candidate, enum hd_order_type type,
                            uint32_t form, struct hd_question *question);
+
+/* The same with the branch relaxation: HD_SKIP where a form says nothing, HD_NO_MORE from
+ * HD_ORDER_RELAXED_FORMS on. */
+#define HD_ORDER_RELAXED_FORMS 10u
+enum hd_asked hd_order_ask_relaxed(const struct hd_order_candidates *candidates,
+                                   const struct hd_order_candidate *candidate,
+                                   enum hd_order_type type, uint32_t form,
+                                   struct hd_question *question);
 
 /* The event of its thread before another one, HD_NONE. */
 uint32_t hd_event_before(const struct hd_model *model, uint32_t event);

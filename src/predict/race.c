@@ -3,8 +3,8 @@
 #include "predict/race_decide.h"
 
 /* Is a verdict shown without --all? Methods that can't decide show what they can say. */
-static bool is_shown(const struct hd_method *method, enum hd_verdict verdict) {
-    return verdict == HD_FEASIBLE || (!method->exact && verdict == HD_POSSIBLE);
+static bool is_shown(enum hd_verdict verdict) {
+    return verdict == HD_FEASIBLE || verdict == HD_POSSIBLE;
 }
 
 static void add_finding(struct hd_predict *predict, const struct hd_race_decision *decision,
@@ -22,11 +22,11 @@ static void add_finding(struct hd_predict *predict, const struct hd_race_decisio
     hd_finding_set_events(findings, &draft, predict->describe, predict->model, event, 2);
     draft.variable = hd_finding_text(
         findings, "%s", hd_describe_location(predict->describe, decision->pair.location, HD_SHORT));
-    draft.conclusion = hd_words_race(findings, &draft);
-    if (decision->verdict == HD_FEASIBLE)
+    if (decision->witness.runs > 0)
         hd_finding_set_witness(findings, &draft, predict->describe, predict->model,
                                decision->witness.run, decision->witness.runs,
                                decision->witness.next);
+    draft.conclusion = hd_words_race(findings, &draft);
     hd_finding_add(findings, &draft);
 }
 
@@ -36,12 +36,26 @@ static void report(struct hd_predict *predict, const struct hd_conflicts *candid
         const struct hd_race_decision *decision = &decisions->list.data[i];
         findings->summary.candidates++;
         findings->summary.verdict[decision->verdict]++;
-        if (!predict->options.all && !is_shown(predict->options.method, decision->verdict))
-            continue;
+        if (!predict->options.all && !is_shown(decision->verdict)) continue;
         uint64_t instances =
             predict->options.instances ? 1 : hd_conflicts_instances(candidates, decision->group);
         add_finding(predict, decision, instances, findings);
     }
+}
+
+/* What only the branch relaxation finds. */
+static bool relax(struct hd_predict *predict, const struct hd_race_task *strict,
+                  struct hd_race_decisions *decisions, struct hd_error *error) {
+    const struct hd_predict_options *options = &predict->options;
+    if (!options->relax_branches || options->reading != HD_CDSR || !options->method->exact)
+        return true;
+    struct hd_race_task task = *strict;
+    task.branches = hd_branches(predict->analysis, options->branches)->before;
+    struct hd_race_decider decider = hd_race_decider_new(options->method->race, &task);
+    bool done = hd_races_relax(&decider, options->jobs, options->instances, options->progress,
+                               decisions, &predict->stats, error);
+    hd_race_decider_free(&decider);
+    return done;
 }
 
 /* A method that needs no candidates: one pass finds what it reports, and nothing else is said. */
@@ -84,11 +98,15 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
     findings->summary.left += candidates->left;
     const struct hd_engine_base *base =
         method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
-    struct hd_race_task task = {candidates, base, options->reading, options->budget};
+    struct hd_race_task task = {.candidates = candidates,
+                                .base = base,
+                                .reading = options->reading,
+                                .budget = options->budget};
     struct hd_race_decider decider = hd_race_decider_new(method, &task);
     double prepared = hd_seconds_now();
     bool done = hd_races_decide(&decider, options->jobs, options->instances, options->progress,
                                 &decisions, stats, error);
+    done = done && relax(predict, &task, &decisions, error);
     double decided = hd_seconds_now();
     if (done) report(predict, candidates, &decisions, findings);
     stats->candidate_seconds += listed - start;

@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Relaxed, so many pairs of a group are asked about. */
+#define RELAXED_PAIRS 64u
+
 /* What is known of two segments. */
 enum known { ONE_INFEASIBLE = 1, ALL_INFEASIBLE, MIXED };
 
@@ -97,9 +100,13 @@ static bool decide_pair(struct worker *worker, uint32_t a, uint32_t b, enum hd_v
 /* ---- one group --------------------------------------------------------------------------------
  */
 
+static void keep_witness(struct worker *worker, struct hd_race_decision *decision) {
+    if (decision->verdict == HD_FEASIBLE)
+        decision->witness = hd_witness_keep(worker->decider->method->witness(worker->own));
+}
+
 static void add(struct worker *worker, struct hd_race_decision decision) {
-    if (decision.verdict == HD_FEASIBLE)
-        decision.witness = hd_witness_keep(worker->decider->method->witness(worker->own));
+    keep_witness(worker, &decision);
     hd_vector_push(&worker->list, decision);
 }
 
@@ -107,6 +114,26 @@ static void add(struct worker *worker, struct hd_race_decision decision) {
 static bool fork_before(const void *context, uint32_t x, uint32_t y) {
     const struct hd_race_decider *decider = context;
     return hd_clocks_before(decider->task.candidates->fork_clocks, x, y);
+}
+
+/* The best of a group's instances by the engine, at most so many. */
+static bool ask_group(struct worker *worker, uint64_t most, struct hd_race_decision *decision,
+                      bool *any, struct hd_error *error) {
+    const struct hd_race_decider *decider = worker->decider;
+    struct hd_conflict pair;
+    hd_conflict_pairs_begin(&worker->pairs, decider->task.candidates, decision->group, before,
+                            decider, false);
+    while (most-- > 0 && decision->verdict != HD_FEASIBLE && decision->verdict != HD_POSSIBLE &&
+           hd_conflict_pairs_next(&worker->pairs, &pair)) {
+        *any = true;
+        enum hd_verdict verdict;
+        if (!decide_pair(worker, pair.event[0], pair.event[1], &verdict, error)) return false;
+        if (verdict == HD_INFEASIBLE) continue;
+        decision->pair = pair;
+        decision->verdict = verdict;
+        if (verdict == HD_UNDECIDED && hd_budget_is_over(&decider->task.budget)) break;
+    }
+    return true;
 }
 
 /* A group is what its best instance is; it is infeasible only if every instance is. */
@@ -133,19 +160,8 @@ static bool decide_group(struct worker *worker, uint32_t group, struct hd_error 
             decision.pair = pair;
             decision.verdict = HD_POSSIBLE;
         }
-    } else {
-        hd_conflict_pairs_begin(pairs, candidates, group, before, decider, false);
-        while (decision.verdict != HD_FEASIBLE && decision.verdict != HD_POSSIBLE &&
-               hd_conflict_pairs_next(pairs, &pair)) {
-            any = true;
-            enum hd_verdict verdict;
-            if (!decide_pair(worker, pair.event[0], pair.event[1], &verdict, error)) return false;
-            if (verdict == HD_INFEASIBLE) continue;
-            decision.pair = pair;
-            decision.verdict = verdict;
-            if (verdict == HD_UNDECIDED && hd_budget_is_over(&decider->task.budget)) break;
-        }
-    }
+    } else if (!ask_group(worker, UINT64_MAX, &decision, &any, error))
+        return false;
     worker->ordered += !any;
     add(worker, decision);
     return true;
@@ -162,6 +178,29 @@ static bool decide_instances(struct worker *worker, uint32_t group, struct hd_er
             return false;
         add(worker, decision);
     }
+    return true;
+}
+
+/* ---- relaxed ----------------------------------------------------------------------------------
+ */
+
+/* One decision again. */
+static bool relax_one(void *context, void *own, uint32_t item, struct hd_error *error) {
+    const struct work *work = context;
+    struct worker *worker = own;
+    struct hd_race_decision *decision = &work->decisions->list.data[item];
+    struct hd_race_decision found = {
+        .group = decision->group, .pair = decision->pair, .verdict = HD_INFEASIBLE};
+    bool any = false;
+    if (decision->verdict == HD_FEASIBLE || hd_budget_is_over(&work->decider->task.budget))
+        return true;
+    bool done = work->instances ? decide_pair(worker, found.pair.event[0], found.pair.event[1],
+                                              &found.verdict, error)
+                                : ask_group(worker, RELAXED_PAIRS, &found, &any, error);
+    if (!done || found.verdict != HD_FEASIBLE) return done;
+    keep_witness(worker, &found);
+    found.verdict = HD_POSSIBLE;
+    *decision = found;
     return true;
 }
 
@@ -227,6 +266,22 @@ bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool 
         qsort(decisions->list.data, decisions->list.size, sizeof *decisions->list.data,
               compare_decisions);
     return true;
+}
+
+bool hd_races_relax(const struct hd_race_decider *decider, unsigned jobs, bool instances,
+                    struct hd_progress *progress, struct hd_race_decisions *decisions,
+                    struct hd_predict_stats *stats, struct hd_error *error) {
+    struct work work = {decider, instances, decisions, stats};
+    struct hd_workers workers = {.items = (uint32_t)decisions->list.size,
+                                 .jobs = jobs,
+                                 .what = "deciding",
+                                 .progress = progress,
+                                 .context = &work,
+                                 .begin = begin,
+                                 .work = relax_one,
+                                 .end = end};
+    unsigned used;
+    return hd_workers_run(&workers, &used, error);
 }
 
 void hd_race_decisions_free(struct hd_race_decisions *decisions) {

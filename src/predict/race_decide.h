@@ -18,8 +18,8 @@ void hd_race_decider_free(struct hd_race_decider *decider);
 
 struct hd_race_decision {
     uint32_t group;
-    struct hd_conflict pair; /* the one that settled it; for an infeasible group, any */
-    enum hd_verdict verdict;
+    struct hd_conflict pair;        /* the one that settled it; for an infeasible group, any */
+    enum hd_verdict verdict;        /* POSSIBLE with a witness: only if reads see other writes */
     struct hd_kept_witness witness; /* owned by the decisions */
 };
 
@@ -31,6 +31,12 @@ struct hd_race_decisions {
 bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool instances,
                      struct hd_progress *progress, struct hd_race_decisions *decisions,
                      struct hd_predict_stats *stats, struct hd_error *error);
+/* Asks again about what is not feasible, with a decider whose task has branches: what is feasible
+ * then ignores values that flow into addresses, so it is possible. It takes nothing away, so the
+ * pairs of a group that are most worth deciding will do. */
+bool hd_races_relax(const struct hd_race_decider *decider, unsigned jobs, bool instances,
+                    struct hd_progress *progress, struct hd_race_decisions *decisions,
+                    struct hd_predict_stats *stats, struct hd_error *error);
 void hd_race_decisions_free(struct hd_race_decisions *decisions);
 
 #endif

@@ -63,6 +63,34 @@ static inline uint32_t kind_behind(const struct hd_model *m, uint32_t event) {
     return HD_NONE;
 }
 
+/* ---- the branch relaxation ------------------------------------------------------------------ */
+
+/* Branches before some of the lines, as lines of their own. */
+static inline void kind_add_branches(uint64_t seed, struct text_trace *text) {
+    struct dice dice = {seed ^ 0x9d39247e33776d41ull};
+    struct text_trace from = *text;
+    unsigned one_in = 2 + roll(&dice, 6);
+    text->lines = 0;
+    for (unsigned i = 0; i < from.lines && text->lines + 2 < TEXT_LINES; i++) {
+        bool first = strstr(from.line[i], "|begin") != NULL; /* nothing comes before that */
+        if (!first && roll(&dice, one_in) == 0 && text->lines + 2 + from.lines - i < TEXT_LINES)
+            snprintf(text->line[text->lines++], TEXT_WIDTH, "%.2s|branch()", from.line[i]);
+        strcpy(text->line[text->lines++], from.line[i]);
+    }
+}
+
+/* What hd_query.branches wants, counted from the model's events. A trace without branches has them
+ * everywhere. */
+static inline void kind_branches(const struct hd_model *m, uint32_t *number) {
+    bool any = false;
+    for (uint32_t e = 0; e < m->events; e++) any |= m->kind[e] == HD_EV_BRANCH;
+    for (uint32_t e = 0; e < m->events; e++) {
+        number[e] = any ? 0 : e;
+        for (uint32_t k = 0; k <= e; k++)
+            number[e] += m->thread[k] == m->thread[e] && m->kind[k] == HD_EV_BRANCH;
+    }
+}
+
 /* HEDDLE_SEED=N runs one seed, HEDDLE_ORACLE_TRACES=N that many. */
 static inline uint64_t kind_seeds(uint64_t *first, uint64_t usual, uint64_t full) {
     const char *chosen = getenv("HEDDLE_SEED"), *some = getenv("HEDDLE_ORACLE_TRACES");

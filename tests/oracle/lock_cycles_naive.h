@@ -24,6 +24,7 @@ struct naive_deadlocks {
     const struct hd_model *model;
     const struct small *small;
     enum hd_reading reading;
+    const uint32_t *branches; /* NULL: every read keeps its write */
     uint64_t must[SMALL_EVENTS];
     struct naive_wait wait[3 * SMALL_EVENTS];
     uint32_t waits;
@@ -131,13 +132,15 @@ static inline bool naive_feasible(struct naive_deadlocks *n, const struct naive_
         if (!naive_only_way(n, one, next->event, order, &orders)) return false;
         /* It has executed what is before the wait, and its reads keep their writes. */
         uint32_t earlier = kind_behind(n->model, one->behind);
-        if (!hd_model_is_read(n->model, one->behind))
-            stop[stops++] = (struct hd_stop){one->behind, true};
-        else
+        bool kept = hd_model_is_read(n->model, one->behind) ||
+                    (n->branches != NULL && n->branches[one->behind] != n->branches[one->event]);
+        if (kept && earlier == HD_NONE) return false;
+        if (kept)
             order[orders++] = (struct hd_precedes){earlier, one->behind};
-        if (hd_model_is_read(n->model, one->behind) && earlier == HD_NONE) return false;
+        else
+            stop[stops++] = (struct hd_stop){one->behind, true};
     }
-    struct hd_query query = {stop, stops, order, orders, HD_NONE, HD_NONE, NULL};
+    struct hd_query query = {stop, stops, order, orders, HD_NONE, HD_NONE, n->branches};
     n->asked++;
     return search_decide(n->small, n->reading, &query, NULL, NULL);
 }
@@ -198,10 +201,11 @@ static inline void naive_try_other(struct naive_deadlocks *n, const struct naive
 }
 
 static inline void naive_deadlocks(struct naive_deadlocks *n, const struct small *small,
-                                   enum hd_reading reading) {
+                                   enum hd_reading reading, const uint32_t *branches) {
     n->model = small->model;
     n->small = small;
     n->reading = reading;
+    n->branches = branches;
     n->waits = n->cycles = 0;
     kind_must(small->model, n->must);
     naive_waits(n);

@@ -18,6 +18,7 @@ struct naive_orders {
     const struct hd_model *model;
     const struct small *small;
     enum hd_reading reading;
+    const uint32_t *branches; /* NULL: every read keeps its write */
     uint64_t must[SMALL_EVENTS];
     struct naive_order order[ORDER_ROOM]; /* feasible ones */
     uint32_t orders;
@@ -25,8 +26,9 @@ struct naive_orders {
 };
 
 static inline void naive_order_ask(struct naive_orders *n, enum hd_order_type type, uint32_t first,
-                                   uint32_t second, const struct hd_query *query) {
+                                   uint32_t second, struct hd_query *query) {
     n->asked++;
+    query->branches = n->branches;
     for (uint32_t i = 0; i < n->orders; i++)
         if (n->order[i].type == type && n->order[i].first == first && n->order[i].second == second)
             return;
@@ -47,6 +49,20 @@ static inline uint32_t naive_after_alloc(const struct hd_model *m, uint32_t loca
     if (block == HD_NONE || m->thread[m->block[block].alloc] == m->thread[event]) return 0;
     *order = (struct hd_precedes){m->block[block].alloc, event};
     return 1;
+}
+
+/* Relaxed: the thread of the first event may end there, or wherever no branch has followed it; then
+ * its reads are free too. `stop[query->stops]` is for it. */
+static inline void naive_ends(struct naive_orders *n, enum hd_order_type type, uint32_t first,
+                              uint32_t second, struct hd_stop *stop, struct hd_query query) {
+    const struct hd_model *m = n->model;
+    uint32_t at = query.stops++;
+    for (uint32_t e = first; n->branches != NULL && e < m->events; e++) {
+        if (m->thread[e] != m->thread[first]) continue;
+        if (n->branches[e] != n->branches[first]) break;
+        stop[at] = (struct hd_stop){e, true};
+        naive_order_ask(n, type, first, second, &query);
+    }
 }
 
 /* Nobody but the thread that initialises the location writes it. */
@@ -110,6 +126,8 @@ static inline void naive_location(struct naive_orders *n, uint32_t location) {
             naive_order_ask(n, HD_ORDER_LATE_INITIALISATION, e, write, &query);
             query.stops = 2;
             naive_order_ask(n, HD_ORDER_LATE_INITIALISATION, e, write, &query);
+            query.stops = 1;
+            naive_ends(n, HD_ORDER_LATE_INITIALISATION, e, write, stop, query);
         }
     }
 }
@@ -124,17 +142,24 @@ static inline void naive_life(struct naive_orders *n, uint32_t block) {
         if (!inside || m->thread[e] == m->thread[end]) continue;
         /* the free is done, wherever its thread stands now */
         struct hd_stop stop[2] = {{e, false}, {end, true}};
-        struct hd_precedes order = {kind_behind(m, end), end};
-        bool first = order.before == HD_NONE;
+        struct hd_precedes order[2];
+        uint32_t orders = 0;
+        if (n->branches != NULL && m->thread[m->block[block].alloc] != m->thread[end])
+            order[orders++] = (struct hd_precedes){m->block[block].alloc, end};
+        bool first = kind_behind(m, end) == HD_NONE;
+        if (!first) order[orders] = (struct hd_precedes){kind_behind(m, end), end};
         struct hd_query query = {.stop = stop,
                                  .stops = first ? 2 : 1,
-                                 .order = &order,
-                                 .orders = !first,
+                                 .order = order,
+                                 .orders = orders + !first,
                                  .reader = HD_NONE,
                                  .writer = HD_NONE};
-        naive_order_ask(n,
-                        m->kind[e] == HD_EV_FREE ? HD_ORDER_DOUBLE_FREE : HD_ORDER_USE_AFTER_FREE,
-                        end, e, &query);
+        enum hd_order_type type =
+            m->kind[e] == HD_EV_FREE ? HD_ORDER_DOUBLE_FREE : HD_ORDER_USE_AFTER_FREE;
+        naive_order_ask(n, type, end, e, &query);
+        query.stops = 1;
+        query.orders = orders;
+        naive_ends(n, type, end, e, stop, query);
     }
 }
 
@@ -183,10 +208,11 @@ static inline void naive_wake(struct naive_orders *n, const struct hd_edge *edge
 }
 
 static inline void naive_orders(struct naive_orders *n, const struct small *small,
-                                enum hd_reading reading) {
+                                enum hd_reading reading, const uint32_t *branches) {
     const struct hd_model *m = n->model = small->model;
     n->small = small;
     n->reading = reading;
+    n->branches = branches;
     n->orders = 0;
     kind_must(m, n->must);
     for (uint32_t l = 0; l < m->locations; l++) naive_location(n, l);

@@ -35,7 +35,7 @@ static void check_by_force(const struct hd_model *model, const char *first_row, 
     for (uint32_t e = 0; e < model->events; e++)
         if (model->kind[e] == HD_EV_BLOCKED) return;
     small_build(&small, model);
-    naive_deadlocks(&naive, &small, HD_CDSR);
+    naive_deadlocks(&naive, &small, HD_CDSR, NULL);
     assert_int_equal(naive.cycles, strchr(first_row, '-') != NULL ? 0 : rows);
 }
 

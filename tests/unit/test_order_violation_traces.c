@@ -28,7 +28,7 @@ static void check_by_force(const struct hd_model *model, char (*row)[TABLE_WIDTH
     unsigned feasible = 0;
     for (unsigned i = 0; i < rows; i++) feasible += strstr(row[i], "\tfeasible\t") != NULL;
     small_build(&small, model);
-    naive_orders(&naive, &small, HD_CDSR);
+    naive_orders(&naive, &small, HD_CDSR, NULL);
     assert_int_equal(naive.orders, feasible);
 }
 
