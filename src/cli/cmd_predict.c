@@ -59,9 +59,9 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
                                       {"may_see_another_write", nondet->loose},
                                       {"undecided", nondet->doubtful}};
     if (request->nondet) {
-        input.determinism = nondet->loose > 0      ? "nondeterministic"
-                            : nondet->doubtful > 0 ? "undecided"
-                                                   : "deterministic";
+        input.determinism = nondet->loose > 0                          ? "nondeterministic"
+                            : nondet->doubtful > 0 || nondet->left > 0 ? "undecided"
+                                                                       : "deterministic";
         input.read = read;
         input.reads = sizeof read / sizeof *read;
     }

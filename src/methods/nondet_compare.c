@@ -23,6 +23,7 @@ static void add_difference(struct hd_nondet_comparison *comparison, struct hd_tr
 bool hd_nondet_compare(struct hd_predict *predict, struct hd_nondet_comparison *comparison,
                        struct hd_error *error) {
     *comparison = (struct hd_nondet_comparison){0};
+    predict->options.instances = true; /* every triplet is decided */
     if (!hd_nondet_decide(predict, NULL, &comparison->sound, error)) return false;
     if (!hd_nondet_decide(predict, &hd_nondet_paper, &comparison->paper, error)) {
         hd_nondet_free(&comparison->sound);

@@ -1,6 +1,8 @@
 /* Nondeterminism as a kind of prediction: puts the parts together. */
 #include "predict/nondet.h"
 
+#include "facts/site.h"
+
 #include <string.h>
 
 void hd_nondet_take(struct hd_nondet *nondet, const struct hd_triplet *found, size_t count) {
@@ -25,6 +27,7 @@ void hd_nondet_stats_add(struct hd_nondet_stats *total, const struct hd_nondet_s
     total->doubtful += part->doubtful;
     total->late += part->late;
     total->triplets += part->triplets;
+    total->left += part->left;
     for (unsigned i = 0; i <= HD_POSSIBLE; i++) total->verdict[i] += part->verdict[i];
     total->by_clocks += part->by_clocks;
     total->by_locks += part->by_locks;
@@ -78,6 +81,46 @@ int hd_triplet_compare(const void *left, const void *right) {
     const struct hd_triplet *a = left, *b = right;
     if (a->read != b->read) return a->read < b->read ? -1 : 1;
     return a->other < b->other ? -1 : a->other > b->other;
+}
+
+#define NO_EVENT_SITE 0xfffffffeu /* of the initial value and of a final read */
+
+static uint32_t site_of(struct hd_triplet_sites *sites, uint32_t event, uint32_t location) {
+    if (event == HD_NONE) return NO_EVENT_SITE;
+    return hd_site_number(sites->couples->model, &sites->site, event, location);
+}
+
+/* The sites of read and write seen, and that of the other. */
+static void sites_of(struct hd_triplet_sites *sites, const struct hd_triplet *triplet,
+                     uint64_t *pair, uint32_t *other) {
+    const struct hd_read *read = &sites->couples->read.data[triplet->read];
+    uint32_t of_read = read->event == HD_NONE ? 0x80000000u | read->location
+                                              : site_of(sites, read->event, read->location);
+    *pair = (uint64_t)of_read << 32 | site_of(sites, triplet->seen, read->location);
+    *other = site_of(sites, triplet->other, read->location);
+}
+
+uint32_t hd_triplet_number(struct hd_triplet_sites *sites, const struct hd_triplet *triplet) {
+    uint64_t two;
+    uint32_t other;
+    sites_of(sites, triplet, &two, &other);
+    uint32_t pair = *hd_map_slot(&sites->pair, two, sites->pair.count);
+    return *hd_map_slot(&sites->triple, (uint64_t)pair << 32 | other, sites->triple.count);
+}
+
+uint32_t hd_triplet_find(struct hd_triplet_sites *sites, const struct hd_triplet *triplet) {
+    uint64_t two;
+    uint32_t other;
+    sites_of(sites, triplet, &two, &other);
+    uint32_t pair = hd_map_get(&sites->pair, two, HD_NONE);
+    if (pair == HD_NONE) return HD_NONE;
+    return hd_map_get(&sites->triple, (uint64_t)pair << 32 | other, HD_NONE);
+}
+
+void hd_triplet_sites_free(struct hd_triplet_sites *sites) {
+    hd_map_free(&sites->site);
+    hd_map_free(&sites->pair);
+    hd_map_free(&sites->triple);
 }
 
 /* How many reads have something that was found, and how many only something undecided. */

@@ -11,6 +11,7 @@
 #ifndef HEDDLE_PREDICT_NONDET_H
 #define HEDDLE_PREDICT_NONDET_H
 
+#include "base/map.h"
 #include "predict/nondet_couples.h"
 #include "predict/predict.h"
 
@@ -38,6 +39,7 @@ struct hd_nondet_stats {
     uint64_t doubtful;                 /* reads that may or may not: the budget ran out */
     uint64_t late;                     /* of these, not looked at: one undecided triplet each */
     uint64_t triplets;                 /* three witnesses each */
+    uint64_t left;                     /* of these, not looked at: others of their sites were */
     uint64_t verdict[HD_POSSIBLE + 1]; /* of triplets */
     uint64_t by_clocks, by_locks;      /* triplets that comparing clocks or sections settled */
     uint64_t by_orders;                /* triplets found feasible without a question */
@@ -80,6 +82,16 @@ void hd_nondet_question(const struct hd_couples *couples, const struct hd_read *
 bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error);
 /* Is it too late to look at one more read? If so, that is counted. */
 bool hd_nondet_is_late(const struct hd_predict *predict, struct hd_nondet_stats *stats);
+/* Numbers for the triples of sites of triplets, from 0 in the order in which they are met.
+ * Variables of final reads are told apart by location: they have no site. */
+struct hd_triplet_sites {
+    const struct hd_couples *couples;
+    struct hd_map site, pair, triple;
+};
+uint32_t hd_triplet_number(struct hd_triplet_sites *sites, const struct hd_triplet *triplet);
+/* The same, HD_NONE if it has none yet. */
+uint32_t hd_triplet_find(struct hd_triplet_sites *sites, const struct hd_triplet *triplet);
+void hd_triplet_sites_free(struct hd_triplet_sites *sites);
 /* By read, then other write: for qsort. */
 int hd_triplet_compare(const void *left, const void *right);
 /* Adds what a worker found. */

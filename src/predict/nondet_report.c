@@ -1,7 +1,5 @@
 /* Findings of nondeterminism: one for each triple of sites (write seen, read, other write), ranked
  * by signs of intent, with a schedule that the checker has passed. */
-#include "base/map.h"
-#include "facts/site.h"
 #include "finding/intent.h"
 #include "finding/words.h"
 #include "predict/nondet.h"
@@ -20,35 +18,23 @@ struct reporter {
     const struct hd_nondet *nondet;
     const struct hd_model *model;
     struct hd_findings *findings;
-    struct hd_map site_number, pair_number, group_number;
+    struct hd_triplet_sites sites;
+    uint64_t most; /* groups: each takes a question and keeps a schedule */
+    uint64_t left; /* feasible triplets of others */
     HD_VECTOR(struct group) group;
     HD_VECTOR(uint32_t) shown; /* groups that become findings */
+    struct hd_map habits;      /* of reads, by location and event */
     uint32_t section[64], sections;
 };
 
 /* ---- groups ------------------------------------------------------------------------------------
  */
 
-#define NO_EVENT_SITE 0xfffffffeu /* of the initial value and of a final read */
-
-static uint32_t site_of(struct reporter *reporter, uint32_t event, uint32_t location) {
-    if (event == HD_NONE) return NO_EVENT_SITE;
-    return hd_site_number(reporter->model, &reporter->site_number, event, location);
-}
-
-/* The number of a triplet's group. Variables of final reads are told apart by location: they have
- * no site. */
+/* The number of a triplet's group; HD_NONE if it would be one too many. */
 static uint32_t group_of(struct reporter *reporter, const struct hd_triplet *triplet) {
-    const struct hd_read *read = &reporter->nondet->couples.read.data[triplet->read];
     if (reporter->predict->options.instances) return (uint32_t)reporter->group.size;
-    uint32_t of_read = read->event == HD_NONE ? 0x80000000u | read->location
-                                              : site_of(reporter, read->event, read->location);
-    uint32_t of_seen = site_of(reporter, triplet->seen, read->location);
-    uint32_t of_other = site_of(reporter, triplet->other, read->location);
-    uint32_t pair = *hd_map_slot(&reporter->pair_number, (uint64_t)of_read << 32 | of_seen,
-                                 reporter->pair_number.count);
-    return *hd_map_slot(&reporter->group_number, (uint64_t)pair << 32 | of_other,
-                        (uint32_t)reporter->group.size);
+    if (reporter->group.size < reporter->most) return hd_triplet_number(&reporter->sites, triplet);
+    return hd_triplet_find(&reporter->sites, triplet);
 }
 
 /* feasible, then undecided, then infeasible */
@@ -58,6 +44,10 @@ static int worth(uint8_t verdict) {
 
 static void put(struct reporter *reporter, const struct hd_triplet *triplet) {
     uint32_t number = group_of(reporter, triplet);
+    if (number == HD_NONE) {
+        reporter->left += triplet->verdict == HD_FEASIBLE;
+        return;
+    }
     if (number == reporter->group.size) {
         hd_vector_push(&reporter->group, ((struct group){*triplet, 1}));
         return;
@@ -66,6 +56,40 @@ static void put(struct reporter *reporter, const struct hd_triplet *triplet) {
     int more = worth(triplet->verdict) - worth(group->best.verdict);
     if (more > 0) *group = (struct group){*triplet, 0};
     group->instances += more >= 0;
+}
+
+/* How far the other write is from the read in the trace. */
+static uint32_t distance_of(const struct reporter *reporter, const struct hd_triplet *triplet) {
+    const struct hd_read *read = &reporter->nondet->couples.read.data[triplet->read];
+    uint32_t other = triplet->other == HD_NONE ? 0 : triplet->other;
+    uint32_t place = read->event == HD_NONE ? reporter->model->events : read->event;
+    return place > other ? place - other : other - place;
+}
+
+/* A distance that not more triplets have, or less, than there may be groups. */
+static uint32_t near_enough(const struct reporter *reporter) {
+    const struct hd_nondet *nondet = reporter->nondet;
+    uint64_t count[33] = {0}, sum = 0;
+    for (size_t i = 0; i < nondet->found.size; i++) {
+        uint32_t distance = distance_of(reporter, &nondet->found.data[i]);
+        count[distance == 0 ? 0 : 32 - __builtin_clz(distance)]++;
+    }
+    for (unsigned i = 0; i < 33; i++) {
+        sum += count[i];
+        if (sum > reporter->most) return i == 0 ? 0 : (1u << (i - 1)) - 1;
+    }
+    return HD_NONE;
+}
+
+/* If there are too many sites, the nearest make the groups. */
+static void put_found(struct reporter *reporter) {
+    const struct hd_nondet *nondet = reporter->nondet;
+    uint32_t near = near_enough(reporter);
+    for (unsigned pass = 0; pass < (near == HD_NONE ? 1 : 2); pass++)
+        for (size_t i = 0; i < nondet->found.size; i++) {
+            const struct hd_triplet *triplet = &nondet->found.data[i];
+            if ((distance_of(reporter, triplet) <= near) == (pass == 0)) put(reporter, triplet);
+        }
 }
 
 /* The triplets of a read, ascending by the other write, the initial value last. */
@@ -145,27 +169,43 @@ static bool must_precede(const struct reporter *reporter, uint32_t a, uint32_t b
     return clock != NULL && clock[thread] > position;
 }
 
-/* What the reader's thread does with the location besides this read. */
-struct habits {
-    bool again;  /* reads it at the same site more than once: a loop */
-    bool writes; /* writes it next: an update */
+/* What a reader's thread does with the location besides this read. */
+enum {
+    KNOWN = 1,  /* looked up */
+    AGAIN = 2,  /* reads it at the same site more than once: a loop */
+    WRITES = 4, /* writes it next: an update */
 };
 
-static struct habits habits_of(const struct hd_model *model, const struct hd_read *read) {
-    struct habits habits = {false, hd_model_is_write(model, read->event)};
-    bool next = true;
-    for (uint32_t i = model->location_start[read->location];
-         i < model->location_start[read->location + 1]; i++) {
-        uint32_t event = model->location_event[i];
-        if (event == read->event || model->thread[event] != model->thread[read->event]) continue;
-        if (hd_model_is_read(model, event) && model->site[event] == model->site[read->event] &&
-            model->site[event] != HD_NONE)
-            habits.again = true;
-        if (event < read->event || !next) continue;
-        habits.writes |= hd_model_is_write(model, event);
-        next = false;
+/* Looks at all accesses of a location at once, since each of many findings may ask. */
+static void find_habits(struct reporter *reporter, uint32_t location) {
+    const struct hd_model *model = reporter->model;
+    const uint32_t *event = model->location_event + model->location_start[location];
+    uint32_t count = model->location_start[location + 1] - model->location_start[location];
+    struct hd_map reads = {0}, next = {0}; /* by thread and site; by thread: what comes next */
+    for (uint32_t i = 0; i < count; i++)
+        if (hd_model_is_read(model, event[i]) && model->site[event[i]] != HD_NONE)
+            ++*hd_map_slot(&reads, (uint64_t)model->thread[event[i]] << 32 | model->site[event[i]],
+                           0);
+    for (uint32_t i = count; i-- > 0;) {
+        uint64_t thread = model->thread[event[i]];
+        uint32_t *later = hd_map_slot(&next, thread, HD_NONE);
+        bool updates = *later != HD_NONE && hd_model_is_write(model, *later);
+        *later = event[i];
+        if (!hd_model_is_read(model, event[i])) continue;
+        bool again = model->site[event[i]] != HD_NONE &&
+                     hd_map_get(&reads, thread << 32 | model->site[event[i]], 0) > 1;
+        bool writes = updates || hd_model_is_write(model, event[i]);
+        *hd_map_slot(&reporter->habits, (uint64_t)location << 32 | event[i], 0) =
+            KNOWN | (again ? AGAIN : 0) | (writes ? WRITES : 0);
     }
-    return habits;
+    hd_map_free(&reads);
+    hd_map_free(&next);
+}
+
+static uint32_t habits_of(struct reporter *reporter, const struct hd_read *read) {
+    uint64_t key = (uint64_t)read->location << 32 | read->event;
+    if (hd_map_get(&reporter->habits, key, 0) == 0) find_habits(reporter, read->location);
+    return hd_map_get(&reporter->habits, key, 0);
 }
 
 /* The scale starts so that one strong sign (no lock), or all three weak ones, are reported. */
@@ -201,12 +241,13 @@ static struct hd_weighing weigh(struct reporter *reporter, const struct hd_read 
         hd_weigh(&w, STRONG, "no lock is held around both");
     if (other == HD_NONE) hd_weigh(&w, WEAK, "the read may come before the first write");
     if (final) return w;
-    struct habits habits = habits_of(model, read);
-    if (habits.again) hd_weigh(&w, 0, "read again and again: perhaps polling");
-    if (habits.writes) hd_weigh(&w, 0, "written next by the same thread: perhaps a count or a sum");
-    if (!habits.again && !habits.writes)
+    uint32_t habits = habits_of(reporter, read);
+    bool again = (habits & AGAIN) != 0, writes = (habits & WRITES) != 0;
+    if (again) hd_weigh(&w, 0, "read again and again: perhaps polling");
+    if (writes) hd_weigh(&w, 0, "written next by the same thread: perhaps a count or a sum");
+    if (!again && !writes)
         hd_weigh(&w, 2 * WEAK, "read once, for its value");
-    else if (!habits.again || !habits.writes)
+    else if (!again || !writes)
         w.score += WEAK;
     return w;
 }
@@ -333,22 +374,26 @@ static bool add_findings(struct reporter *reporter, struct hd_error *error) {
 
 bool hd_nondet_report(struct hd_predict *predict, const struct hd_nondet *nondet,
                       struct hd_findings *findings, struct hd_error *error) {
-    struct reporter reporter = {
-        .predict = predict, .nondet = nondet, .model = predict->model, .findings = findings};
+    struct reporter reporter = {.predict = predict,
+                                .nondet = nondet,
+                                .model = predict->model,
+                                .findings = findings,
+                                .sites = {.couples = &nondet->couples},
+                                .most = hd_most_candidates(predict->analysis) / 2};
     const struct hd_nondet_stats *stats = &nondet->stats;
     bool exact = predict->options.nondet_model == NULL;
-    for (size_t i = 0; i < nondet->found.size; i++) put(&reporter, &nondet->found.data[i]);
+    put_found(&reporter);
     if (predict->options.all && !predict->options.found_only) put_rest(&reporter);
     findings->summary.candidates += stats->triplets;
     findings->summary.verdict[HD_VERDICT_INFEASIBLE] += stats->verdict[HD_INFEASIBLE];
     findings->summary.verdict[exact ? HD_VERDICT_FEASIBLE : HD_VERDICT_POSSIBLE] +=
-        stats->verdict[HD_FEASIBLE];
+        stats->verdict[HD_FEASIBLE] - reporter.left;
     findings->summary.verdict[HD_VERDICT_UNDECIDED] += stats->verdict[HD_UNDECIDED];
+    findings->summary.left += stats->left + reporter.left;
     predict->stats.groups += reporter.group.size;
     bool done = add_findings(&reporter, error);
-    hd_map_free(&reporter.site_number);
-    hd_map_free(&reporter.pair_number);
-    hd_map_free(&reporter.group_number);
+    hd_triplet_sites_free(&reporter.sites);
+    hd_map_free(&reporter.habits);
     hd_vector_free(&reporter.group);
     hd_vector_free(&reporter.shown);
     return done;

@@ -8,11 +8,13 @@
  *  - those in the past can only be seen if they are the last of their thread in the past, and no
  *    other write in the past comes after them in kept order;
  *  - those that need r itself cannot be seen, and then no later one of the thread either;
- *  - what is left is a stretch of the thread's writes, of which sections reject some more. */
+ *  - what is left is a stretch of the thread's writes, of which sections reject some more.
+ *
+ * All reads are put together in nondet_sums.c. */
 #include "predict/nondet_sound.h"
 
 #include "base/alloc.h"
-#include "base/workers.h"
+#include "base/search.h"
 
 #ifdef HEDDLE_DEBUG
 #include <assert.h>
@@ -83,18 +85,27 @@ static void note(struct hd_sound_worker *worker, uint32_t number, uint32_t seen,
     hd_vector_push(&worker->found, triplet);
 }
 
-static void ask_instead(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
-                        uint32_t number, uint32_t seen, uint32_t other) {
-    const struct hd_read *read = &shared->couples->read.data[number];
+bool hd_sound_ask(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                  const struct hd_triplet *triplet) {
     worker->stats.asked++;
-    hd_nondet_question(shared->couples, read, other, &worker->question);
-    note(worker, number, seen, other,
-         hd_engine_decide(worker->engine, &worker->question.query, NULL));
+    hd_nondet_question(shared->couples, &shared->couples->read.data[triplet->read], triplet->other,
+                       &worker->question);
+    enum hd_verdict verdict = hd_engine_decide(worker->engine, &worker->question.query, NULL);
+    note(worker, triplet->read, triplet->seen, triplet->other, verdict);
+    return verdict == HD_FEASIBLE;
+}
+
+/* The engine is asked when all reads were looked at: perhaps others of the same sites do. */
+static void ask_instead(struct hd_sound_worker *worker, uint32_t number, uint32_t seen,
+                        uint32_t other) {
+    struct hd_triplet triplet = {
+        .read = number, .seen = seen, .other = other, .verdict = HD_UNDECIDED};
+    hd_vector_push(&worker->waiting, triplet);
 }
 
 static void ask(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                 uint32_t number, uint32_t other) {
-    ask_instead(shared, worker, number, shared->couples->read.data[number].seen, other);
+    ask_instead(worker, number, shared->couples->read.data[number].seen, other);
 }
 
 /* ---- what is settled without a question ---------------------------------------------------------
@@ -257,7 +268,17 @@ static void decide_stretch(const struct hd_sound_shared *shared, struct hd_sound
                            uint32_t high, uint32_t reader) {
     const struct hd_couples *couples = shared->couples;
     const struct hd_read *read = &couples->read.data[number];
-    uint32_t straight = HD_NONE; /* the writer's thread can go as far as here after the past */
+    uint32_t straight = HD_NONE;     /* the writer's thread can go as far as here after the past */
+    if (high - low > shared->most) { /* those nearest to the read */
+        const uint32_t *list = couples->write + chain->first;
+        uint32_t near = hd_first_not(i, low, high, list[i] < read->event), all = high - low;
+        uint32_t before = near - low < shared->most / 2 ? near - low : shared->most / 2;
+        uint32_t first = near - before;
+        if (high - first < shared->most) first = high - shared->most;
+        low = first;
+        high = first + shared->most;
+        worker->stats.left += all - shared->most;
+    }
     for (uint32_t i = low; i < high; i++) {
         uint32_t write = couples->write[chain->first + i];
         uint32_t position = couples->write_position[chain->first + i];
@@ -285,35 +306,49 @@ static void decide_stretch(const struct hd_sound_shared *shared, struct hd_sound
     }
 }
 
-static void decide_read(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
-                        uint32_t number) {
+/* Turns to a read: its past, and how many writes of each chain are in it. */
+static uint32_t begin_read(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                           const struct hd_read *read) {
     const struct hd_couples *couples = shared->couples;
-    const struct hd_model *model = couples->model;
-    const struct hd_read *read = &couples->read.data[number];
-    uint32_t reader = model->thread[read->event], position = hd_model_position(model, read->event);
     uint32_t first_chain = couples->chain_first[read->location];
     uint32_t chains = couples->chain_first[read->location + 1] - first_chain;
-    worker->stats.triplets += hd_couples_writes(couples, read->location) + (uint64_t)1 - 1 -
-                              hd_model_is_write(model, read->event);
-    begin_past(shared, worker, read->event, position);
+    begin_past(shared, worker, read->event, hd_model_position(couples->model, read->event));
     worker->last.size = 0;
-    find_held(model, worker, read->event);
     hd_vector_reserve(&worker->last, chains);
     for (uint32_t i = 0; i < chains; i++) {
         const struct hd_chain *chain = &couples->chain.data[first_chain + i];
         worker->last.data[i] = hd_chain_before(couples, chain, worker->past[chain->thread]);
     }
     worker->last.size = chains;
+    return chains;
+}
+
+/* Where the writes of a chain end that the clocks leave, after those of the past. */
+static uint32_t end_of_stretch(const struct hd_couples *couples, const struct hd_read *read,
+                               const struct hd_chain *chain, uint32_t low) {
+    uint32_t reader = couples->model->thread[read->event];
+    if (chain->thread == reader) return low;
+    return first_beyond(couples, chain, low, reader,
+                        hd_model_position(couples->model, read->event));
+}
+
+static void decide_read(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                        uint32_t number) {
+    const struct hd_couples *couples = shared->couples;
+    const struct hd_model *model = couples->model;
+    const struct hd_read *read = &couples->read.data[number];
+    uint32_t reader = model->thread[read->event];
+    uint32_t first_chain = couples->chain_first[read->location];
+    worker->stats.triplets += hd_couples_writes(couples, read->location) + (uint64_t)1 - 1 -
+                              hd_model_is_write(model, read->event);
+    uint32_t chains = begin_read(shared, worker, read);
+    find_held(model, worker, read->event);
     decide_past(shared, worker, number, first_chain, chains);
     for (uint32_t i = 0; i < chains; i++) {
         const struct hd_chain *chain = &couples->chain.data[first_chain + i];
-        uint32_t low = worker->last.data[i], high = low, beyond = chain->count - low;
-        if (chain->thread != reader) {
-            high = first_beyond(couples, chain, low, reader, position);
-            beyond = chain->count - high;
-        } else if (hd_model_is_write(model, read->event)) {
-            beyond--; /* itself */
-        }
+        uint32_t low = worker->last.data[i], high = end_of_stretch(couples, read, chain, low);
+        uint32_t beyond = chain->count - high;
+        if (chain->thread == reader) beyond -= hd_model_is_write(model, read->event); /* itself */
         worker->stats.by_clocks += beyond;
         worker->stats.verdict[HD_INFEASIBLE] += beyond;
         decide_stretch(shared, worker, number, chain, low, high, reader);
@@ -386,7 +421,7 @@ static void decide_challenger(const struct hd_sound_shared *shared, struct hd_so
         return;
     }
     if (other == HD_NONE || hd_budget_is_over(&shared->predict->options.budget)) {
-        ask_instead(shared, worker, number, challenger->seen, other);
+        ask_instead(worker, number, challenger->seen, other);
         return;
     }
     if (hd_write_can_come_last(shared, worker, read, &write)) {
@@ -401,7 +436,7 @@ static void decide_challenger(const struct hd_sound_shared *shared, struct hd_so
         forbidden_by_sections(shared, worker, number, other);
         return;
     }
-    ask_instead(shared, worker, number, challenger->seen, other);
+    ask_instead(worker, number, challenger->seen, other);
 }
 
 static void decide_wide(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
@@ -444,78 +479,30 @@ static void decide_final(const struct hd_sound_shared *shared, struct hd_sound_w
     worker->stats.verdict[HD_INFEASIBLE] += triplets - candidates;
 }
 
-/* ---- all reads ---------------------------------------------------------------------------------
+/* ---- any read ----------------------------------------------------------------------------------
  */
 
-static void free_worker(struct hd_sound_worker *worker) {
-    hd_engine_free(worker->engine);
-    uint32_t *array[] = {worker->cut,       worker->closed,     worker->past,
-                         worker->cursor,    worker->past_write, worker->past_stamp,
-                         worker->run_write, worker->run_stamp};
-    for (size_t i = 0; i < sizeof array / sizeof *array; i++) free(array[i]);
-    hd_vector_free(&worker->open);
-    hd_vector_free(&worker->open_in_past);
-    hd_question_free(&worker->question);
-    hd_vector_free(&worker->found);
-    hd_vector_free(&worker->last);
-    hd_vector_free(&worker->held);
-    hd_challengers_free(&worker->challengers);
-    free(worker);
-}
-
-static void *begin(void *context) {
-    const struct hd_sound_shared *shared = context;
-    const struct hd_model *model = shared->couples->model;
-    struct hd_sound_worker *worker = hd_zalloc(1, sizeof *worker);
-    uint32_t **of_threads[] = {&worker->past, &worker->cursor, &worker->cut, &worker->closed};
-    uint32_t **of_locations[] = {&worker->past_write, &worker->past_stamp, &worker->run_write,
-                                 &worker->run_stamp};
-    for (size_t i = 0; i < 4; i++)
-        *of_threads[i] = hd_zalloc(model->threads + (size_t)1, sizeof(uint32_t));
-    for (size_t i = 0; i < 4; i++)
-        *of_locations[i] = hd_zalloc(model->locations + (size_t)1, sizeof(uint32_t));
-    worker->engine = hd_engine_new(shared->base, HD_CDSR, shared->predict->options.budget);
-    return worker;
-}
-
-static bool work(void *context, void *own, uint32_t item, struct hd_error *error) {
-    (void)error;
-    const struct hd_sound_shared *shared = context;
-    struct hd_sound_worker *worker = own;
-    const struct hd_read *read = &shared->couples->read.data[item];
-    if (hd_nondet_is_late(shared->predict, &worker->stats)) return true;
+void hd_sound_decide(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                     uint32_t number) {
+    const struct hd_read *read = &shared->couples->read.data[number];
     if (read->event == HD_NONE)
-        decide_final(shared, own, item);
+        decide_final(shared, worker, number);
     else if (read->wide)
-        decide_wide(shared, own, item);
+        decide_wide(shared, worker, number);
     else
-        decide_read(shared, own, item);
-    return true;
+        decide_read(shared, worker, number);
 }
 
-static void end(void *context, void *own) {
-    struct hd_sound_shared *shared = context;
-    struct hd_sound_worker *worker = own;
-    struct hd_nondet *nondet = shared->nondet;
-    hd_nondet_stats_add(&nondet->stats, &worker->stats);
-    hd_engine_stats_add(&shared->predict->stats.asked.engine, hd_engine_stats(worker->engine));
-    shared->predict->stats.asked.checks += worker->stats.asked;
-    hd_nondet_take(nondet, worker->found.data, worker->found.size);
-    free_worker(worker);
-}
-
-bool hd_nondet_sound(struct hd_predict *predict, struct hd_nondet *nondet, struct hd_error *error) {
-    struct hd_sound_shared shared = {predict, nondet, &nondet->couples, nondet->base};
-    struct hd_workers workers = {.items = (uint32_t)nondet->couples.read.size,
-                                 .jobs = predict->options.jobs,
-                                 .what = "deciding",
-                                 .progress = predict->options.progress,
-                                 .context = &shared,
-                                 .begin = begin,
-                                 .work = work,
-                                 .end = end};
-    unsigned jobs = 0;
-    if (!hd_workers_run(&workers, &jobs, error)) return false;
-    if (jobs > predict->stats.asked.jobs) predict->stats.asked.jobs = jobs;
-    return true;
+void hd_sound_measure(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                      uint32_t number) {
+    const struct hd_couples *couples = shared->couples;
+    const struct hd_read *read = &couples->read.data[number];
+    if (read->event == HD_NONE || read->wide) return;
+    uint32_t chains = begin_read(shared, worker, read);
+    for (uint32_t i = 0; i < chains; i++) {
+        const struct hd_chain *chain =
+            &couples->chain.data[couples->chain_first[read->location] + i];
+        uint32_t low = worker->last.data[i], high = end_of_stretch(couples, read, chain, low);
+        if (high > low) worker->length[31 - __builtin_clz(high - low)]++;
+    }
 }

@@ -1,5 +1,5 @@
-/* The sound model's worker, shared by its two parts: what decides (nondet_sound.c), and the
- * schedules that need no search (nondet_straight.c). */
+/* The sound model's worker, shared by its three parts: what decides (nondet_sound.c), the schedules
+ * that need no search (nondet_straight.c), and all reads together (nondet_sums.c). */
 #ifndef HEDDLE_PREDICT_NONDET_SOUND_H
 #define HEDDLE_PREDICT_NONDET_SOUND_H
 
@@ -11,6 +11,7 @@ struct hd_sound_shared {
     struct hd_nondet *nondet;
     const struct hd_couples *couples;
     const struct hd_engine_base *base;
+    uint32_t most; /* writes of one thread that are looked at for one read */
 };
 
 /* Are the sections that the past leaves open each the last of its lock there? */
@@ -22,8 +23,10 @@ struct hd_sound_worker {
     uint32_t *past; /* per thread: events that come before the read */
     struct hd_nondet_stats stats;
     HD_VECTOR(struct hd_triplet) found;
-    HD_VECTOR(uint32_t) last; /* per chain: writes of it in the past */
-    HD_VECTOR(uint32_t) held; /* sections open at the read */
+    HD_VECTOR(struct hd_triplet) waiting; /* for the engine */
+    uint64_t length[32];                  /* stretches of 2^i to 2^(i + 1) - 1 writes */
+    HD_VECTOR(uint32_t) last;             /* per chain: writes of it in the past */
+    HD_VECTOR(uint32_t) held;             /* sections open at the read */
     struct hd_challengers challengers;
     enum hd_past_open past_open;
     HD_VECTOR(uint32_t) open;         /* sections that are open now */
@@ -34,6 +37,16 @@ struct hd_sound_worker {
     uint32_t *closed;       /* per thread: the past and what makes trace order good for it */
     uint32_t *cursor, *cut; /* per thread: its next step; how far it goes */
 };
+
+/* Decides the triplets of a read, or lets them wait for the engine. */
+void hd_sound_decide(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                     uint32_t number);
+/* Counts, by length, the stretches of writes that clocks leave for it. */
+void hd_sound_measure(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                      uint32_t number);
+/* Asks the engine; true: feasible. */
+bool hd_sound_ask(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
+                  const struct hd_triplet *triplet);
 
 /* Adds an event and all it needs to a cut. */
 void hd_sound_add(const struct hd_sound_shared *shared, uint32_t *cut, uint32_t event);

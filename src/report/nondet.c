@@ -16,14 +16,15 @@ void hd_report_determinism(FILE *out, const struct hd_nondet_stats *stats,
     const char *which = options->read_site != NULL ? " chosen" : "";
     if (stats->reads == 0)
         fprintf(out, "deterministic over this trace: no read of a shared variable\n");
-    else if (stats->loose == 0 && stats->doubtful == 0)
+    else if (stats->loose == 0 && stats->doubtful == 0 && stats->left == 0)
         fprintf(out,
                 "deterministic over this trace: each of %" PRIu64 "%s read%s sees the same write"
                 " in every correct reordering\n",
                 stats->reads, which, hd_page_plural(stats->reads));
     else
-        fprintf(out, "%" PRIu64 " of %" PRIu64 "%s read%s may see another write\n", stats->loose,
-                stats->reads, which, hd_page_plural(stats->reads));
+        fprintf(out, "%s%" PRIu64 " of %" PRIu64 "%s read%s may see another write\n",
+                stats->left > 0 ? "at least " : "", stats->loose, stats->reads, which,
+                hd_page_plural(stats->reads));
     if (stats->doubtful > 0)
         fprintf(out, "%" PRIu64 " more read%s undecided: the budget ran out (--budget)\n",
                 stats->doubtful, hd_page_plural(stats->doubtful));
@@ -93,6 +94,7 @@ static void print_sound(FILE *out, const struct hd_nondet_stats *stats) {
     row(out, "feasible", stats->verdict[HD_FEASIBLE], all);
     row(out, "infeasible", stats->verdict[HD_INFEASIBLE], all);
     if (stats->verdict[HD_UNDECIDED] > 0) row(out, "undecided", stats->verdict[HD_UNDECIDED], all);
+    if (stats->left > 0) row(out, "not looked at (--candidates 0 looks at all)", stats->left, all);
 }
 
 void hd_table_nondet_stats(FILE *out, const struct hd_predict *predict,

@@ -32,6 +32,7 @@ struct nondet_case {
     uint64_t seed;
     struct text_trace text;
     struct hd_model model;
+    uint64_t candidates;         /* hd_analysis.most_candidates */
     struct hd_analysis analysis; /* of the latest nondet_run_model; to be freed */
     struct small small;
 };
@@ -57,7 +58,7 @@ static inline bool nondet_make(uint64_t seed, struct nondet_case *at) {
 static inline void nondet_run_model(struct nondet_case *at, bool paper, unsigned jobs,
                                     struct hd_predict *predict, struct hd_nondet *nondet) {
     struct hd_error error = {0};
-    at->analysis = (struct hd_analysis){.model = &at->model};
+    at->analysis = (struct hd_analysis){.model = &at->model, .most_candidates = at->candidates};
     *predict = (struct hd_predict){
         .analysis = &at->analysis,
         .model = &at->model,

@@ -32,7 +32,7 @@ static struct hd_nondet_stats decide(const struct hd_model *model, bool paper, u
     assert_int_equal(stats.verdict[HD_FEASIBLE] + stats.verdict[HD_UNDECIDED],
                      nondet.found.size + stats.late);
     assert_int_equal(stats.verdict[HD_FEASIBLE] + stats.verdict[HD_UNDECIDED] +
-                         stats.verdict[HD_INFEASIBLE],
+                         stats.verdict[HD_INFEASIBLE] + stats.left,
                      stats.triplets);
     hd_nondet_free(&nondet);
     hd_analysis_free(&analysis);
