@@ -320,4 +320,31 @@ static inline void concurrent_search_free(struct concurrent_search *search) {
     free(search->values.key);
 }
 
+/* One thread after the other, as far as each can go: does that pass? */
+static inline bool concurrent_passes(const struct concurrent *program) {
+    struct concurrent_search search = {.program = program};
+    struct concurrent_state state;
+    memset(&state, 0, sizeof state);
+    for (unsigned t = 1, stuck = 0; stuck < program->threads;) {
+        if (!concurrent_enabled(&search, &state, t)) {
+            t = (t + 1) % program->threads;
+            stuck++;
+            continue;
+        }
+        const struct concurrent_step *step = concurrent_next(&search, &state, t);
+        bool wakes = state.phase[t] == RUNS && (step->op == OP_SIGNAL || step->op == OP_BROADCAST);
+        for (unsigned other = 0; wakes && other < program->threads; other++) {
+            if (state.phase[other] != WAITS) continue;
+            if (concurrent_next(&search, &state, other)->reg != step->object) continue;
+            state.phase[other] = WOKEN;
+            wakes = step->op == OP_BROADCAST;
+        }
+        if (!concurrent_do(&search, &state, t)) return false;
+        stuck = 0;
+    }
+    concurrent_end(&search, &state);
+    concurrent_search_free(&search);
+    return !search.deadlocks;
+}
+
 #endif
