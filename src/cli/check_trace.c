@@ -85,7 +85,7 @@ static struct hd_hardware hardware_of(const struct hd_check_trace *wanted) {
 
 static int check(const struct hd_check_trace *wanted, struct hd_findings_options *output,
                  const struct hd_model *model, const struct hd_invariants *invariants) {
-    struct hd_findings findings = {.want_turns = hd_findings_want_turns(output)};
+    struct hd_findings findings = hd_findings_begin(output);
     struct hd_describe *describe = hd_describe_open(model);
     struct hd_finding_summary before = findings.summary;
     struct hd_detected detected;

@@ -180,7 +180,7 @@ static int compare(const struct hd_predict_request *request, struct hd_predict *
 
 static int predict_all(struct hd_predict_request *request, struct hd_predict *predict,
                        struct hd_progress_bar *bar) {
-    struct hd_findings findings = {.want_turns = hd_findings_want_turns(&request->output)};
+    struct hd_findings findings = hd_findings_begin(&request->output);
     struct hd_error error;
     bool done = true;
     struct hd_predict_stats stats[HD_PREDICT_KIND_COUNT], correlated = {0};

@@ -119,7 +119,14 @@ static bool read_coverage(const struct request *request, struct collected *all,
     struct hd_cover cover = {0};
     if (request->coverage == NULL) return true;
     bool good = hd_cover_load(request->coverage, &cover, error);
-    if (good) all->coverage = all->input.coverage = hd_cover_json(&cover);
+    if (good) {
+        const char *name;
+        json_t *criterion;
+        all->coverage = all->input.coverage = hd_cover_json(&cover);
+        /* the page shows how many are open, not which */
+        json_object_foreach(json_object_get(all->coverage, "criteria"), name, criterion)
+            json_object_del(criterion, "open");
+    }
     hd_cover_free(&cover);
     return good;
 }

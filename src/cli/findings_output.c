@@ -62,12 +62,19 @@ void hd_findings_options_free(struct hd_findings_options *options) {
     free(options->suppressions.item);
 }
 
-bool hd_findings_want_turns(const struct hd_findings_options *options) {
-    bool wanted = options->format == HD_FINDINGS_JSON;
-    unsigned format;
+/* Is a format wanted, on standard output or in a file? */
+static bool is_wanted(const struct hd_findings_options *options, enum hd_findings_format format) {
+    bool wanted = options->format == format;
+    unsigned other;
     for (unsigned i = 0; i < options->report.count; i++)
-        wanted |= format_of(options->report.item[i], &format) && format == HD_FINDINGS_JSON;
-    return wanted && options->turns;
+        wanted |= format_of(options->report.item[i], &other) && other == format;
+    return wanted;
+}
+
+struct hd_findings hd_findings_begin(const struct hd_findings_options *options) {
+    bool json = is_wanted(options, HD_FINDINGS_JSON), html = is_wanted(options, HD_FINDINGS_HTML);
+    return (struct hd_findings){.want_pictures = json || html,
+                                .want_turns = html || (json && options->turns)};
 }
 
 int hd_findings_status(const struct hd_findings_options *options,

@@ -69,8 +69,8 @@ struct hd_findings_options {
 
 /* Reads suppressions and baseline. Complains and returns false if one can't be used. */
 bool hd_findings_options_use(struct hd_findings_options *options);
-/* Is something wanted that needs findings as JSON has them (struct hd_findings, want_turns)? */
-bool hd_findings_want_turns(const struct hd_findings_options *options);
+/* An empty list that will have what the formats that are wanted need. */
+struct hd_findings hd_findings_begin(const struct hd_findings_options *options);
 /* HD_EXIT_FINDINGS if something of the list is what --fail-on speaks of, else HD_EXIT_CLEAN. */
 int hd_findings_status(const struct hd_findings_options *options,
                        const struct hd_findings *findings);

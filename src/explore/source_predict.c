@@ -86,6 +86,7 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                     .passing = passing,
                     .passings = passings}};
     struct hd_findings *findings = &run->findings[depth];
+    findings->want_pictures = true;
     predict_kinds(x, &predict, depth, findings);
     predict_correlated(x, &predict, findings);
     free(passing);

@@ -119,10 +119,40 @@ struct hd_finding_step {
     uint32_t folded;
     uint32_t event;
     bool next;
+    const char *op;   /* "acq"; "" of a fold */
     const char *text; /* "acq(m)", "12 steps", "31 steps of 4 threads" */
     const char *site; /* "" if there is none */
     const char *file; /* of the same place; NULL if unknown */
     uint32_t line, column;
+};
+
+/* An arrow between two steps: from a write to a read of it ("reads-from"), or what makes the one
+ * wait for the other ("fork", "signal", ...). */
+struct hd_finding_arrow {
+    uint32_t from, to; /* events */
+    const char *what;
+};
+
+/* A critical section that steps are in. */
+struct hd_finding_section {
+    uint32_t lane;
+    const char *lock;
+    bool reading;              /* held in read mode */
+    uint32_t acquire, release; /* events; HD_NONE: it was never released */
+    bool open;                 /* the schedule ends before the release */
+};
+
+/* What a picture needs besides the schedule's steps: arrows, sections, and the same events, and
+ * those around them, in the order of the run that was observed. */
+struct hd_finding_picture {
+    struct hd_finding_arrow *arrow;
+    uint32_t arrows;
+    struct hd_finding_section *section; /* of both orders */
+    uint32_t sections;
+    struct hd_finding_step *observed;
+    uint32_t observed_steps;
+    struct hd_finding_arrow *observed_arrow;
+    uint32_t observed_arrows;
 };
 
 /* Consecutive events: a witness is mostly the trace's own order with gaps, and thousands of them
@@ -142,6 +172,18 @@ struct hd_finding_turn {
 /* A line of an order of accesses that a person reads: "T1", "r(len)", "log.c:57". */
 struct hd_finding_line {
     const char *thread, *text, *site;
+};
+
+/* A rule of the program that a finding breaks: where functions do the first, they do the second
+ * nearby. */
+struct hd_finding_rule {
+    const char *first, *second;  /* "write(table.size)" */
+    uint32_t support, functions; /* that keep it, of those that do the first */
+    struct hd_finding_keeper {
+        const char *function, *file;
+        uint32_t line;
+    } * keeper; /* some of those that keep it */
+    uint32_t keepers;
 };
 
 /* What came of making the program take a finding's schedule. Strings are never NULL. */
@@ -173,6 +215,8 @@ struct hd_finding {
     const char *pattern; /* NULL if the kind has none */
     struct hd_finding_event *event;
     uint32_t events;
+    struct hd_finding_rule *rule; /* that it breaks, the best first */
+    uint32_t rules;
     const char *place;       /* of a finding without events: what tells it from others; "" */
     struct hd_span *witness; /* events in the order of the reordering; NULL if there is none */
     uint32_t witness_spans;
@@ -184,9 +228,10 @@ struct hd_finding {
     uint32_t steps;
     const char **lane; /* threads of the schedule, by name */
     uint32_t lanes;
-    const char *conclusion; /* what comes next and why that is wrong; "" */
-    const char *how;        /* how its verdict was reached, in words; "" */
-    const char *support;    /* of a statistical one: what it rests on, in words; "" */
+    struct hd_finding_picture *picture; /* NULL: there is none */
+    const char *conclusion;             /* what comes next and why that is wrong; "" */
+    const char *how;                    /* how its verdict was reached, in words; "" */
+    const char *support;                /* of a statistical one: what it rests on, in words; "" */
     enum hd_finding_harm harm;
     uint32_t score;       /* of those that may be intended, 0 to 100: finding/intent.h */
     const char *ranking;  /* what speaks for and against a bug, in words; "" */
@@ -215,6 +260,7 @@ struct hd_findings {
     struct hd_finding_summary summary;
     struct hd_finding_summary of_kind[HD_FINDING_KIND_COUNT]; /* the same by kind */
     bool looked_for[HD_FINDING_KIND_COUNT];                   /* the kinds that were asked for */
+    bool want_pictures;                                       /* JSON and HTML have them */
     bool want_turns; /* long witnesses by their turns too: JSON has them, and they take time */
 };
 

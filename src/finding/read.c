@@ -234,16 +234,21 @@ static void read_turns(struct reader *reader, const json_t *object, struct hd_fi
     }
 }
 
+static uint32_t lane_of(const struct hd_finding *finding, const char *thread) {
+    for (uint32_t i = 0; i < finding->lanes; i++)
+        if (strcmp(finding->lane[i], thread) == 0) return i;
+    return HD_NONE;
+}
+
 static void read_step(struct reader *reader, const json_t *object, struct hd_finding *finding,
                       struct hd_finding_step *step) {
     const char *thread = text_or_null(reader, object, "thread");
-    step->lane = HD_NONE;
-    for (uint32_t i = 0; thread != NULL && i < finding->lanes; i++)
-        if (strcmp(finding->lane[i], thread) == 0) step->lane = i;
+    step->lane = thread != NULL ? lane_of(finding, thread) : HD_NONE;
     step->event =
         is_missing(json_object_get(object, "event")) ? HD_NONE : small(reader, object, "event");
     step->folded = small(reader, object, "folded");
     step->next = flag(reader, object, "next");
+    step->op = text(reader, object, "op");
     step->text = text(reader, object, "does");
     step->site = text(reader, object, "site");
     step->file = text_or_null(reader, object, "file");
@@ -251,20 +256,95 @@ static void read_step(struct reader *reader, const json_t *object, struct hd_fin
     step->column = small(reader, object, "column");
 }
 
+static struct hd_finding_step *read_steps(struct reader *reader, const json_t *object,
+                                          struct hd_finding *finding, uint32_t *count) {
+    const json_t *list = array(reader, object, "steps", count);
+    struct hd_finding_step *step = hd_arena_zalloc(&reader->findings->arena, *count, sizeof *step);
+    for (uint32_t i = 0; i < *count && reader->good; i++)
+        read_step(reader, json_array_get(list, i), finding, &step[i]);
+    return step;
+}
+
+static struct hd_finding_arrow *read_arrows(struct reader *reader, const json_t *object,
+                                            uint32_t *count) {
+    const json_t *list = array(reader, object, "arrows", count);
+    struct hd_finding_arrow *arrow =
+        hd_arena_zalloc(&reader->findings->arena, *count, sizeof *arrow);
+    for (uint32_t i = 0; i < *count && reader->good; i++) {
+        const json_t *one = json_array_get(list, i);
+        arrow[i] = (struct hd_finding_arrow){.from = small(reader, one, "from"),
+                                             .to = small(reader, one, "to"),
+                                             .what = text(reader, one, "what")};
+    }
+    return arrow;
+}
+
+static void read_sections(struct reader *reader, const json_t *object, struct hd_finding *finding,
+                          struct hd_finding_picture *picture) {
+    const json_t *list = array(reader, object, "sections", &picture->sections);
+    picture->section =
+        hd_arena_zalloc(&reader->findings->arena, picture->sections, sizeof *picture->section);
+    for (uint32_t i = 0; i < picture->sections && reader->good; i++) {
+        const json_t *one = json_array_get(list, i);
+        struct hd_finding_section *section = &picture->section[i];
+        section->lane = lane_of(finding, text(reader, one, "thread"));
+        if (section->lane == HD_NONE) fail(reader, "thread", "of a section is not in 'threads'");
+        section->lock = text(reader, one, "lock");
+        section->reading = flag(reader, one, "reading");
+        section->acquire = small(reader, one, "acquire");
+        section->release =
+            is_missing(json_object_get(one, "release")) ? HD_NONE : small(reader, one, "release");
+        section->open = flag(reader, one, "open");
+    }
+}
+
+static void read_picture(struct reader *reader, const json_t *schedule,
+                         struct hd_finding *finding) {
+    const json_t *observed = object_in(reader, schedule, "observed");
+    if (observed == NULL) return;
+    struct hd_finding_picture *picture =
+        hd_arena_zalloc(&reader->findings->arena, 1, sizeof *picture);
+    picture->arrow = read_arrows(reader, schedule, &picture->arrows);
+    read_sections(reader, schedule, finding, picture);
+    picture->observed = read_steps(reader, observed, finding, &picture->observed_steps);
+    picture->observed_arrow = read_arrows(reader, observed, &picture->observed_arrows);
+    finding->picture = picture;
+}
+
 static void read_schedule(struct reader *reader, const json_t *object, struct hd_finding *finding) {
     const json_t *schedule = object_in(reader, object, "schedule");
     if (schedule == NULL) return;
     finding->lane = texts(reader, schedule, "threads", &finding->lanes);
-    const json_t *list = array(reader, schedule, "steps", &finding->steps);
-    finding->step =
-        hd_arena_zalloc(&reader->findings->arena, finding->steps, sizeof *finding->step);
-    for (uint32_t i = 0; i < finding->steps && reader->good; i++)
-        read_step(reader, json_array_get(list, i), finding, &finding->step[i]);
+    finding->step = read_steps(reader, schedule, finding, &finding->steps);
+    read_picture(reader, schedule, finding);
     uint32_t events = small(reader, schedule, "events");
     finding->witness_next = small(reader, schedule, "next");
     if (finding->witness == NULL) finding->witness_count = events;
     if (finding->witness_next > finding->witness_count)
         fail(reader, "next", "is more than there are events");
+}
+
+static void read_rule(struct reader *reader, const json_t *object, struct hd_finding_rule *rule) {
+    const json_t *list = array(reader, object, "kept_by", &rule->keepers);
+    rule->first = text(reader, object, "first");
+    rule->second = text(reader, object, "second");
+    rule->support = small(reader, object, "support");
+    rule->functions = small(reader, object, "functions");
+    rule->keeper = hd_arena_zalloc(&reader->findings->arena, rule->keepers, sizeof *rule->keeper);
+    for (uint32_t i = 0; i < rule->keepers && reader->good; i++) {
+        const json_t *keeper = json_array_get(list, i);
+        rule->keeper[i] = (struct hd_finding_keeper){.function = text(reader, keeper, "function"),
+                                                     .file = text_or_null(reader, keeper, "file"),
+                                                     .line = small(reader, keeper, "line")};
+    }
+}
+
+static void read_rules(struct reader *reader, const json_t *object, struct hd_finding *finding) {
+    const json_t *list = array(reader, object, "rules", &finding->rules);
+    finding->rule =
+        hd_arena_zalloc(&reader->findings->arena, finding->rules, sizeof *finding->rule);
+    for (uint32_t i = 0; i < finding->rules && reader->good; i++)
+        read_rule(reader, json_array_get(list, i), &finding->rule[i]);
 }
 
 static struct hd_finding_line *read_order(struct reader *reader, const json_t *object,
@@ -344,6 +424,7 @@ static void read_finding(struct reader *reader, const json_t *object) {
     read_turns(reader, object, &finding);
     read_schedule(reader, object, &finding);
     read_forced(reader, object, &finding);
+    read_rules(reader, object, &finding);
     if (reader->good) hd_finding_add(reader->findings, &finding);
 }
 

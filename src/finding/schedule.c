@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "finding/picture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -159,24 +160,29 @@ static uint32_t lane(struct schedule *s, uint32_t thread) {
     return thread;
 }
 
+struct hd_finding_step hd_finding_step(struct hd_findings *findings, struct hd_describe *describe,
+                                       const struct hd_model *model, uint32_t event) {
+    const char *object = hd_describe_event(describe, event, HD_SHORT);
+    const char *op = hd_kind_text(model->kind[event]);
+    if (*op == '\0') op = hd_kind_name(model->kind[event]);
+    struct hd_finding_step step = {.event = event, .lane = model->thread[event], .op = op};
+    step.text = *object != '\0' ? hd_finding_text(findings, "%s(%s)", op, object)
+                                : hd_finding_text(findings, "%s", op);
+    step.site =
+        hd_finding_text(findings, "%s", hd_finding_short_site(hd_describe_site(describe, event)));
+    const struct hd_frame *frame = hd_describe_frame(describe, event);
+    if (frame == NULL || frame->file == NULL) return step;
+    step.file = hd_finding_text(findings, "%s", frame->file);
+    step.line = frame->line;
+    step.column = frame->column;
+    return step;
+}
+
 static void add_step(struct schedule *s, uint32_t index) {
     struct hd_finding_step *step = new_step(s);
-    uint32_t event = s->witness[index];
-    const char *object = hd_describe_event(s->describe, event, HD_SHORT);
-    const char *op = hd_kind_text(s->model->kind[event]);
-    if (*op == '\0') op = hd_kind_name(s->model->kind[event]);
-    step->event = event;
-    step->lane = lane(s, s->model->thread[event]);
+    *step = hd_finding_step(s->findings, s->describe, s->model, s->witness[index]);
+    step->lane = lane(s, step->lane);
     step->next = index >= s->done;
-    step->text = *object != '\0' ? hd_finding_text(s->findings, "%s(%s)", op, object)
-                                 : hd_finding_text(s->findings, "%s", op);
-    step->site = hd_finding_text(s->findings, "%s",
-                                 hd_finding_short_site(hd_describe_site(s->describe, event)));
-    const struct hd_frame *frame = hd_describe_frame(s->describe, event);
-    if (frame == NULL || frame->file == NULL) return;
-    step->file = hd_finding_text(s->findings, "%s", frame->file);
-    step->line = frame->line;
-    step->column = frame->column;
 }
 
 static void add_fold(struct schedule *s, uint32_t from, uint32_t to) {
@@ -194,7 +200,7 @@ static void add_fold(struct schedule *s, uint32_t from, uint32_t to) {
     }
     step->event = s->witness[from];
     step->folded = to - from;
-    step->site = "";
+    step->op = step->site = "";
     step->lane = threads == 1 ? lane(s, seen[0]) : HD_NONE;
     if (threads == 1)
         step->text = hd_finding_text(s->findings, "... %u steps of %s ...", to - from,
@@ -218,7 +224,7 @@ static void add_earlier(struct schedule *s) {
     step->event = HD_NONE;
     step->folded = s->earlier;
     step->lane = HD_NONE;
-    step->site = "";
+    step->op = step->site = "";
     step->text = hd_finding_text(s->findings, "... %u earlier steps ...", s->earlier);
 }
 
@@ -333,6 +339,16 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
     weigh_accesses(&s);
     choose(&s);
     make_steps(&s);
+    if (findings->want_pictures)
+        hd_finding_set_picture(&(struct hd_shown_schedule){.findings = findings,
+                                                           .finding = finding,
+                                                           .describe = describe,
+                                                           .model = model,
+                                                           .witness = end,
+                                                           .place = &s.place,
+                                                           .done = s.done,
+                                                           .count = s.count,
+                                                           .lane_of = s.lane_of});
     hd_map_free(&s.place);
     free(s.weight);
     free(s.involved);

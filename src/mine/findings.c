@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define SUPPORTERS 3
+#define SUPPORTERS 3 /* in the words */
+#define KEEPERS 20u  /* in the table of a rule */
 #define NAMES_SHOWN 4
 
 struct writer {
@@ -104,6 +105,44 @@ static const char *support(struct writer *writer, const struct hd_correlation *r
     return text;
 }
 
+static const char *mode_of(struct writer *writer, uint8_t mode, uint32_t variable) {
+    return hd_finding_text(writer->out, "%s(%s)",
+                           mode == HD_MINE_WRITE  ? "write"
+                           : mode == HD_MINE_READ ? "read"
+                                                  : "any",
+                           writer->mine->names.name[variable]);
+}
+
+static void set_rules(struct writer *writer, const struct hd_update *update,
+                      struct hd_finding *finding) {
+    const struct hd_mine *mine = writer->mine;
+    struct hd_arena *arena = &writer->out->arena;
+    finding->rule = hd_arena_zalloc(arena, update->count, sizeof *finding->rule);
+    finding->rules = update->count;
+    for (uint32_t i = 0; i < update->count; i++) {
+        const struct hd_update_pair *pair = &mine->updates.pair.data[update->first + i];
+        const struct hd_correlation *from = &mine->correlations.list.data[pair->correlation];
+        struct hd_finding_rule *rule = &finding->rule[i];
+        struct hd_supporter supporter[KEEPERS];
+        uint32_t count =
+            hd_mine_supporters(&mine->sets, from, mine->options.max_distance, supporter, KEEPERS);
+        *rule = (struct hd_finding_rule){.first = mode_of(writer, from->a1, from->x),
+                                         .second = mode_of(writer, from->a2, from->y),
+                                         .support = from->support,
+                                         .functions = from->functions,
+                                         .keepers = count};
+        rule->keeper = hd_arena_zalloc(arena, count, sizeof *rule->keeper);
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t in_source = mine->sets.function.data[supporter[k].function];
+            rule->keeper[k] = (struct hd_finding_keeper){
+                .function = function_name(mine, supporter[k].function),
+                .file = hd_finding_text(writer->out, "%s",
+                                        hd_mine_path(mine->source, in_source, writer->base)),
+                .line = supporter[k].line};
+        }
+    }
+}
+
 static void set_variables(struct writer *writer, const struct hd_update *update,
                           struct hd_finding *finding) {
     struct hd_arena *arena = &writer->out->arena;
@@ -151,6 +190,7 @@ static void add(struct writer *writer, const struct hd_update *update,
         .accesses_involved = 1,
     };
     set_variables(writer, update, &draft);
+    set_rules(writer, update, &draft);
     hd_finding_set_intent(writer->out, &draft, weighing);
     hd_finding_add(writer->out, &draft);
 }

@@ -41,6 +41,12 @@ static void add_finding(struct places *places, const struct hd_finding *finding)
             add(places, event->frame[k].file, event->frame[k].line, AROUND_FRAME);
     }
     add_steps(places, finding->step, finding->steps);
+    if (finding->picture != NULL)
+        add_steps(places, finding->picture->observed, finding->picture->observed_steps);
+    for (uint32_t i = 0; i < finding->rules; i++)
+        for (uint32_t k = 0; k < finding->rule[i].keepers; k++)
+            add(places, finding->rule[i].keeper[k].file, finding->rule[i].keeper[k].line,
+                AROUND_FRAME);
 }
 
 static int compare(const void *left, const void *right) {

@@ -80,13 +80,10 @@ static json_t *json_forced(const struct hd_finding_forced *forced) {
                      json_order(forced->bad, forced->bads));
 }
 
-/* The schedule that a person reads: the steps that matter, the others folded. */
-static json_t *json_schedule(const struct hd_finding *finding) {
-    json_t *threads = json_array(), *steps = json_array();
-    for (uint32_t i = 0; i < finding->lanes; i++)
-        json_array_append_new(threads, hd_json_text(finding->lane[i]));
-    for (uint32_t i = 0; i < finding->steps; i++) {
-        const struct hd_finding_step *step = &finding->step[i];
+static json_t *json_steps(const struct hd_finding *finding, const struct hd_finding_step *step,
+                          uint32_t count) {
+    json_t *steps = json_array();
+    for (uint32_t i = 0; i < count; i++, step++) {
         json_t *object =
             json_pack("{s:o, s:o, s:o, s:o}", "thread",
                       step->lane != HD_NONE ? hd_json_text(finding->lane[step->lane]) : json_null(),
@@ -97,12 +94,77 @@ static json_t *json_schedule(const struct hd_finding *finding) {
                                    json_pack("{s:o, s:o, s:o}", "file", hd_json_text(step->file),
                                              "line", number_or_null(step->line), "column",
                                              number_or_null(step->column)));
+        if (step->op != NULL && *step->op != '\0')
+            json_object_set_new(object, "op", hd_json_text(step->op));
         if (step->folded > 0) json_object_set_new(object, "folded", hd_json_number(step->folded));
         if (step->next) json_object_set_new(object, "next", json_true());
         json_array_append_new(steps, object);
     }
-    return json_pack("{s:I, s:I, s:o, s:o}", "events", HD_INT(finding->witness_count), "next",
-                     HD_INT(finding->witness_next), "threads", threads, "steps", steps);
+    return steps;
+}
+
+static json_t *json_arrows(const struct hd_finding_arrow *arrow, uint32_t count) {
+    json_t *arrows = json_array();
+    for (uint32_t i = 0; i < count; i++)
+        json_array_append_new(arrows,
+                              json_pack("{s:I, s:I, s:o}", "from", HD_INT(arrow[i].from), "to",
+                                        HD_INT(arrow[i].to), "what", hd_json_text(arrow[i].what)));
+    return arrows;
+}
+
+static json_t *json_sections(const struct hd_finding *finding) {
+    const struct hd_finding_picture *picture = finding->picture;
+    json_t *sections = json_array();
+    for (uint32_t i = 0; i < picture->sections; i++) {
+        const struct hd_finding_section *section = &picture->section[i];
+        json_array_append_new(
+            sections,
+            json_pack("{s:o, s:o, s:b, s:I, s:o, s:b}", "thread",
+                      hd_json_text(finding->lane[section->lane]), "lock",
+                      hd_json_text(section->lock), "reading", section->reading, "acquire",
+                      HD_INT(section->acquire), "release",
+                      section->release != HD_NONE ? hd_json_number(section->release) : json_null(),
+                      "open", section->open));
+    }
+    return sections;
+}
+
+/* The schedule that a person reads: the steps that matter, the others folded. */
+static json_t *json_schedule(const struct hd_finding *finding) {
+    json_t *threads = json_array();
+    for (uint32_t i = 0; i < finding->lanes; i++)
+        json_array_append_new(threads, hd_json_text(finding->lane[i]));
+    json_t *schedule = json_pack("{s:I, s:I, s:o, s:o}", "events", HD_INT(finding->witness_count),
+                                 "next", HD_INT(finding->witness_next), "threads", threads, "steps",
+                                 json_steps(finding, finding->step, finding->steps));
+    const struct hd_finding_picture *picture = finding->picture;
+    if (picture == NULL) return schedule;
+    json_object_update_new(
+        schedule,
+        json_pack("{s:o, s:o, s:{s:o, s:o}}", "arrows",
+                  json_arrows(picture->arrow, picture->arrows), "sections", json_sections(finding),
+                  "observed", "steps",
+                  json_steps(finding, picture->observed, picture->observed_steps), "arrows",
+                  json_arrows(picture->observed_arrow, picture->observed_arrows)));
+    return schedule;
+}
+
+static json_t *json_rules(const struct hd_finding *finding) {
+    json_t *rules = json_array();
+    for (uint32_t i = 0; i < finding->rules; i++) {
+        const struct hd_finding_rule *rule = &finding->rule[i];
+        json_t *keepers = json_array();
+        for (uint32_t k = 0; k < rule->keepers; k++)
+            json_array_append_new(keepers, json_pack("{s:o, s:o, s:o}", "function",
+                                                     hd_json_text(rule->keeper[k].function), "file",
+                                                     hd_json_text_or_null(rule->keeper[k].file),
+                                                     "line", number_or_null(rule->keeper[k].line)));
+        json_array_append_new(
+            rules, json_pack("{s:o, s:o, s:I, s:I, s:o}", "first", hd_json_text(rule->first),
+                             "second", hd_json_text(rule->second), "support", HD_INT(rule->support),
+                             "functions", HD_INT(rule->functions), "kept_by", keepers));
+    }
+    return rules;
 }
 
 static void add_text(json_t *object, const char *name, const char *text) {
@@ -141,6 +203,7 @@ json_t *hd_report_finding_json(const struct hd_finding *finding) {
                                      "variables", HD_INT(finding->variables_involved), "accesses",
                                      HD_INT(finding->accesses_involved), "repair",
                                      hd_json_text_or_null(hd_finding_repair(finding))));
+    if (finding->rules > 0) json_object_set_new(object, "rules", json_rules(finding));
     if (finding->steps > 0) json_object_set_new(object, "schedule", json_schedule(finding));
     if (finding->forced != NULL)
         json_object_set_new(object, "forced", json_forced(finding->forced));

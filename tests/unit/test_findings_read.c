@@ -47,6 +47,29 @@ static void add_full(struct hd_findings *findings) {
         {.lane = HD_NONE, .folded = 3, .event = HD_NONE, .text = "... 3 ...", .site = ""},
         {.lane = 1, .event = 7, .text = "r(x)", .site = "a.c:3", .file = "d/a.c", .line = 3},
         {.lane = 0, .event = 5, .next = true, .text = "w(x)", .site = "a.c:3"}};
+    static struct hd_finding_step observed[] = {
+        {.lane = 0, .event = 5, .op = "w", .text = "w(x)", .site = "a.c:3"},
+        {.lane = HD_NONE, .event = HD_NONE, .folded = 1, .text = "... 1 ...", .site = ""},
+        {.lane = 1, .event = 7, .op = "r", .text = "r(x)", .site = "a.c:3"}};
+    static struct hd_finding_arrow arrow[] = {{7, 5, "signal"}}, seen[] = {{5, 7, "reads-from"}};
+    static struct hd_finding_section section[] = {
+        {.lane = 1, .lock = "m", .reading = true, .acquire = 6, .release = 8, .open = true},
+        {.lane = 0, .lock = "n", .acquire = 4, .release = HD_NONE}};
+    static struct hd_finding_picture picture = {.arrow = arrow,
+                                                .arrows = 1,
+                                                .section = section,
+                                                .sections = 2,
+                                                .observed = observed,
+                                                .observed_steps = 3,
+                                                .observed_arrow = seen,
+                                                .observed_arrows = 1};
+    static struct hd_finding_keeper keeper[] = {{"put", "a.c", 9}, {.function = "take"}};
+    static struct hd_finding_rule rule[] = {{.first = "write(x)",
+                                             .second = "any(y)",
+                                             .support = 9,
+                                             .functions = 10,
+                                             .keeper = keeper,
+                                             .keepers = 2}};
     static const char *lane[] = {"T1", "T2"}, *variables[] = {"x", "y"};
     static struct hd_finding_line good[] = {{"T1", "w(x)", "a.c:3"}}, bad[] = {{"T2", "r(x)", ""}};
     static struct hd_finding_forced forced = {.outcome = "signal",
@@ -77,6 +100,9 @@ static void add_full(struct hd_findings *findings) {
                                .witness_spans = 3,
                                .witness_count = 6,
                                .witness_next = 1,
+                               .picture = &picture,
+                               .rule = rule,
+                               .rules = 1,
                                .step = step,
                                .steps = 3,
                                .lane = lane,
