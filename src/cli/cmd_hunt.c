@@ -12,6 +12,7 @@
 #include "report/page.h"
 #include "toolchain/compiler.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 
 #define COMMAND "hunt"
@@ -70,11 +71,16 @@ static int finish(struct hd_exploration *hunt, const struct hd_explore_options *
     struct hd_findings shown = hd_explored_shown(hunt, all);
     struct hd_explored_input made;
     hd_explored_input(hunt, &options->program, &made);
+    if (hunt->closed.there) {
+        made.input.more_name = "exploration";
+        made.input.more = hd_report_closed_json(hunt);
+    }
     struct said said = {hunt, all, (size_t)output->most};
     int status = hd_findings_status(output, &hunt->findings);
     /* A program that was seen to fail is never said to be well. */
     if (status == HD_EXIT_CLEAN && hunt->plain_failed > 0) status = HD_EXIT_FINDINGS;
     status = hd_findings_report(output, &shown, &made.input, status, print_text, &said);
+    json_decref(made.input.more);
     hd_explored_input_free(&made);
     free(shown.list.data);
     if (hunt->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", hunt->unsaved.message);
@@ -88,7 +94,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
-         keep_nothing = false;
+         keep_nothing = false, complete = false;
     const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
@@ -113,6 +119,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_FLAG("any-output", 0, &any_output,
                 "do not report that the output depends on the schedule"),
         HD_TEXT("input", 0, "FILE", &input, "the program's standard input (default: none)"),
+        HD_FLAG("complete", 0, &complete,
+                "go on until every way in which reads can see writes was run, or say why not"),
         HD_FLAG("first", '1', &first, "stop at the first failure"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "predict with N threads (default: the cores)"),
@@ -202,6 +210,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                   : any_output ? HD_OUTPUT_ANY
                                                                : HD_OUTPUT_NOTED,
                                         .first = first,
+                                        .complete = complete,
                                         .correlations = correlations != NULL ? &rules : NULL,
                                         .invariants = invariants != NULL ? &learned : NULL,
                                         .depth = 3,

@@ -25,7 +25,7 @@ bool explore_is_over(struct explorer *x) {
     if (explore_is_stopped(x)) return true;
     const struct hd_explore_runs *runs = &result->runs;
     uint64_t counted = options->plan == HD_PLAN_HUNT
-                           ? runs->forced
+                           ? (uint64_t)runs->forced + runs->closing
                            : (uint64_t)runs->plain + runs->recorded + runs->steered;
     if (options->most_runs > 0 && counted >= options->most_runs) {
         result->end = HD_END_RUNS;
@@ -64,8 +64,8 @@ void explore_report(struct explorer *x, const char *what, uint32_t done, uint32_
     const struct hd_explore_runs *runs = &x->result->runs;
     struct hd_explore_progress progress = {
         .what = what,
-        .runs = (uint64_t)runs->plain + runs->recorded + runs->forced + runs->steered +
-                runs->asked + runs->repeated,
+        .runs = (uint64_t)runs->plain + runs->recorded + runs->forced + runs->closing +
+                runs->steered + runs->asked + runs->repeated,
         .most_runs = x->options->plan == HD_PLAN_EXPOSE ? x->options->most_runs : 0,
         .done = done,
         .all = all,

@@ -85,10 +85,14 @@ static void steer(struct explorer *x, const struct source *source, const struct 
     struct hd_result run;
     explore_report(x, "forcing", (uint32_t)x->number, x->all);
     if (!explore_run(x, &wanted->steering, false, &run)) return;
-    x->result->runs.steered++;
+    if (wanted->own_schedule)
+        x->result->runs.closing++;
+    else
+        x->result->runs.steered++;
     if (source->learn != NULL) source->learn(x, wanted, &run);
     if (hd_outcome_failed(&run.outcome))
-        explore_failure(x, &(struct failed){.run = &run, .wanted = wanted});
+        explore_failure(
+            x, &(struct failed){.run = &run, .wanted = wanted->own_schedule ? NULL : wanted});
     hd_result_free(&run);
 }
 
@@ -296,6 +300,7 @@ static void free_work(struct explorer *x) {
     hd_profile_free(&x->profile);
     free(x->order);
     explore_free_suspicions(x);
+    explore_free_closing(x);
     hd_dead_ends_free(&x->dead_ends);
     if (x->reference >= 0) close(x->reference);
     free(x);
@@ -316,6 +321,7 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
     explore_plain_runs(x);
     if (!is_hopeless(x) && !x->broken) run_plan(x);
     if (!x->broken) conclude_targets(x);
+    if (!x->broken) explore_conclude_closing(x);
     sort(&result->findings);
     keep_one_of_each(&result->findings);
     count_candidates(x);
@@ -327,6 +333,7 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
 
 void hd_exploration_free(struct hd_exploration *result) {
     hd_findings_free(&result->findings);
+    hd_vector_free(&result->closed.reason);
     if (result->work != NULL) free_work(result->work);
     result->work = NULL;
 }

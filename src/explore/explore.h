@@ -8,6 +8,7 @@
 #ifndef HEDDLE_EXPLORE_EXPLORE_H
 #define HEDDLE_EXPLORE_EXPLORE_H
 
+#include "base/vector.h"
 #include "cover/cover.h"
 #include "explore/potential.h"
 #include "explore/suspicions.h"
@@ -68,6 +69,7 @@ struct hd_explore_options {
     struct hd_cover *cover;
     bool trace_all;     /* runs of strategies that need no trace have one too, for `cover` */
     bool until_covered; /* end when nothing feasible is open under Def-Use and LR-Inv */
+    bool complete;      /* hunt: go on until nothing is left, and nothing else */
     /* Only interleavings that are open here are forced by suspensions; NULL: all. */
     const struct hd_cover *targets_cover;
     /* hunt: what hd_suspicions_load gave is forced, and nothing else; NULL: what is predicted. It
@@ -104,9 +106,20 @@ struct hd_explore_runs {
     uint32_t plain;    /* as if started by hand */
     uint32_t recorded; /* to predict from */
     uint32_t forced;   /* that follow a schedule made for a prediction */
+    uint32_t closing;  /* to see whether anything is left */
     uint32_t steered;  /* under a strategy */
     uint32_t asked;    /* while minimising */
     uint32_t repeated; /* for rates, schedules and explanations */
+};
+
+/* How far closing got (docs/explore.md). */
+struct hd_closed {
+    bool there;                     /* it was tried */
+    bool complete;                  /* nothing is left */
+    uint64_t classes;               /* ways in which reads see writes, that were run */
+    uint64_t runs;                  /* that it took */
+    uint64_t left;                  /* runs that are known to be wanted */
+    HD_VECTOR(const char *) reason; /* why it is not complete */
 };
 
 struct hd_exploration {
@@ -149,7 +162,8 @@ struct hd_exploration {
     bool has_schedule;            /* what was saved is a schedule, not a control */
     struct hd_error unsaved;      /* why a file could not be written; code HD_OK: all were */
     const struct hd_cover *cover; /* the options'; NULL: not asked for */
-    void *work;                   /* owner of what findings point to */
+    struct hd_closed closed;
+    void *work; /* owner of what findings point to */
 };
 
 /* False if the job can't be done: *error says why and *exploration needs no freeing. */

@@ -60,6 +60,7 @@ struct wanted {
     struct target *target; /* NULL: steering says how */
     struct hd_steering steering;
     HD_VECTOR(uint32_t) chosen; /* suspensions: candidates, in the order of steering's targets */
+    bool own_schedule;          /* a failure's schedule is that of its run */
 };
 
 /* ---- failures ------------------------------------------------------------------------------- */
@@ -140,7 +141,8 @@ struct explorer {
     uint32_t *order, count; /* suspensions: candidates, ranked */
     uint32_t all;           /* runs that it will want, as far as is known */
     uint32_t at, pass;
-    struct suspected *suspected; /* by suspicion; NULL: there are none */
+    struct suspected *suspected;   /* by suspicion; NULL: there are none */
+    struct closing_state *closing; /* source_close.c; NULL: not begun */
     /* failures */
     HD_VECTOR(struct failure) failure;
     uint32_t shown_saved;   /* files for what did not fail */
@@ -227,7 +229,7 @@ struct source {
 };
 extern const struct source explore_predict_exact, explore_predict_relaxed, explore_predict_free,
     explore_switches, explore_rest, explore_ctrigger, explore_race, explore_stress, explore_sync,
-    explore_pct, explore_pos, explore_from;
+    explore_pct, explore_pos, explore_from, explore_close;
 
 /* plan.c */
 struct stage {
@@ -253,6 +255,10 @@ bool explore_look_at_suspicion(struct explorer *x, struct target *target,
 /* In the end, what came of each. */
 void explore_conclude_suspicions(struct explorer *x);
 void explore_free_suspicions(struct explorer *x);
+
+/* source_close.c: what came of it, for the result. */
+void explore_conclude_closing(struct explorer *x);
+void explore_free_closing(struct explorer *x);
 
 /* source_suspend.c: "buf->len: read at log.c:50, written at log.c:60; in between ..." */
 void explore_interleaving_words(const struct explorer *x, const struct hd_interleaving *it,

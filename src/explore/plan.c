@@ -32,6 +32,10 @@ static const struct stage expose[HD_STRATEGY_COUNT] = {
     [HD_STRATEGY_PCT] = {.source = &explore_pct, .share = 1},
     [HD_STRATEGY_POS] = {.source = &explore_pos, .share = 1}};
 
+/* Nothing but closing: it goes on until nothing is left, failures or not. */
+static const struct stage complete = {
+    .source = &explore_close, .share = 1, .despite_failure = true};
+
 static const struct stage suspected = {
     .source = &explore_from, .share = 1, .despite_failure = true};
 
@@ -39,6 +43,10 @@ const struct stage *explore_plan(const struct hd_explore_options *options, uint3
     if (options->suspicions != NULL) {
         *stages = 1;
         return &suspected;
+    }
+    if (options->complete) {
+        *stages = 1;
+        return &complete;
     }
     bool hunts = options->plan == HD_PLAN_HUNT;
     *stages = hunts ? sizeof hunt / sizeof *hunt : 1;

@@ -12,7 +12,7 @@
 static const char *memory_order(unsigned flags) {
     static const char *const name[] = {"relaxed", "consume", "acquire",
                                        "release", "acq_rel", "seq_cst"};
-    unsigned order = flags >> 4;
+    unsigned order = HD_ATOMIC_ORDER(flags);
     return order < sizeof name / sizeof *name ? name[order] : "?";
 }
 

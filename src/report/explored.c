@@ -81,6 +81,7 @@ static void print_runs(FILE *out, const struct hd_exploration *hunt) {
     if (runs->forced > 0) fprintf(out, ": %u reached the target", hunt->reached);
     if (hunt->diverged > 0) fprintf(out, ", %u diverged", hunt->diverged);
     if (hunt->foreseen > 0) fprintf(out, " (and %u that begin alike were not run)", hunt->foreseen);
+    if (runs->closing > 0) fprintf(out, "; %u to close", runs->closing);
     if (runs->steered > 0) fprintf(out, "; %u under expose's strategies", runs->steered);
     fprintf(out, "; %.1f s\n", hunt->seconds);
     char note[HD_EXPLORED_NOTES][768];
@@ -155,6 +156,7 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size
         fprintf(out, "%u order%s forced without any harm (--all lists them)\n", exercised,
                 exercised == 1 ? " was" : "s were");
     hd_report_output(out, hunt);
+    hd_report_closed(out, hunt);
     hd_report_coverage(out, hunt);
     print_runs(out, hunt);
 }
@@ -174,6 +176,7 @@ void hd_explored_input(const struct hd_exploration *hunt, const struct hd_progra
         {"diverged", hunt->diverged},
         {"foreseen", hunt->foreseen},
         {"refuted", hunt->refuted},
+        {"closing", hunt->runs.closing},
         {"exposed", hunt->runs.steered},
         {"minimised", hunt->runs.asked},
         {"repeated", hunt->runs.repeated},

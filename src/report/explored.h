@@ -14,7 +14,7 @@ void hd_report_exposed(FILE *out, const struct hd_exploration *exploration,
                        enum hd_strategy strategy, bool stats, const struct hd_report_style *style);
 
 /* What the other formats say of a hunt's input, and what was not looked at. */
-#define HD_EXPLORED_EFFORTS 18u
+#define HD_EXPLORED_EFFORTS 19u
 #define HD_EXPLORED_NOTES 6u
 struct hd_explored_input {
     struct hd_report_input input;
@@ -35,6 +35,11 @@ bool hd_exposed_shown(const struct hd_exploration *exploration);
 /* What only expose has, as the member "expose" of JSON. */
 struct json_t *hd_report_exposed_json(const struct hd_exploration *exploration,
                                       enum hd_strategy strategy);
+
+/* What the exploration can say about what is left: lines of text, and the member "exploration" of
+ * JSON. */
+void hd_report_closed(FILE *out, const struct hd_exploration *exploration);
+struct json_t *hd_report_closed_json(const struct hd_exploration *exploration);
 
 /* Lines of both: output that depends on the schedule, runs that did not end before the time was up,
  * and what traced runs covered of what is feasible; nothing if there are none. */

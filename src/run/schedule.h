@@ -81,7 +81,8 @@ struct hd_steering hd_schedule_steering(const struct hd_schedule *schedule);
 
 /* From a reordering of a model's events, of whose end `next` events are not executed: those become
  * `then`. A thread goes on from its last event in a turn through the calls that the trace leaves
- * out, up to the next event that it must not reach yet. Fills in turns only; what the schedule is
+ * out, up to the next event that it must not reach yet. Without `describe` turns have no names, and
+ * are not checked. Fills in turns only; what the schedule is
  * about is the caller's to say. False if the model is not of a recorded run (a text trace counts no
  * calls). */
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,

@@ -146,10 +146,12 @@ static bool is_step(const struct hd_model *model, uint32_t event) {
 
 static void add_turn(struct maker *m, bool then, uint32_t thread, uint64_t calls, uint64_t beyond,
                      uint32_t event, const char *where) {
-    char text[1024];
+    char text[1024] = "";
     size_t used = strlen(where);
-    memcpy(text, where, used);
-    hd_schedule_event_text(m->describe, m->model, event, text + used, sizeof text - used);
+    if (m->describe != NULL) {
+        memcpy(text, where, used);
+        hd_schedule_event_text(m->describe, m->model, event, text + used, sizeof text - used);
+    }
     struct hd_turn turn = {thread, calls, beyond, hd_schedule_text(m->schedule, text)};
     if (then)
         hd_vector_push(&m->schedule->then, turn);

@@ -72,12 +72,14 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
-        rt_emit_sync(t, kind, log_size | ((unsigned)order & 7) << 4, (uintptr_t)address, pc);
+        rt_emit_sync(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, pc);
         t->spin_mark = t->calls_emitted;
     }
     if (lock != NULL) rt_spin_unlock(lock);
     rt_leave(t);
 }
+
+#define COMPARES (HD_ATOMIC_COMPARES >> 4) /* beside the memory order */
 
 typedef unsigned __int128 u128;
 
@@ -140,7 +142,7 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
         struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                              \
         bool done = cas_##log(a, e, v);                                                           \
         finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                   \
-               done ? order : fail, RT_CALLER);                                                   \
+               (done ? order : fail) | COMPARES, RT_CALLER);                                      \
         return done;                                                                              \
     }
 
@@ -184,7 +186,7 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
         struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
         bool done = cas_##log(a, &e, v);                                                        \
         finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                 \
-               done ? order : fail, RT_CALLER);                                                 \
+               (done ? order : fail) | COMPARES, RT_CALLER);                                    \
         return e;                                                                               \
     }
 

@@ -563,6 +563,13 @@ RT_INLINE void rt_source(struct rt_thread *t, unsigned note, uintptr_t pc) {
     if (unlikely(rt.options.policy == HD_POLICY_REPLAY)) rt_source_slow(t, note, pc);
 }
 
+void rt_choice_slow(struct rt_thread *t, uintptr_t pc);
+/* The result of the call that the thread is in depends on more than what it sees, and no event
+ * tells it. */
+RT_INLINE void rt_choice(struct rt_thread *t, uintptr_t pc) {
+    if (unlikely(rt.options.policy == HD_POLICY_REPLAY)) rt_choice_slow(t, pc);
+}
+
 /* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
 
 bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m);

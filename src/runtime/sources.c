@@ -17,3 +17,10 @@ RT_NOINLINE void rt_source_slow(struct rt_thread *t, unsigned note, uintptr_t pc
     rt_leave(t);
     errno = saved;
 }
+
+RT_NOINLINE void rt_choice_slow(struct rt_thread *t, uintptr_t pc) {
+    if (rt.mode != HD_SCHED_SERIAL || t->state != RT_RUNNING || t->suspect) return;
+    uint32_t site = rt_site(t, pc);
+    if (t->frame != t->frame_emitted || t->frame_low != t->frame_emitted) rt_emit_stack(t);
+    rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_CHOICE, 0), site);
+}

@@ -61,6 +61,7 @@ RT_PROGRAM static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clocki
 static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                       const struct timespec *deadline, unsigned flags, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)m, pc);
+    if (deadline != NULL) rt_choice(t, pc);
     int result = mutex_take(t, m, clock, deadline, pc);
     if (result == 0 || result == EOWNERDEAD)
         rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
@@ -219,6 +220,7 @@ RT_PROGRAM static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool
 static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
                        const struct timespec *deadline, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)l, pc);
+    if (deadline != NULL) rt_choice(t, pc);
     int result = rwlock_take(t, l, write, clock, deadline, pc);
     unsigned flags = HD_LOCK_RWLOCK | (deadline != NULL ? HD_LOCK_BY_TRY : 0);
     if (result == 0)

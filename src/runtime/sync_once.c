@@ -98,10 +98,12 @@ RT_EXPORT int __cxa_guard_acquire(int64_t *guard) {
     if (may_block) rt_block_enter(t);
     int mine = REAL(__cxa_guard_acquire)(guard);
     if (may_block) rt_block_leave(t);
-    if (mine)
+    if (mine) {
+        rt_choice(t, RT_CALLER);
         set_running(address, t->number + 1);
-    else
+    } else {
         rt_emit_sync(t, HD_EV_ATOMIC_READ, GUARD_FLAGS, address, RT_CALLER);
+    }
     rt_leave(t);
     return mine;
 }

@@ -104,6 +104,7 @@ RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
     rt_before_sync(t, (uintptr_t)c, pc);
+    if (deadline != NULL) rt_choice(t, pc);
     if (serial_here(c)) {
         int result = rt_mutex_release(t, m, pc);
         if (result != 0) return result;
@@ -312,6 +313,7 @@ RT_EXPORT int sem_destroy(sem_t *s) {
 RT_PROGRAM static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock,
                                const struct timespec *deadline, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)s, pc);
+    if (deadline != NULL) rt_choice(t, pc);
     if (REAL(sem_trywait)(s) == 0) return 0;
     if (errno != EAGAIN) return -1;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) {
@@ -361,6 +363,7 @@ RT_EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock,
 }
 
 static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
+    rt_choice(t, pc);
     int result = REAL(sem_trywait)(s);
     if (result == 0) rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
     return result;

@@ -83,7 +83,7 @@ static bool branch_line(struct writer *w, uint32_t event, uint64_t count) {
 
 /* How an atomic was ordered, if not in the usual way. */
 static void put_order(struct writer *w, uint32_t event) {
-    unsigned order = w->trace->flags[event] >> 4;
+    unsigned order = HD_ATOMIC_ORDER(w->trace->flags[event]);
     if (order == __ATOMIC_SEQ_CST || hd_text_order_name(order) == NULL) return;
     hd_output_char(&w->out, ',');
     hd_output_string(&w->out, hd_text_order_name(order));
@@ -122,7 +122,7 @@ static bool memory_lines(struct writer *w, uint32_t event, const char *op, uint6
 }
 
 static bool fence_line(struct writer *w, uint32_t event, const char *op) {
-    unsigned order = w->trace->flags[event] >> 4;
+    unsigned order = HD_ATOMIC_ORDER(w->trace->flags[event]);
     put_start(w, event, op);
     if (order != __ATOMIC_SEQ_CST && hd_text_order_name(order) != NULL) {
         hd_output_char(&w->out, '(');

@@ -25,7 +25,7 @@ struct hd_wire_event {
     /* memory: operand address; flags = size in bytes, or 0 and the size in a preceding EXT */   \
     X(READ, "r", ACCESS)                                                                         \
     X(WRITE, "w", ACCESS)                                                                        \
-    /* atomics: flags = log2(size) | memory order << 4 */                                        \
+    /* atomics: flags = log2(size) | memory order << 4 (+ HD_ATOMIC_COMPARES) */                 \
     X(ATOMIC_READ, "ar", ATOMIC)                                                                 \
     X(ATOMIC_WRITE, "aw", ATOMIC)                                                                \
     X(ATOMIC_UPDATE, "arw", ATOMIC)                                                              \
@@ -93,6 +93,10 @@ enum hd_event_kind {
         HD_EV_KINDS
 };
 
+/* A compare-and-exchange: an update if it found what it expected, else a read. */
+#define HD_ATOMIC_COMPARES 0x80
+#define HD_ATOMIC_ORDER(flags) ((unsigned)(flags) >> 4 & 7)
+
 enum hd_lock_type { HD_LOCK_MUTEX = 0, HD_LOCK_RWLOCK, HD_LOCK_SPIN, HD_LOCK_USER };
 #define HD_LOCK_TYPE_MASK 0x0f
 #define HD_LOCK_BY_WAIT 0x10 /* released or re-acquired by a condition wait */
@@ -115,9 +119,11 @@ enum hd_wait_type {
     HD_WAIT_ONCE
 };
 
-/* The last three are the runtime's own, under the replay policy: the thread asks for something that
- * no schedule controls. They are no hook calls. */
-enum hd_note_type { HD_NOTE_TEXT = 0, HD_NOTE_TIME, HD_NOTE_RANDOM, HD_NOTE_INPUT };
+/* All but the first are the runtime's own, under the replay policy. The thread asks for something
+ * that no schedule controls; or does something whose result depends on more than what it sees, and
+ * no event tells it (a wait with a time limit, a semaphore that is only tried). They are no hook
+ * calls. */
+enum hd_note_type { HD_NOTE_TEXT = 0, HD_NOTE_TIME, HD_NOTE_RANDOM, HD_NOTE_INPUT, HD_NOTE_CHOICE };
 
 static inline uint64_t hd_wire_head(unsigned kind, unsigned flags, uint64_t operand) {
     return (uint64_t)(kind & 0xff) | (uint64_t)(flags & 0xff) << 8 | operand << 16;

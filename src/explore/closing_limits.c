@@ -1,0 +1,134 @@
+/* What a run did that closing has no choice for: with any of it, that nothing is left can't be
+ * said. */
+#include "explore/closing.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static const char *note_words(unsigned note) {
+    switch (note) {
+    case HD_NOTE_TIME:
+        return "the program asks for the time";
+    case HD_NOTE_RANDOM:
+        return "the program asks for random bytes";
+    case HD_NOTE_INPUT:
+        return "the program reads input";
+    case HD_NOTE_CHOICE:
+        return "a call's result depends on time, or on a semaphore or initialiser that is busy";
+    default:
+        return NULL;
+    }
+}
+
+static const char *event_words(const struct closing_view *view, uint32_t e) {
+    const struct hd_model *model = &view->model;
+    uint32_t u = view->use_start[e];
+    bool shared = u < view->use_start[e + 1] && view->cell_shared[view->use[u].cell];
+    switch (model->kind[e]) {
+    case HD_EV_NOTE:
+        return note_words(model->flags[e]);
+    case HD_EV_HANDLER_ENTER:
+        return "a signal handler runs";
+    case HD_EV_WAIT_TIMEOUT:
+        return "a wait ends because its time is up";
+    case HD_EV_WAIT:
+        return hd_trace_extra(model->trace, e, 0) == 0 ? "a wait ends without a signal" : NULL;
+    case HD_EV_ONCE_DONE:
+    case HD_EV_ONCE_PASS:
+        return shared ? "several threads meet at a one-time initialisation" : NULL;
+    case HD_EV_TRY_FAILED:
+        return (model->flags[e] & HD_LOCK_TYPE_MASK) == HD_LOCK_RWLOCK
+                   ? "a reader-writer lock is tried in vain"
+                   : NULL;
+    case HD_EV_BLOCKED:
+        return model->flags[e] == HD_WAIT_ONCE ? "a thread waits for a one-time initialisation"
+                                               : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* Memory that is gone: what the program does with it is not defined. */
+static bool sees_free(const struct closing_view *view, uint32_t e) {
+    for (uint32_t u = view->use_start[e]; u < view->use_start[e + 1]; u++) {
+        uint32_t from = view->use[u].from;
+        if (from < CLOSING_NEVER && view->model.kind[view->use[from].event] == HD_EV_FREE)
+            return true;
+    }
+    return false;
+}
+
+/* Which of several threads that wait a signal wakes is not the program's to say. */
+static void find_signals(struct closing *c, const struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    uint32_t *waiting = hd_zalloc(view->cells, sizeof *waiting);
+    uint32_t first = view->memory_cells + model->locks;
+    for (uint32_t e = 0; e < model->events; e++) {
+        uint8_t kind = model->kind[e];
+        if (kind == HD_EV_RELEASE && (model->flags[e] & HD_LOCK_BY_WAIT)) {
+            uint32_t u = view->use_start[e] + 1;
+            if (u < view->use_start[e + 1])
+                waiting[view->use[u].cell]++;
+            else
+                closing_add_reason(c, "the program ends while a thread begins to wait", model, e);
+        } else if (kind == HD_EV_WAIT || kind == HD_EV_WAIT_TIMEOUT) {
+            uint32_t *count = &waiting[first + model->object[e]];
+            if (*count > 0) --*count;
+        } else if (kind == HD_EV_SIGNAL && waiting[first + model->object[e]] > 1) {
+            closing_add_reason(c, "a signal could wake any of several threads", model, e);
+        }
+    }
+    free(waiting);
+}
+
+static void find_ends(struct closing *c, const struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    const struct hd_trace_end *end = &model->trace->end;
+    if (!end->whole || end->lost_events > 0)
+        closing_add_reason(c, "a run's trace is not whole", model, HD_NONE);
+    if (!model->trace->exact)
+        closing_add_reason(c, "the order of a run's events is not exact", model, HD_NONE);
+    if (end->signaled || end->deadlocked) {
+        uint32_t e = view->crash;
+        for (uint32_t u = e != HD_NONE ? view->use_start[e] : 0;
+             e != HD_NONE && u < view->use_start[e + 1]; u++)
+            if ((view->use[u].does & CLOSING_WRITES) && view->cell_shared[view->use[u].cell])
+                closing_add_reason(c, "the program crashes right after a write that others may see",
+                                   model, e);
+        return;
+    }
+    for (uint32_t t = 1; t < view->threads; t++) {
+        uint32_t steps = closing_steps(view, t);
+        uint32_t last = steps > 0 ? closing_step(view, t, steps - 1) : HD_NONE;
+        if (last == HD_NONE || model->kind[last] != HD_EV_END)
+            closing_add_reason(c, "the program ends while a thread runs", model, last);
+    }
+}
+
+static void find_strangers(struct closing *c, const struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    uint8_t *made = hd_zalloc(view->threads, 1);
+    for (uint32_t e = 0; e < model->events; e++)
+        if (model->kind[e] == HD_EV_FORK && model->object[e] < view->threads)
+            made[model->object[e]] = 1;
+    for (uint32_t t = 1; t < view->threads; t++)
+        if (!made[t])
+            closing_add_reason(c, "a thread is made by code that is not instrumented", model,
+                               HD_NONE);
+    free(made);
+}
+
+void closing_find_limits(struct closing *c, const struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    for (uint32_t e = 0; e < model->events; e++) {
+        const char *words = event_words(view, e);
+        if (words != NULL) closing_add_reason(c, words, model, e);
+        if (view->use_start[e] < view->use_start[e + 1] && hd_model_is_read(model, e) &&
+            sees_free(view, e))
+            closing_add_reason(c, "memory is read after it was freed", model, e);
+    }
+    find_signals(c, view);
+    find_ends(c, view);
+    find_strangers(c, view);
+}

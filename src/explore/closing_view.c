@@ -1,0 +1,371 @@
+/* Makes the view of a run. See closing_view.h. */
+#include "explore/closing_view.h"
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "base/vector.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct object_state {
+    uint32_t last; /* use that wrote, HD_NONE */
+    uint16_t thread;
+    bool seen, several;
+    uint32_t writers, readers;
+    uint64_t value;
+};
+
+struct maker {
+    struct closing_view *view;
+    const struct hd_model *model;
+    struct object_state *state; /* by cell */
+    HD_VECTOR(struct closing_use) use;
+};
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+    return hd_mix64(hash * 0x9e3779b97f4a7c15ull + value + 1);
+}
+
+/* ---- threads and steps ---------------------------------------------------------------------- */
+
+static bool is_step(uint8_t kind) {
+    switch (kind) {
+    case HD_EV_NOTE:
+    case HD_EV_BLOCKED:
+    case HD_EV_BRANCH:
+    case HD_EV_HANDLER_ENTER:
+    case HD_EV_HANDLER_LEAVE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void name_threads(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    uint32_t *made = hd_zalloc(view->threads, sizeof *made);
+    view->thread_id = hd_alloc(view->threads, sizeof *view->thread_id);
+    for (uint32_t t = 0; t < view->threads; t++) view->thread_id[t] = mix(t == 0 ? 1 : 2, t);
+    for (uint32_t e = 0; e < model->events; e++) {
+        uint32_t by = model->thread[e], child = model->object[e];
+        if (model->kind[e] != HD_EV_FORK || child >= view->threads) continue;
+        view->thread_id[child] = mix(view->thread_id[by], 3 + made[by]++);
+    }
+    free(made);
+}
+
+static void list_steps(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    view->start = hd_alloc(view->threads + (size_t)1, sizeof *view->start);
+    view->step = hd_alloc(model->events, sizeof *view->step);
+    view->position = hd_alloc(model->events, sizeof *view->position);
+    view->blocked = hd_alloc(view->threads, sizeof *view->blocked);
+    uint32_t steps = 0;
+    for (uint32_t t = 0; t < view->threads; t++) {
+        view->start[t] = steps;
+        view->blocked[t] = HD_NONE;
+        for (uint32_t i = model->thread_start[t]; i < model->thread_start[t + 1]; i++) {
+            uint32_t e = model->thread_event[i];
+            bool step = is_step(model->kind[e]);
+            view->position[e] = step ? steps - view->start[t] : HD_NONE;
+            if (step) view->step[steps++] = e;
+            if (model->kind[e] == HD_EV_BLOCKED) view->blocked[t] = e;
+        }
+    }
+    view->start[view->threads] = steps;
+    view->crash = HD_NONE;
+    if (!model->trace->end.signaled || model->trace->end.deadlocked) return;
+    for (uint32_t e = model->events; e-- > 0 && view->crash == HD_NONE;)
+        if (view->position[e] != HD_NONE) view->crash = e;
+}
+
+/* ---- uses ----------------------------------------------------------------------------------- */
+
+static void add_use(struct maker *m, uint32_t event, uint32_t cell, unsigned does, uint8_t lets) {
+    struct object_state *state = &m->state[cell];
+    uint16_t thread = m->model->thread[event];
+    if (state->seen && state->thread != thread) state->several = true;
+    state->seen = true;
+    state->thread = thread;
+    struct closing_use use = {event, cell, (does & CLOSING_READS) ? state->last : HD_NONE,
+                              (uint8_t)does, lets};
+    if (does & CLOSING_WRITES) state->last = (uint32_t)m->use.size;
+    hd_vector_push(&m->use, use);
+}
+
+static uint8_t lets_of(const struct object_state *state) {
+    return (uint8_t)((state->writers == 0 && state->readers == 0 ? CLOSING_LETS_WRITE : 0) |
+                     (state->writers == 0 ? CLOSING_LETS_READ : 0) |
+                     (state->value > 0 ? CLOSING_LETS_TAKE : 0));
+}
+
+static uint32_t lock_cell(const struct maker *m, uint32_t lock) {
+    return m->view->memory_cells + lock;
+}
+static uint32_t object_cell(const struct maker *m, uint32_t object) {
+    return m->view->memory_cells + m->model->locks + object;
+}
+
+/* The condition variable that a thread begins to wait for when it releases a lock: its next event
+ * is about it. HD_NONE: the run ended before. */
+static uint32_t awaited(const struct maker *m, uint32_t event) {
+    const struct hd_model *model = m->model;
+    uint32_t at = model->thread_start[model->thread[event]] + hd_model_position(model, event) + 1;
+    for (; at < model->thread_start[model->thread[event] + 1u]; at++) {
+        uint32_t next = model->thread_event[at];
+        switch (model->kind[next]) {
+        case HD_EV_WAIT:
+        case HD_EV_WAIT_TIMEOUT:
+            return model->object[next];
+        case HD_EV_BLOCKED:
+            return model->flags[next] == HD_WAIT_COND ? model->object[next] : HD_NONE;
+        case HD_EV_NOTE:
+            break;
+        default:
+            return HD_NONE;
+        }
+    }
+    return HD_NONE;
+}
+
+static void add_sync(struct maker *m, uint32_t e) {
+    const struct hd_model *model = m->model;
+    const unsigned both = CLOSING_READS | CLOSING_WRITES;
+    uint32_t object = model->object[e];
+    if (object == HD_NONE) return;
+    uint8_t kind = model->kind[e];
+    bool is_lock = kind >= HD_EV_ACQUIRE && kind <= HD_EV_TRY_FAILED;
+    uint32_t cell = is_lock ? lock_cell(m, object) : object_cell(m, object);
+    struct object_state *state = &m->state[cell];
+    unsigned does = both;
+    switch (kind) {
+    case HD_EV_ACQUIRE:
+        state->writers++;
+        break;
+    case HD_EV_RELEASE:
+        if (state->writers > 0) state->writers--;
+        break;
+    case HD_EV_READ_ACQUIRE:
+        state->readers++;
+        break;
+    case HD_EV_READ_RELEASE:
+        if (state->readers > 0) state->readers--;
+        break;
+    case HD_EV_TRY_FAILED:
+        does = CLOSING_READS;
+        break;
+    case HD_EV_SEM_INIT:
+        state->value = hd_trace_extra(model->trace, e, 0);
+        break;
+    case HD_EV_POST:
+        state->value++;
+        break;
+    case HD_EV_SEM_WAIT:
+        if (state->value > 0) state->value--;
+        break;
+    case HD_EV_SIGNAL:
+    case HD_EV_BROADCAST:
+    case HD_EV_WAIT_TIMEOUT:
+    case HD_EV_BARRIER_ARRIVE:
+    case HD_EV_ONCE_DONE:
+    case HD_EV_ONCE_PASS:
+        break;
+    default:
+        return;
+    }
+    add_use(m, e, cell, does, lets_of(state));
+    if (kind == HD_EV_RELEASE && (model->flags[e] & HD_LOCK_BY_WAIT)) {
+        uint32_t condition = awaited(m, e);
+        if (condition != HD_NONE) add_use(m, e, object_cell(m, condition), both, 0);
+    }
+}
+
+/* What a thread was blocked in would have been an operation on a lock or semaphore. */
+static void add_blocked(struct maker *m, uint32_t e) {
+    const struct hd_model *model = m->model;
+    uint32_t object = model->object[e];
+    if (object == HD_NONE) return;
+    if (model->flags[e] != HD_WAIT_LOCK && model->flags[e] != HD_WAIT_SEM) return;
+    uint32_t cell = model->flags[e] == HD_WAIT_LOCK ? lock_cell(m, object) : object_cell(m, object);
+    struct closing_use use = {e, cell, CLOSING_NEVER, CLOSING_READS, 0};
+    hd_vector_push(&m->use, use);
+}
+
+static void add_memory(struct maker *m, uint32_t e) {
+    const struct hd_model *model = m->model;
+    const uint32_t *location;
+    uint32_t count = hd_model_locations(model, e, &location);
+    unsigned does = (hd_model_is_read(model, e) ? CLOSING_READS : 0u) |
+                    (hd_model_is_write(model, e) ? CLOSING_WRITES : 0u);
+    for (uint32_t i = 0; i < count; i++) add_use(m, e, location[i], does, 0);
+}
+
+static void list_uses(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    struct maker m = {.view = view, .model = model};
+    view->memory_cells = model->locations;
+    view->cells = model->locations + model->locks + model->objects;
+    m.state = hd_zalloc(view->cells, sizeof *m.state);
+    view->cell_lets = hd_zalloc(view->cells, 1);
+    for (uint32_t c = 0; c < view->cells; c++) {
+        m.state[c].last = HD_NONE;
+        view->cell_lets[c] = lets_of(&m.state[c]);
+    }
+    view->use_start = hd_alloc(model->events + (size_t)1, sizeof *view->use_start);
+    for (uint32_t e = 0; e < model->events; e++) {
+        view->use_start[e] = (uint32_t)m.use.size;
+        if (hd_model_is_access(model, e))
+            add_memory(&m, e);
+        else if (model->kind[e] == HD_EV_BLOCKED)
+            add_blocked(&m, e);
+        else
+            add_sync(&m, e);
+    }
+    view->use_start[model->events] = (uint32_t)m.use.size;
+    view->use = m.use.data;
+    view->cell_shared = hd_alloc(view->cells, 1);
+    for (uint32_t c = 0; c < view->cells; c++)
+        view->cell_shared[c] =
+            c < view->memory_cells ? model->location[c].shared : m.state[c].several;
+    for (uint32_t t = 0; t < view->threads; t++) {
+        uint32_t e = view->blocked[t];
+        if (e != HD_NONE && view->use_start[e] < view->use_start[e + 1])
+            view->cell_shared[view->use[view->use_start[e]].cell] = 1;
+    }
+    free(m.state);
+}
+
+static void list_writes(struct closing_view *view) {
+    uint32_t uses = view->use_start[view->model.events];
+    uint32_t *start = view->cell_start = hd_zalloc(view->cells + (size_t)2, sizeof *start);
+    view->cell_use = hd_alloc(uses, sizeof *view->cell_use);
+    for (uint32_t u = 0; u < uses; u++)
+        if (view->use[u].does & CLOSING_WRITES) start[view->use[u].cell + 2]++;
+    for (uint32_t c = 0; c < view->cells; c++) start[c + 2] += start[c + 1];
+    for (uint32_t u = 0; u < uses; u++)
+        if (view->use[u].does & CLOSING_WRITES) view->cell_use[start[view->use[u].cell + 1]++] = u;
+}
+
+/* ---- hashes --------------------------------------------------------------------------------- */
+
+uint64_t closing_name(const struct closing_view *view, uint32_t event) {
+    return mix(view->thread_id[view->model.thread[event]], view->position[event]);
+}
+
+/* Memory: locations depend on what else the run accessed, so what counts is where the write that is
+ * seen changes, by the distance from the first byte. Of other cells there is one, or two. */
+static uint64_t hash_sources(const struct closing_view *view, uint64_t hash, uint32_t event,
+                             const uint32_t *from, bool memory_only) {
+    const struct hd_model *model = &view->model;
+    uint64_t first = 0, latest = 0;
+    uint32_t at = 0;
+    bool any = false;
+    for (uint32_t u = view->use_start[event]; u < view->use_start[event + 1]; u++) {
+        const struct closing_use *use = &view->use[u];
+        if (!(use->does & CLOSING_READS)) continue;
+        uint32_t source = from != NULL ? from[at] : use->from;
+        at++;
+        bool memory = use->cell < view->memory_cells;
+        if (memory_only && !memory) continue;
+        uint64_t name = source == HD_NONE ? 1 : closing_name(view, view->use[source].event);
+        uint64_t address = memory ? model->location[use->cell].address : at;
+        if (!any) first = address;
+        if (!any || !memory || name != latest) hash = mix(mix(hash, address - first), name);
+        latest = name;
+        any = true;
+    }
+    return hash;
+}
+
+uint64_t closing_hash_step(const struct closing_view *view, uint64_t before, uint32_t event,
+                           const uint32_t *from) {
+    return hash_sources(view, mix(before, view->model.site[event]), event, from, false);
+}
+
+static void hash_steps(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    uint32_t steps = view->start[view->threads];
+    view->hash = hd_alloc((size_t)steps + view->threads + 1, sizeof *view->hash);
+    view->data = view->whole = 0;
+    for (uint32_t t = 0; t < view->threads; t++) {
+        uint64_t hash = view->thread_id[t], data = hash;
+        view->hash[view->start[t] + t] = hash;
+        for (uint32_t k = 0; k < closing_steps(view, t); k++) {
+            uint32_t e = closing_step(view, t, k);
+            hash = closing_hash_step(view, hash, e, NULL);
+            view->hash[view->start[t] + t + k + 1] = hash;
+            if (hd_model_is_access(model, e))
+                data = hash_sources(view, data, e, NULL, true);
+            else if (model->kind[e] == HD_EV_TRY_FAILED ||
+                     (model->kind[e] == HD_EV_ACQUIRE && (model->flags[e] & HD_LOCK_BY_TRY)))
+                data = mix(data, 5 + (model->kind[e] == HD_EV_TRY_FAILED));
+        }
+        view->whole += mix(hash, closing_steps(view, t));
+        view->data += mix(data, closing_steps(view, t));
+    }
+}
+
+/* ---- what comes before ---------------------------------------------------------------------- */
+
+static void take_past(struct closing_view *view, uint32_t *past, uint32_t event) {
+    const uint32_t *other = closing_past(view, event);
+    for (uint32_t t = 0; t < view->threads; t++)
+        if (other[t] > past[t]) past[t] = other[t];
+}
+
+static void find_pasts(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    view->past = hd_zalloc((size_t)model->events * view->threads, sizeof *view->past);
+    uint32_t *last = hd_alloc(view->threads, sizeof *last);
+    for (uint32_t t = 0; t < view->threads; t++) last[t] = HD_NONE;
+    for (uint32_t e = 0; e < model->events; e++) {
+        uint32_t t = model->thread[e];
+        uint32_t *past = view->past + (size_t)e * view->threads;
+        if (last[t] != HD_NONE) take_past(view, past, last[t]);
+        const uint32_t *edge;
+        uint32_t edges = hd_model_edges_into(model, e, &edge);
+        for (uint32_t i = 0; i < edges; i++) take_past(view, past, model->edge[edge[i]].from);
+        for (uint32_t u = view->use_start[e]; u < view->use_start[e + 1]; u++)
+            if (view->use[u].from < CLOSING_NEVER)
+                take_past(view, past, view->use[view->use[u].from].event);
+        if (view->position[e] != HD_NONE) past[t] = view->position[e] + 1;
+        last[t] = e;
+    }
+    free(last);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+void closing_view_build(struct closing_view *view, struct hd_model *model) {
+    memset(view, 0, sizeof *view);
+    view->model = *model;
+    memset(model, 0, sizeof *model);
+    view->threads = view->model.threads;
+    name_threads(view);
+    list_steps(view);
+    list_uses(view);
+    list_writes(view);
+    hash_steps(view);
+    find_pasts(view);
+    view->bytes = view->model.bytes + (uint64_t)view->model.events * (view->threads * 4u + 24u) +
+                  (uint64_t)view->use_start[view->model.events] * 24u;
+}
+
+void closing_view_free(struct closing_view *view) {
+    free(view->thread_id);
+    free(view->start);
+    free(view->step);
+    free(view->position);
+    free(view->hash);
+    free(view->use);
+    free(view->use_start);
+    free(view->cell_shared);
+    free(view->cell_lets);
+    free(view->cell_start);
+    free(view->cell_use);
+    free(view->past);
+    free(view->blocked);
+    hd_model_free(&view->model);
+    memset(view, 0, sizeof *view);
+}
