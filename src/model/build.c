@@ -12,7 +12,8 @@ static uint64_t trace_bytes(const struct hd_trace *trace) {
                      sizeof *trace->branches + sizeof(uint16_t);
     return trace->events * event +
            trace->extras * (uint64_t)(sizeof *trace->extra_event + sizeof *trace->extra_value) +
-           trace->stacks * (uint64_t)(sizeof *trace->stack_parent + sizeof *trace->stack_site);
+           trace->stacks * (uint64_t)(sizeof *trace->stack_parent + sizeof *trace->stack_site +
+                                      sizeof *trace->stack_step);
 }
 
 static uint64_t model_bytes(const struct hd_model *model) {

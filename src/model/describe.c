@@ -89,7 +89,7 @@ const char *hd_describe_block(struct hd_describe *describe, uint32_t index, enum
         return hd_pool_format(describe->pool, "stack of %s", hd_describe_thread(describe, thread));
     }
     const char *word = block->type == HD_BLOCK_MMAP ? "mapping" : "block";
-    if (detail == HD_SHORT)
+    if (detail != HD_LONG)
         return hd_pool_format(describe->pool, "%s#%u",
                               block->type == HD_BLOCK_MMAP ? "map" : "heap", index);
     char text[1024];
@@ -127,9 +127,27 @@ static const char *named_memory(struct hd_describe *describe, uint64_t address) 
     return hd_pool_format(describe->pool, "%s+%llu", name, (unsigned long long)offset);
 }
 
-static const char *memory(struct hd_describe *describe, uint64_t address, uint64_t size,
-                          uint32_t block, enum hd_detail detail) {
+static bool is_stack(const struct hd_describe *describe, uint32_t block) {
+    return block < describe->model->blocks && describe->model->block[block].type == HD_BLOCK_STACK;
+}
+
+/* A local variable, when `event` touched it; else the stack that it is on. */
+static const char *on_stack(struct hd_describe *describe, uint32_t event, uint64_t address,
+                            uint64_t size, uint32_t block, enum hd_detail detail) {
+    const char *name = hd_describe_local(describe, event, block, address, size);
+    if (name == NULL) return in_block(describe, block, address, detail);
+    uint32_t first = describe->model->block[block].alloc;
+    const char *thread = hd_describe_thread(describe, describe->model->thread[first]);
+    if (detail == HD_SHORT) return name;
+    return hd_pool_format(describe->pool, detail == HD_LONG ? "%s, on the stack of %s" : "%s of %s",
+                          name, thread);
+}
+
+/* What `event` touches there. */
+static const char *memory(struct hd_describe *describe, uint32_t event, uint64_t address,
+                          uint64_t size, uint32_t block, enum hd_detail detail) {
     if (is_named(describe)) return named_memory(describe, address);
+    if (is_stack(describe, block)) return on_stack(describe, event, address, size, block, detail);
     if (block < describe->model->blocks) return in_block(describe, block, address, detail);
     const char *name =
         hd_symbols_variable(hd_describe_symbols(describe), address, size, NULL, NULL);
@@ -149,7 +167,7 @@ static bool is_nameless(struct hd_describe *describe, const struct hd_location *
 /* Short: the expression of the source. Long: its struct and field, and what memory it is. */
 static const char *with_name(struct hd_describe *describe, const struct hd_name *name,
                              const char *plain, enum hd_detail detail) {
-    if (detail == HD_SHORT) return text_of(describe, name->expression);
+    if (detail != HD_LONG) return text_of(describe, name->expression);
     const char *known = *name->variable != '\0' ? name->variable : name->expression;
     return hd_pool_format(describe->pool, "%s, in %s", known, plain);
 }
@@ -170,8 +188,9 @@ const char *hd_describe_location(struct hd_describe *describe, uint32_t index,
                                  enum hd_detail detail) {
     if (index >= describe->model->locations) return "?";
     const struct hd_location *location = &describe->model->location[index];
+    uint32_t first = describe->model->location_event[describe->model->location_start[index]];
     const char *plain =
-        memory(describe, location->address, location->bytes, location->block, detail);
+        memory(describe, first, location->address, location->bytes, location->block, detail);
     if (!hd_describe_has_names(describe) || !is_nameless(describe, location, location->bytes))
         return plain;
     const struct hd_name *name = name_of_location(describe, index);
@@ -186,12 +205,25 @@ static const char *named_object(struct hd_describe *describe, uint64_t operand) 
     return trace->object_names[operand];
 }
 
-static const char *object_at(struct hd_describe *describe, uint64_t operand, uint32_t block,
-                             const char *word, enum hd_detail detail) {
+/* An object that `event`, the first to do so, uses. */
+static const char *object_at(struct hd_describe *describe, uint32_t event, uint64_t operand,
+                             uint32_t block, const char *word, enum hd_detail detail) {
     if (is_named(describe)) return named_object(describe, operand);
-    const char *text = memory(describe, operand, OBJECT_BYTES, block, detail);
-    if (detail == HD_SHORT || block >= describe->model->blocks) return text;
+    const char *text = memory(describe, event, operand, OBJECT_BYTES, block, detail);
+    if (detail != HD_LONG || block >= describe->model->blocks) return text;
     return hd_pool_format(describe->pool, "%s in %s", word, text);
+}
+
+/* HD_NONE unless it is on a stack, where what is there depends on when. */
+static uint32_t first_use(const struct hd_describe *describe, enum hd_event_class class,
+                          uint32_t index) {
+    const struct hd_model *model = describe->model;
+    if (!is_stack(describe, class == HD_CLASS_LOCK ? model->lock[index].block
+                                                   : model->sync_object[index].block))
+        return HD_NONE;
+    for (uint32_t e = 0; e < model->events; e++)
+        if (hd_kind_class(model->kind[e]) == class && model->object[e] == index) return e;
+    return HD_NONE;
 }
 
 static const char *lock_word(unsigned type) {
@@ -210,7 +242,8 @@ static const char *lock_word(unsigned type) {
 const char *hd_describe_lock(struct hd_describe *describe, uint32_t index, enum hd_detail detail) {
     if (index >= describe->model->locks) return "?";
     const struct hd_lock *lock = &describe->model->lock[index];
-    return object_at(describe, lock->operand, lock->block, lock_word(lock->type), detail);
+    return object_at(describe, first_use(describe, HD_CLASS_LOCK, index), lock->operand,
+                     lock->block, lock_word(lock->type), detail);
 }
 
 static const char *object_word(unsigned type) {
@@ -239,7 +272,8 @@ const char *hd_describe_object(struct hd_describe *describe, uint32_t index,
     if (index >= describe->model->objects) return "?";
     const struct hd_object *object = &describe->model->sync_object[index];
     if (object->type == HD_OBJECT_NOTE) return note_text(describe, object->operand);
-    return object_at(describe, object->operand, object->block, object_word(object->type), detail);
+    return object_at(describe, first_use(describe, HD_CLASS_SYNC, index), object->operand,
+                     object->block, object_word(object->type), detail);
 }
 
 /* ---- events ------------------------------------------------------------------------------- */
@@ -278,13 +312,15 @@ static const char *accessed_plain(struct hd_describe *describe, uint32_t event, 
     const struct hd_model *model = describe->model;
     const struct hd_location *location = &model->location[first];
     uint64_t size = hd_trace_size(model->trace, event);
+    if (is_stack(describe, location->block))
+        return memory(describe, event, location->address, size, location->block, detail);
     /* the programs that ask walk over events, and neighbours are often about the same thing */
     struct hd_recent_memory *recent =
         &describe->recent[(first * 2 + (detail == HD_LONG)) % HD_RECENT];
     if (recent->text && recent->location == first && recent->size == size &&
         recent->detail == (uint8_t)detail && recent->block == location->block)
         return recent->text;
-    const char *text = memory(describe, location->address, size, location->block, detail);
+    const char *text = memory(describe, event, location->address, size, location->block, detail);
     *recent = (struct hd_recent_memory){text, size, first, location->block, (uint8_t)detail};
     return text;
 }

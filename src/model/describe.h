@@ -10,9 +10,11 @@
 struct hd_describe;
 
 /* How much to say about memory without a name of its own:
- * short, for tables: "heap#3+8", "stack of T2+4000"
+ * short, for findings: "heap#3+8", "main::done"
+ * apart, for lists of events: the same, but local variables of the same name in several threads are
+ * told apart: "work::state of T2"
  * long, for sentences: "32-byte block allocated in f (file.c:12), offset 8" */
-enum hd_detail { HD_SHORT, HD_LONG };
+enum hd_detail { HD_SHORT, HD_APART, HD_LONG };
 
 /* Opens the symbols of the model's modules when they are first needed. Never fails. */
 struct hd_describe *hd_describe_open(const struct hd_model *model);

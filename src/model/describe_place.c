@@ -35,7 +35,7 @@ static void add_site(struct hd_describe *describe, struct builder *builder, uint
             builder->frame[builder->count++] = frame[i];
 }
 
-static uint32_t outer_node(const struct hd_trace *trace, uint32_t node) {
+uint32_t hd_describe_outer(const struct hd_trace *trace, uint32_t node) {
     /* parents come before their children, so that a damaged tree can't loop */
     uint32_t parent = trace->stack_parent[node];
     return parent < node ? parent : 0;
@@ -47,7 +47,7 @@ static struct hd_frames build_stack(struct hd_describe *describe, uint32_t site,
     builder.count = 0;
     add_site(describe, &builder, site);
     for (; node && node < trace->stacks && builder.count < DEEPEST_STACK;
-         node = outer_node(trace, node))
+         node = hd_describe_outer(trace, node))
         if (trace->stack_site[node]) add_site(describe, &builder, trace->stack_site[node]);
     /* what the C library does below main, and around a thread's function, is left out */
     while (builder.count > 1 && hd_frame_is_system(&builder.frame[builder.count - 1]))
@@ -114,7 +114,7 @@ static uint32_t find_place(struct hd_describe *describe, uint32_t site, uint32_t
         if (!hd_frame_is_system(&first[i]))
             return add_place(describe, site_key(site), make_place(describe, &first[i]));
     for (uint32_t at = node; at && at < trace->stacks && seen < SYSTEM_FRAMES;
-         at = outer_node(trace, at)) {
+         at = hd_describe_outer(trace, at)) {
         count = hd_symbols_site(hd_describe_symbols(describe), trace->stack_site[at], &frame);
         for (uint32_t i = 0; i < count; i++, seen++)
             if (!hd_frame_is_system(&frame[i]))

@@ -16,6 +16,15 @@ struct hd_recent_memory {
 };
 #define HD_RECENT 8192
 
+struct hd_recent_local {
+    const char *text;
+    uint64_t size;
+    int64_t offset;
+    uint32_t site;
+    bool inside, used;
+};
+#define HD_RECENT_LOCALS 1024
+
 /* The frame of an event and its words, one for each pair of site and call stack that needs its own.
  */
 struct hd_named_frame {
@@ -35,6 +44,7 @@ struct hd_describe {
     struct hd_symbols *symbols; /* NULL until needed */
     const char **thread_name;
     struct hd_recent_memory recent[HD_RECENT];
+    struct hd_recent_local recent_local[HD_RECENT_LOCALS];
     struct hd_map stacks; /* site and call tree node -> stack */
     HD_VECTOR(struct hd_frames) stack;
     struct hd_map places; /* site, alone or with a call tree node -> place */
@@ -49,6 +59,13 @@ struct hd_describe {
  */
 bool hd_describe_has_names(struct hd_describe *describe);
 const struct hd_name *hd_describe_source_name(struct hd_describe *describe, uint32_t event);
+
+/* The node of the call tree around a node. */
+uint32_t hd_describe_outer(const struct hd_trace *trace, uint32_t node);
+/* The local variable that an address on a thread's stack was when an event touched it, or the
+ * function that it is of (hd_symbols_local); NULL if neither is known. */
+const char *hd_describe_local(struct hd_describe *describe, uint32_t event, uint32_t block,
+                              uint64_t address, uint64_t size);
 
 struct hd_symbols *hd_describe_symbols(struct hd_describe *describe);
 

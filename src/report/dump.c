@@ -73,7 +73,7 @@ static int digits(uint64_t number) {
 static void print_text(struct hd_dump *dump, uint32_t event) {
     struct hd_lines *out = &dump->out;
     const struct hd_model *model = dump->model;
-    const char *object = hd_describe_event(dump->describe, event, HD_SHORT);
+    const char *object = hd_describe_event(dump->describe, event, HD_APART);
     const char *site = hd_describe_site(dump->describe, event);
     const char *function = hd_describe_function(dump->describe, event);
     char remark_text[64];
@@ -163,7 +163,7 @@ static void print_json(struct hd_dump *dump, uint32_t event) {
     enum hd_event_kind kind = model->kind[event];
     enum hd_event_class class = hd_kind_class(kind);
     bool access = class == HD_CLASS_ACCESS || (class == HD_CLASS_ATOMIC && kind != HD_EV_FENCE);
-    const char *object = hd_describe_event(dump->describe, event, HD_SHORT);
+    const char *object = hd_describe_event(dump->describe, event, HD_APART);
     const char *site = hd_describe_site(dump->describe, event);
     uint64_t address;
     hd_line_string(out, "{");
@@ -281,7 +281,7 @@ static void measure(struct hd_dump *dump, uint64_t last) {
         uint32_t event = (uint32_t)at;
         if (!is_selected(dump, event)) continue;
         char text[64];
-        const char *object = hd_describe_event(dump->describe, event, HD_SHORT);
+        const char *object = hd_describe_event(dump->describe, event, HD_APART);
         size_t beside = strlen(remark(dump, event, object, text));
         widen(&dump->object_width, strlen(object) + (beside ? beside + 1 : 0), 32);
         widen(&dump->site_width, strlen(hd_describe_site(dump->describe, event)), 44);

@@ -77,7 +77,7 @@ static void begin_slice(struct timeline *t, const char *name, const char *catego
 
 /* "w(counter)" */
 static void event_name(struct timeline *t, uint32_t event, char *text, size_t room) {
-    const char *object = hd_describe_event(t->describe, event, HD_SHORT);
+    const char *object = hd_describe_event(t->describe, event, HD_APART);
     const char *operation = hd_report_operation(t->model->kind[event]);
     if (*operation == '\0') operation = hd_kind_name(t->model->kind[event]);
     snprintf(text, room, *object != '\0' ? "%s(%s)" : "%s", operation, object);
@@ -230,7 +230,7 @@ static void put_wait(struct timeline *t, uint32_t event) {
     uint32_t thread = t->model->thread[event], before = t->previous[thread];
     bool to_the_end = t->model->kind[event] == HD_EV_BLOCKED;
     char name[512];
-    const char *object = hd_describe_event(t->describe, event, HD_SHORT);
+    const char *object = hd_describe_event(t->describe, event, HD_APART);
     snprintf(name, sizeof name, *object != '\0' ? "waits for %s" : "waits", object);
     uint64_t from = before != HD_NONE ? time_of(before) + UNITS - 1 : time_of(event);
     begin_slice(t, name, "wait", THREADS, thread, from,

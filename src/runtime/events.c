@@ -85,6 +85,43 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
 
 void rt_chunks_reset(void) { serial_sequence = 0; }
 
+/* A function's frame begins above its return address, which lies between the stack pointer that it
+ * called us with and that of the next outer function: if that word is there once, it is the place.
+ * The distance is mostly that of the last time. Only the thread's own stack is read: others may be
+ * gone. `sp` is the hook's frame: a frame pointer and a return address below its caller's. */
+#define FRAME_WORDS 4096u
+static uintptr_t find_frame(const struct rt_thread *t, const struct rt_frame *f) {
+    static uint16_t usual[512];
+    uintptr_t own = 2 * sizeof own, from = f->sp + own;
+    uintptr_t end = f > t->frame_base ? f[-1].sp + own : t->stack_end;
+    if (f->sp < t->stack_low || end > t->stack_end || from >= end || f->sp % sizeof from != 0)
+        return 0;
+    const uintptr_t *word = (const uintptr_t *)from;
+    size_t words = (end - from) / sizeof *word, found = SIZE_MAX;
+    uint16_t *guess = &usual[(f->pc ^ f->pc >> 9) % (sizeof usual / sizeof *usual)];
+    size_t at = __atomic_load_n(guess, __ATOMIC_RELAXED);
+    if (likely(at < words && word[at] == f->pc)) return from + (at + 1) * sizeof *word;
+    if (words > FRAME_WORDS) words = FRAME_WORDS;
+    for (size_t i = 0; i < words; i++) {
+        if (word[i] != f->pc) continue;
+        if (found != SIZE_MAX) return 0;
+        found = i;
+    }
+    if (found == SIZE_MAX) return 0;
+    __atomic_store_n(guess, (uint16_t)found, __ATOMIC_RELAXED);
+    return from + (found + 1) * sizeof *word;
+}
+
+/* Notes the frame's place; returns it as hd_wire_step has it. */
+static uint32_t frame_step(const struct rt_thread *t, struct rt_frame *f) {
+    f->cfa = find_frame(t, f);
+    if (f->cfa == 0) return 0;
+    const struct rt_frame *outer = f;
+    while (outer > t->frame_base && outer[-1].cfa == 0) outer--;
+    uintptr_t above = outer > t->frame_base ? outer[-1].cfa : t->stack_end;
+    return above > f->cfa && above - f->cfa <= UINT32_MAX ? (uint32_t)(above - f->cfa) : 0;
+}
+
 /* Function entries and exits are not events of their own: what changed since the thread's last
  * event is written before the next one. */
 RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
@@ -96,7 +133,8 @@ RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
         uintptr_t lo = t->text_lo, size = t->text_size;
         uint32_t base = t->site_base, site = rt_site(t, f->pc);
         t->text_lo = lo, t->text_size = size, t->site_base = base;
-        rt_store(t, hd_wire_head(HD_EV_PUSH, 0, (uint64_t)(f - t->frame_base) + 1), site);
+        rt_store(t, hd_wire_head(HD_EV_PUSH, 0, (uint64_t)(f - t->frame_base) + 1),
+                 hd_wire_push_tail(site, frame_step(t, f)));
     }
     t->frame_emitted = t->frame_low = t->frame;
 }

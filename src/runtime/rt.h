@@ -54,6 +54,7 @@ enum rt_state {
 struct rt_frame {
     uintptr_t pc; /* return address in the caller */
     uintptr_t sp;
+    uintptr_t cfa; /* where the caller's stack pointer was; 0: not known. Set when it is emitted */
 };
 
 #define RT_SPIN_KEYS 4u
@@ -129,6 +130,7 @@ struct rt_thread {
     int tid; /* kernel's */
     pthread_t handle;
     uint64_t overflow; /* frames beyond frame_end */
+    uintptr_t stack_low, stack_end;
     /* Annotations: how often the program has said that its reads, or writes, are to be ignored. */
     uint32_t ignores_reads, ignores_writes;
     void *region; /* OpenMP's parallel region that it is in (openmp.c) */

@@ -135,6 +135,8 @@ static void emit_stack_block(struct rt_thread *t) {
     if (pthread_getattr_np(t->handle, &attributes) != 0) return;
     if (pthread_attr_getstack(&attributes, &lowest, &bytes) == 0) {
         if (rt.checking) rt_check_clear((uintptr_t)lowest, bytes);
+        t->stack_low = (uintptr_t)lowest;
+        t->stack_end = t->stack_low + bytes;
         rt_emit_extra(t, bytes);
         rt_emit(t, HD_EV_ALLOC, HD_BLOCK_STACK, (uintptr_t)lowest, 0);
     }

@@ -19,6 +19,7 @@ void hd_build_start(struct hd_builder *builder, struct hd_trace *trace,
     /* the empty stack */
     trace->stack_parent = hd_zalloc(1, sizeof *trace->stack_parent);
     trace->stack_site = hd_zalloc(1, sizeof *trace->stack_site);
+    trace->stack_step = hd_zalloc(1, sizeof *trace->stack_step);
     trace->stacks = 1;
 }
 
@@ -97,6 +98,7 @@ void hd_trace_free(struct hd_trace *trace) {
     free(trace->extra_value);
     free(trace->stack_parent);
     free(trace->stack_site);
+    free(trace->stack_step);
     struct hd_trace_memory *memory = trace->memory;
     if (memory != NULL) {
         hd_arena_free(&memory->arena);

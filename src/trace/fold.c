@@ -8,23 +8,27 @@
 
 /* ---- the call tree ------------------------------------------------------------------------ */
 
-static uint32_t new_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
+static uint32_t new_node(struct hd_fold *fold, uint32_t parent, uint32_t site, uint32_t step) {
     struct hd_trace *trace = fold->builder->trace;
     if (trace->stacks == fold->stack_capacity) {
         size_t wanted = fold->stack_capacity * 2 + 64;
         if (wanted > UINT32_MAX) hd_out_of_memory();
         trace->stack_parent = hd_realloc(trace->stack_parent, wanted, sizeof(uint32_t));
         trace->stack_site = hd_realloc(trace->stack_site, wanted, sizeof(uint32_t));
+        trace->stack_step = hd_realloc(trace->stack_step, wanted, sizeof(uint32_t));
         fold->stack_capacity = wanted;
     }
     trace->stack_parent[trace->stacks] = parent;
     trace->stack_site[trace->stacks] = site;
+    trace->stack_step[trace->stacks] = step;
     return trace->stacks++;
 }
 
-static uint32_t child_node(struct hd_fold *fold, uint32_t parent, uint32_t site) {
+static uint32_t child_node(struct hd_fold *fold, uint32_t parent, uint32_t site, uint32_t step) {
     uint32_t *node = hd_map_slot(&fold->children, (uint64_t)parent << 32 | site, HD_NONE);
-    if (*node == HD_NONE) *node = new_node(fold, parent, site);
+    if (*node == HD_NONE) *node = new_node(fold, parent, site, step);
+    uint32_t *known = &fold->builder->trace->stack_step[*node];
+    if (*known != step) *known = HD_STEP_VARIES;
     return *node;
 }
 
@@ -36,9 +40,9 @@ static void leave_frames(struct hd_fold_thread *thread, uint64_t depth) {
 }
 
 static void enter_frame(struct hd_fold *fold, struct hd_fold_thread *thread, uint64_t depth,
-                        uint32_t site) {
+                        uint32_t site, uint32_t step) {
     leave_frames(thread, depth == 0 ? 0 : depth - 1);
-    uint32_t node = child_node(fold, thread->stack, site);
+    uint32_t node = child_node(fold, thread->stack, site, step);
     struct hd_fold_frame frame = {.depth = depth, .node = node};
     hd_vector_push(&thread->frame, frame);
     thread->stack = node;
@@ -106,7 +110,7 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
     uint64_t operand = hd_wire_operand(event.head);
     struct hd_fold_thread *now = *thread;
     unsigned calls = hd_wire_calls(event.tail), branches = hd_wire_branches(event.tail);
-    if (calls != 0 || branches != 0) {
+    if ((calls != 0 || branches != 0) && hd_wire_kind(event.head) != HD_EV_PUSH) {
         now->calls = add_saturating(now->calls, calls);
         now->branches = add_saturating(now->branches, branches);
         now->pending = true;
@@ -127,7 +131,7 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
         now->pending = true;
         return true;
     case HD_EV_PUSH:
-        enter_frame(fold, now, operand, hd_wire_site(event.tail));
+        enter_frame(fold, now, operand, hd_wire_site(event.tail), hd_wire_step(event.tail));
         return true;
     case HD_EV_POP:
         leave_frames(now, operand);

@@ -45,7 +45,9 @@ static void go_to_stack(struct saver *s, uint32_t thread, uint32_t to) {
     if (common != s->stack[thread]) put(s, HD_EV_POP, 0, s->depth[common], 0);
     for (uint32_t node = to; node != common; node = parent[node]) s->path[s->depth[node]] = node;
     for (uint32_t depth = s->depth[common] + 1; depth <= s->depth[to]; depth++)
-        put(s, HD_EV_PUSH, 0, depth, hd_wire_tail(s->trace->stack_site[s->path[depth]], 0, 0));
+        put(s, HD_EV_PUSH, 0, depth,
+            hd_wire_push_tail(s->trace->stack_site[s->path[depth]],
+                              s->trace->stack_step[s->path[depth]]));
     s->stack[thread] = to;
 }
 

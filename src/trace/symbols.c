@@ -181,13 +181,18 @@ static struct module *module_of_site(struct hd_symbols *symbols, uint32_t site) 
     return distance <= recorded->text_hi - recorded->text_lo ? module : NULL;
 }
 
+/* In the module's file. */
+static uint64_t address_of_site(const struct module *module, uint32_t site) {
+    const struct hd_trace_module *recorded = module->recorded;
+    return recorded->text_lo + (site - recorded->site_base) - recorded->bias;
+}
+
 static uint32_t resolve_site(struct hd_symbols *symbols, uint32_t site,
                              struct hd_frame frame[HD_FRAMES_MAX]) {
     frame[0] = (struct hd_frame){.function = "??", .module = "??"};
     struct module *module = site ? module_of_site(symbols, site) : NULL;
     if (!module) return 1;
-    const struct hd_trace_module *recorded = module->recorded;
-    uint64_t address = recorded->text_lo + (site - recorded->site_base) - recorded->bias;
+    uint64_t address = address_of_site(module, site);
     struct hd_binary *binary = module_binary(symbols, module);
     uint32_t count = binary ? hd_binary_frames(binary, address - 1, frame) : 0;
     if (count) return count;
@@ -294,6 +299,17 @@ const char *hd_symbols_variable(struct hd_symbols *symbols, uint64_t address, ui
         if (offset) *offset = entry.offset;
     }
     return entry.text;
+}
+
+const char *hd_symbols_local(struct hd_symbols *symbols, uint32_t site, int64_t offset,
+                             uint64_t size, bool inside) {
+    struct module *module = site ? module_of_site(symbols, site) : NULL;
+    struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
+    if (!binary) return NULL;
+    const char *function,
+        *name = hd_binary_local(binary, address_of_site(module, site) - 1, offset, size, &function);
+    if (name || !function || !inside) return name;
+    return hd_pool_format(symbols->pool, "a local of %s", function);
 }
 
 const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address) {

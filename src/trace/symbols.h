@@ -41,6 +41,12 @@ uint32_t hd_symbols_site(struct hd_symbols *symbols, uint32_t site, const struct
 const char *hd_symbols_variable(struct hd_symbols *symbols, uint64_t address, uint64_t size,
                                 const char **base, uint64_t *offset);
 
+/* What is in the frame of the function that a site is in, `offset` bytes from where the frame
+ * begins (below zero: the frame grows down): "main::done", "serve::request.len". If no variable is
+ * known there: NULL, or "a local of serve" if `inside` says that it is known to be in the frame. */
+const char *hd_symbols_local(struct hd_symbols *symbols, uint32_t site, int64_t offset,
+                             uint64_t size, bool inside);
+
 /* The NUL-terminated text that a module's file holds at an address (an annotation's), or NULL. */
 const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address);
 

@@ -51,6 +51,7 @@ struct hd_binary {
     int fd, debug_fd;
     Elf *elf, *debug_elf; /* debug_elf: a separate debug file, or NULL */
     Dwarf *dwarf;         /* NULL if there is none */
+    Dwarf_CFI *unwind;    /* NULL until needed */
     struct hd_unit *unit;
     uint32_t units, unit_capacity;
     struct hd_ranges unit_code; /* value: index into unit */
@@ -94,6 +95,14 @@ const char *hd_qualified_name(struct hd_binary *binary, Dwarf_Die *die, uint32_t
 #define HD_FRAMES_MAX 64
 uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
                           struct hd_frame frame[HD_FRAMES_MAX]);
+
+/* The function or inlined call around an address, HD_NONE. */
+uint32_t hd_binary_scope(struct hd_binary *binary, uint64_t address);
+
+/* symbols_local.c: the local variable in a function's frame, NULL if none is known; and the name of
+ * the function, NULL if not even that is. */
+const char *hd_binary_local(struct hd_binary *binary, uint64_t address, int64_t offset,
+                            uint64_t size, const char **function);
 
 /* symbols_data.c: the variable at an address, NULL if none is known. */
 const char *hd_binary_variable(struct hd_binary *binary, uint64_t address, uint64_t size,

@@ -107,6 +107,16 @@ static void symbol_function(struct hd_binary *binary, uint64_t address, struct h
     frame->function_offset = symbol ? (uint32_t)(address - symbol->lo) : 0;
 }
 
+uint32_t hd_binary_scope(struct hd_binary *binary, uint64_t address) {
+    hd_units_read(binary);
+    uint32_t at = hd_ranges_find(&binary->unit_code, address);
+    if (at == HD_NONE) return HD_NONE;
+    uint32_t unit = binary->unit_code.item[at].value;
+    hd_unit_walk(binary, unit);
+    uint32_t range = hd_ranges_find(&binary->unit[unit].code, address);
+    return range != HD_NONE ? binary->unit[unit].code.item[range].value : HD_NONE;
+}
+
 uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
                           struct hd_frame frame[HD_FRAMES_MAX]) {
     hd_units_read(binary);

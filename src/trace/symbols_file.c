@@ -178,6 +178,7 @@ void hd_binary_close(struct hd_binary *binary) {
     free(binary->symbol);
     hd_ranges_free(&binary->function_symbols);
     hd_ranges_free(&binary->object_symbols);
+    if (binary->unwind) dwarf_cfi_end(binary->unwind);
     if (binary->dwarf) dwarf_end(binary->dwarf);
     if (binary->debug_elf) elf_end(binary->debug_elf);
     if (binary->debug_fd >= 0) close(binary->debug_fd);

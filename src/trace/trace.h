@@ -58,6 +58,9 @@ struct hd_trace {
     uint32_t stacks;
     uint32_t *stack_parent;
     uint32_t *stack_site; /* call site of the innermost frame */
+    /* bytes from the next outer frame, or the stack's end, down to the innermost one (wire.h); 0:
+     * not known; HD_STEP_VARIES: not always the same */
+    uint32_t *stack_step;
     uint32_t modules;
     struct hd_trace_module *module;
     /* Text and RapidBin traces: threads, objects and sites have names instead of addresses. A
@@ -87,6 +90,7 @@ struct hd_trace {
     void *memory; /* owner of everything above */
 };
 
+#define HD_STEP_VARIES UINT32_MAX
 #define HD_TEXT_SHIFT 24
 
 struct hd_trace_options {

@@ -82,7 +82,7 @@ struct hd_wire_event {
     X(EXT, "", BOOK)    /* operand: 48-bit value that belongs to the next event */               \
     X(COUNT, "", BOOK)  /* operand: hook calls, site: branches; added to the next event's */     \
     X(PUSH, "", BOOK)   /* function entry: operand = call depth after it, site = return address  \
-                           in the caller */                                                      \
+                           in the caller, counts = hd_wire_step */                               \
     X(POP, "", BOOK)    /* operand: call depth to return to */
 
 enum hd_event_kind {
@@ -137,6 +137,13 @@ static inline uint64_t hd_wire_tail(uint32_t site, unsigned calls, unsigned bran
 static inline uint32_t hd_wire_site(uint64_t tail) { return (uint32_t)tail; }
 static inline unsigned hd_wire_calls(uint64_t tail) { return tail >> 32 & 0xffff; }
 static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 48; }
+/* Of a PUSH: bytes from the frame of the next outer function that has one (else from the end of the
+ * thread's stack) down to this function's; a frame begins where its caller's stack pointer was
+ * (DWARF's canonical frame address). 0 if that is not known. */
+static inline uint64_t hd_wire_push_tail(uint32_t site, uint32_t step) {
+    return site | (uint64_t)step << 32;
+}
+static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 32); }
 
 /* A site is a code address made small: `module.site_base + (pc - module.text_lo)`, where pc is the
  * return address of the hook or interceptor call. Site 0 is "unknown". Site numbers stay below
