@@ -35,7 +35,11 @@ static int report(const struct hd_check_trace *wanted, struct hd_findings_option
     hd_findings_fingerprint(findings);
     hd_findings_hide(findings, &output->hiding);
     const struct hd_trace *trace = model->trace;
+    char build[33];
     struct hd_report_input input = {.path = wanted->trace,
+                                    .trace = true,
+                                    .build = hd_trace_build(trace, build) ? build : NULL,
+                                    .partial = true, /* only what this run did */
                                     .format = hd_report_format_name(trace->format),
                                     .command = trace->command,
                                     .events = model->events,

@@ -128,8 +128,13 @@ static int report(struct request *request, const struct hd_observed *observed,
     hd_findings_hide(findings, &request->output.hiding);
     say_summary(request, observed, result);
     char *command = hd_quote_command(request->command);
+    char build[33];
+    /* One run shows what happened in it, never that something can't happen. */
     struct hd_report_input input = {.path = request->command[0],
                                     .format = "run",
+                                    .build =
+                                        hd_trace_build(&observed->modules, build) ? build : NULL,
+                                    .partial = true,
                                     .command = command,
                                     .threads = result->threads};
     int status = hd_findings_status(&request->output, findings);

@@ -204,6 +204,7 @@ static int report(struct request *request, const struct hd_source *source,
         request->source.database != NULL ? request->source.database : request->argv[request->first];
     struct hd_report_input input = {.path = path,
                                     .format = "source",
+                                    .partial = !hd_source_input_whole(source),
                                     .warning = warning,
                                     .warnings = lint->views.library ? 2 : 1};
     struct said said = {request, source, lint, &findings};

@@ -235,8 +235,11 @@ static int report(struct request *request, const struct hd_source *source,
     const char *warning = hd_source_closing_line(source, line, sizeof line);
     const char *path =
         request->source.database != NULL ? request->source.database : request->argv[request->first];
-    struct hd_report_input input = {
-        .path = path, .format = "source", .warning = &warning, .warnings = 1};
+    struct hd_report_input input = {.path = path,
+                                    .format = "source",
+                                    .partial = !hd_source_input_whole(source),
+                                    .warning = &warning,
+                                    .warnings = 1};
     struct said said = {request, source, mine, &findings, intended};
     int status =
         hd_findings_report(&request->report, &findings, &input,

@@ -48,7 +48,10 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
     const char **warning = hd_alloc(trace->warnings + (size_t)model->warnings, sizeof *warning);
     for (uint32_t i = 0; i < trace->warnings; i++) warning[count++] = trace->warning[i];
     for (uint32_t i = 0; i < model->warnings; i++) warning[count++] = model->warning[i];
+    char build[33];
     struct hd_report_input input = {.path = request->path,
+                                    .trace = true,
+                                    .build = hd_trace_build(trace, build) ? build : NULL,
                                     .format = hd_report_format_name(trace->format),
                                     .command = trace->command,
                                     .events = model->events,

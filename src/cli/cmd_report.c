@@ -5,6 +5,7 @@
 #include "cli/findings_output.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/report_store.h"
 #include "cover/cover.h"
 #include "finding/read.h"
 #include "report/cover.h"
@@ -20,6 +21,7 @@ struct request {
     struct hd_option_list file; /* --output */
     const char *coverage;
     bool no_source;
+    struct hd_report_store_wanted remembered;
     int files;
     char **path;
 };
@@ -174,23 +176,36 @@ int hd_cmd_report(int argc, char **argv) {
         HD_TEXT("coverage", 0, "FILE", &request.coverage,
                 "show how coverage grew, from a file of `heddle cover -o`"),
         HD_FLAG("no-source", 0, &request.no_source, "take no lines of source files into the page"),
-        HD_FINDINGS_OPTIONS(&request.output, "0"), HD_OPTIONS_END};
+        HD_REPORT_STORE_OPTIONS(&request.remembered),
+        HD_FINDINGS_OPTIONS(&request.output, "0"),
+        HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
-        .operands = "FINDINGS...",
+        .operands = "FINDINGS... | --store FILE",
         .about =
             "Reads findings that other commands wrote with --format json, and writes one HTML\n"
             "file that opens in any browser, without a network: the list, the good and the\n"
             "bad order of each finding as a picture, source, stacks, locks, how to replay it.\n"
-            "Or another format. Several files become one report.\n",
+            "Or another format. Several files become one report. With --store: what became of\n"
+            "the findings of the runs that FILE remembers.\n",
         .example = "  heddle hunt --report findings.json -- ./app\n"
                    "  heddle report findings.json -o report.html\n"
-                   "  heddle report hunt.json lint.json --coverage app.cover -o report.html\n",
+                   "  heddle report hunt.json lint.json --coverage app.cover -o report.html\n"
+                   "  heddle report --store app.db --since last\n",
         .options = options,
-        .least = 1,
+        .least = 0,
         .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    const struct hd_report_store_wanted *remembered = &request.remembered;
+    bool store = request.output.store.path != NULL;
+    if ((first < argc) == store)
+        return hd_complain(COMMAND, "give files of findings, or --store FILE; see 'heddle report "
+                                    "--help'");
+    if (!store &&
+        (remembered->since != NULL || remembered->runs || remembered->trends || remembered->accept))
+        return hd_complain(COMMAND, "--since, --runs, --trends and --accept need --store FILE");
+    request.output.keeps_no_run = true;
     request.path = argv + first;
     request.files = argc - first;
     /* --output is --report that leaves standard output alone */
@@ -204,7 +219,9 @@ int hd_cmd_report(int argc, char **argv) {
                request.file.count * sizeof *request.file.item);
         request.output.report.count += request.file.count;
     }
-    status = hd_findings_options_use(&request.output) ? report(&request) : HD_EXIT_FAILED;
+    status = !hd_findings_options_use(&request.output) ? HD_EXIT_FAILED
+             : store ? hd_report_from_store(COMMAND, remembered, &request.output)
+                     : report(&request);
     status = hd_findings_failed(&request.output, status);
     hd_findings_options_free(&request.output);
     free(request.file.item);

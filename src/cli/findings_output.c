@@ -30,6 +30,33 @@ static bool format_of(const char *path, unsigned *format) {
     return false;
 }
 
+/* What was accepted in a store. */
+static bool baseline_of_store(struct hd_findings_options *options) {
+    struct hd_store_option store = {options->baseline, options->store.project, false};
+    struct hd_store *opened = hd_store_option_open(options->command, &store, HD_STORE_LOOK);
+    if (opened == NULL) return false;
+    struct hd_error error;
+    struct hd_baseline *baseline = &options->hiding.baseline;
+    char *text = hd_store_accepted(opened, hd_store_option_project(&store), &error);
+    bool good = text != NULL &&
+                hd_findings_parse(options->baseline, text, strlen(text), &baseline->file, &error);
+    if (good)
+        baseline->path = options->baseline;
+    else
+        hd_complain_error(options->command, &error);
+    free(text);
+    hd_store_close(opened);
+    return good;
+}
+
+static bool read_baseline(struct hd_findings_options *options) {
+    struct hd_error error;
+    if (hd_store_looks_like_one(options->baseline)) return baseline_of_store(options);
+    if (hd_baseline_read(&options->hiding.baseline, options->baseline, &error)) return true;
+    hd_complain_error(options->command, &error);
+    return false;
+}
+
 bool hd_findings_options_use(struct hd_findings_options *options) {
     struct hd_error error;
     unsigned format;
@@ -48,12 +75,8 @@ bool hd_findings_options_use(struct hd_findings_options *options) {
             hd_complain_error(options->command, &error);
             return false;
         }
-    if (options->baseline != NULL &&
-        !hd_baseline_read(&options->hiding.baseline, options->baseline, &error)) {
-        hd_complain_error(options->command, &error);
-        return false;
-    }
-    return true;
+    if (options->baseline != NULL && !read_baseline(options)) return false;
+    return options->keeps_no_run || hd_store_option_check(options->command, &options->store);
 }
 
 void hd_findings_options_free(struct hd_findings_options *options) {
@@ -102,7 +125,8 @@ static bool write_text(const struct reports *reports, FILE *out) {
         .color = standard && hd_color(stdout), .standard_output = standard, .excerpts = &excerpts};
     FILE *safe = hd_safe_stream(out, style.color);
     reports->text(safe, &style, reports->context);
-    hd_report_text_hiding(safe, reports->findings, &reports->options->hiding);
+    if (strcmp(reports->input.format, "store") != 0) /* it has said what is hidden, and why */
+        hd_report_text_hiding(safe, reports->findings, &reports->options->hiding);
     hd_excerpts_free(&excerpts);
     return fclose(safe) == 0;
 }
@@ -163,10 +187,12 @@ int hd_findings_report(struct hd_findings_options *options, const struct hd_find
     reports.input.fail_on = (enum hd_fail_on)options->fail_on;
     reports.input.fails = options->fails;
     options->printed = true;
+    bool kept = options->store.path == NULL || options->keeps_no_run ||
+                hd_store_option_add(options->command, &options->store, &reports.input, findings);
     bool good = options->quiet || write_report(&reports, stdout, options->format);
     for (unsigned i = 0; i < options->report.count; i++)
         good = write_file(&reports, options->report.item[i]) && good;
-    return good ? status : HD_EXIT_FAILED;
+    return good && kept ? status : HD_EXIT_FAILED;
 }
 
 int hd_findings_failed(const struct hd_findings_options *options, int status) {

@@ -14,6 +14,7 @@
 #define HEDDLE_CLI_FINDINGS_OUTPUT_H
 
 #include "cli/options.h"
+#include "cli/store_option.h"
 #include "report/report.h"
 
 /* in the order of --format's choices */
@@ -40,6 +41,8 @@ struct hd_findings_options {
     bool printed;   /* standard output has its report */
     bool quiet;     /* it gets none */
     struct hd_hiding hiding;
+    struct hd_store_option store;
+    bool keeps_no_run; /* the command looks into the store, and is no run itself */
 };
 
 #define HD_FINDINGS_DEFAULTS(name, shown)                                              \
@@ -58,12 +61,14 @@ struct hd_findings_options {
         HD_LIST("suppressions", 0, "FILE", &(o)->suppressions,                                   \
                 "hide the findings that FILE names; as often as wanted"),                        \
         HD_TEXT("baseline", 0, "FILE", &(o)->baseline,                                           \
-                "hide the findings of FILE, which --format json wrote before"),                  \
+                "hide the findings of FILE: a report in JSON, or a store (what was accepted)"),  \
         HD_NUMBER("max", 0, "N", &(o)->most, 0, UINT32_MAX,                                      \
                   "show at most N findings and count the rest, 0 for all (default " shown ")"),  \
         HD_CHOICE("fail-on", 0, "WHAT", &(o)->fail_on, HD_FAIL_ON_WORDS,                         \
                   "exit with status 1 for findings that a run did; for all that are harmful or " \
                   "likely (default); for every one that is shown"),                              \
+        HD_STORE_OPTIONS(&(o)->store, "remember the run and its findings in FILE, for "          \
+                                      "heddle report"),                                          \
         HD_CHOICE("color", 0, "WHEN", &(o)->color, "auto|always|never",                          \
                   "colour: on a terminal (default), always, never")
 

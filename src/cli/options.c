@@ -2,7 +2,9 @@
 #include "cli/options.h"
 #include "base/alloc.h"
 #include "base/memory.h"
+#include "base/vector.h"
 #include "cli/output.h"
+#include "run/run.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -162,6 +164,50 @@ static void complain_unknown(const struct hd_usage *usage, const char *word, int
         hd_complain(usage->command, "unknown option --%s; see '%s'", given, command);
 }
 
+/* ---- what was given ---------------------------------------------------------------------------
+ */
+
+struct given {
+    const char *name, *value; /* NULL for a flag */
+};
+static struct {
+    HD_VECTOR(struct given) option;
+    char **operand; /* ends with NULL */
+} given;
+
+/* Sorted by name; repeated ones stay in their order. */
+static void remember(const struct hd_option *option, const char *value) {
+    struct given one = {option->name, option->type != HD_OPTION_FLAG ? value : NULL};
+    hd_vector_push(&given.option, one);
+    size_t at = given.option.size - 1;
+    for (; at > 0 && strcmp(given.option.data[at - 1].name, one.name) > 0; at--)
+        given.option.data[at] = given.option.data[at - 1];
+    given.option.data[at] = one;
+}
+
+static bool is_among(const char *const *list, const char *word) {
+    for (; *list != NULL; list++)
+        if (strcmp(*list, word) == 0) return true;
+    return false;
+}
+
+char *hd_options_given(const char *const *without) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out == NULL) hd_out_of_memory();
+    for (size_t i = 0; i < given.option.size; i++) {
+        const struct given *one = &given.option.data[i];
+        if (is_among(without, one->name)) continue;
+        fprintf(out, "%s--%s%s%s", ftell(out) > 0 ? " " : "", one->name,
+                one->value != NULL ? "=" : "", one->value != NULL ? one->value : "");
+    }
+    fclose(out);
+    return text;
+}
+
+char *hd_options_operands(void) { return hd_quote_command(given.operand); }
+
 enum outcome { PARSED, WRONG, HELPED };
 
 /* The table in getopt's terms. */
@@ -255,6 +301,7 @@ static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, i
     struct getopt_tables tables;
     enum outcome outcome = PARSED;
     make_tables(usage, rows, &tables);
+    given.option.size = 0;
     optind = 0; /* 0, not 1: makes glibc forget what it knew of the last argv */
     opterr = 0;
     while (outcome == PARSED) {
@@ -263,6 +310,7 @@ static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, i
         if (got < 0) break;
         const struct hd_option *option = got == '?' || got == ':' ? NULL : row_of(usage, rows, got);
         if (option) {
+            remember(option, optarg);
             if (!store(usage, option, optarg)) outcome = WRONG;
         } else if (got == MEMORY) {
             if (!set_memory(usage, optarg)) outcome = WRONG;
@@ -275,6 +323,7 @@ static enum outcome parse(const struct hd_usage *usage, int argc, char **argv, i
         }
     }
     *first = optind;
+    given.operand = argv + optind;
     free(tables.long_option);
     free(tables.letters);
     return outcome;

@@ -83,6 +83,12 @@ bool hd_options_parse(const struct hd_usage *usage, int argc, char **argv, int *
 bool hd_options_parse_text(const struct hd_usage *usage, const char *source, const char *text,
                            char **storage, int *status);
 
+/* The options that the last command line gave, by their long names and in the order of these, but
+ * for those in `without` (ends with NULL): "--all --model=csr". malloc'ed. */
+char *hd_options_given(const char *const *without);
+/* Its operands, quoted for a shell; malloc'ed. */
+char *hd_options_operands(void);
+
 void hd_options_help(const struct hd_usage *usage);
 
 #endif

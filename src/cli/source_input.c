@@ -78,6 +78,14 @@ bool hd_source_input_load(struct hd_source_input *input, const char *command, in
     return good;
 }
 
+bool hd_source_input_whole(const struct hd_source *source) {
+    for (size_t i = 0; i < source->unit.size; i++) {
+        enum hd_unit_state state = source->unit.data[i].state;
+        if (state == HD_UNIT_DEGRADED || state == HD_UNIT_LOST) return false;
+    }
+    return true;
+}
+
 void hd_source_input_warn(const char *command, const struct hd_source *source) {
     unsigned shown = 0, more = 0, left_out = 0;
     for (size_t i = 0; i < source->unit.size; i++) {

@@ -37,6 +37,8 @@ int hd_source_input_flags(struct hd_source_input *input, int argc, char **argv);
  * returns false if nothing can be read; *status is for the command to return. */
 bool hd_source_input_load(struct hd_source_input *input, const char *command, int argc, char **argv,
                           int first, struct hd_source *source, int *status);
+/* Was every file read without errors? */
+bool hd_source_input_whole(const struct hd_source *source);
 /* A warning for each file with errors (at most a few; the rest are counted). */
 void hd_source_input_warn(const char *command, const struct hd_source *source);
 

@@ -86,6 +86,7 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
     }
     recorded->describe = hd_describe_open(model);
     recorded->analysis = (struct hd_analysis){.model = model, .describe = recorded->describe};
+    if (result->build[0] == '\0') hd_trace_build(model->trace, result->build);
     if (model->threads > result->threads) result->threads = model->threads;
     if (model->events > result->events) result->events = model->events;
     if (model->trace->hook_calls > x->calls) x->calls = model->trace->hook_calls;

@@ -133,6 +133,7 @@ struct hd_exploration {
     double seconds, failure_seconds;      /* in all; until the first failure, 0: there was none */
     uint32_t failures;                    /* different ones */
     uint32_t threads, events;             /* most that a recorded run had */
+    char build[33]; /* of the program (hd_trace_build), from the first recorded run; "" */
     /* without being steered */
     uint32_t plain_tries, plain_failed;
     struct hd_outcome plain_outcome; /* of the last that failed */

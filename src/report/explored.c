@@ -163,6 +163,12 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size
 
 /* ---- for other formats ---------------------------------------------------------------------- */
 
+/* Did it stop before all that was asked for was done? */
+static bool ended_early(const struct hd_exploration *hunt) {
+    return hunt->end == HD_END_FAILURE || hunt->end == HD_END_TIME || hunt->end == HD_END_STOPPED ||
+           hunt->interrupted != 0 || hunt->left > 0 || hunt->cut > 0;
+}
+
 void hd_explored_input(const struct hd_exploration *hunt, const struct hd_program *program,
                        struct hd_explored_input *made) {
     const struct hd_report_number effort[] = {
@@ -192,6 +198,8 @@ void hd_explored_input(const struct hd_exploration *hunt, const struct hd_progra
     for (unsigned i = 0; i < notes; i++) made->notes[i] = made->note[i];
     made->input = (struct hd_report_input){.path = program->argv[0],
                                            .format = "program",
+                                           .build = hunt->build[0] != '\0' ? hunt->build : NULL,
+                                           .partial = ended_early(hunt),
                                            .command = made->command,
                                            .events = hunt->events,
                                            .threads = hunt->threads,

@@ -25,6 +25,9 @@ struct hd_report_input {
     enum hd_fail_on fail_on;
     bool (*fails)(const struct hd_finding *finding, enum hd_fail_on what);
     const char *path;
+    bool trace;          /* the path is that of a trace */
+    const char *build;   /* of the program that ran: see hd_trace_build; NULL: unknown */
+    bool partial;        /* it ended before everything was looked at */
     time_t newest;       /* source that changed later is not that of the input; 0: unknown */
     const char *format;  /* "text", "binary", "RapidBin" */
     const char *command; /* that was recorded; NULL if unknown */

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 /* A whole file in memory. */
 struct content {
@@ -112,6 +114,20 @@ bool hd_trace_load(const char *path, const struct hd_trace_options *options, str
     bool good = hd_trace_read(content.bytes, content.length, name, options, trace, error);
     close_content(&content);
     return good;
+}
+
+bool hd_trace_build(const struct hd_trace *trace, char build[33]) {
+    if (trace->modules == 0 || trace->module[0].build_id_length == 0) return false;
+    XXH128_hash_t sum = {0, 0};
+    for (uint32_t i = 0; i < trace->modules; i++) {
+        const struct hd_trace_module *module = &trace->module[i];
+        XXH128_hash_t hash = XXH3_128bits(module->build_id, module->build_id_length);
+        sum.low64 += hash.low64; /* in whatever order they were loaded */
+        sum.high64 += hash.high64;
+    }
+    snprintf(build, 33, "%016llx%016llx", (unsigned long long)sum.high64,
+             (unsigned long long)sum.low64);
+    return true;
 }
 
 uint64_t hd_trace_extra(const struct hd_trace *trace, uint32_t event, uint64_t missing) {

@@ -112,6 +112,10 @@ bool hd_trace_read(const void *bytes, size_t length, const char *name,
  * may free it early and set it to NULL. */
 void hd_trace_free(struct hd_trace *trace);
 
+/* What ran, in one word: the build ids of the program and of the libraries it had loaded. False if
+ * the trace does not know them (text traces; a program without a build id). */
+bool hd_trace_build(const struct hd_trace *trace, char build[33]);
+
 /* The EXT value of an event, or `missing`. Sequential readers keep a cursor of their own. */
 uint64_t hd_trace_extra(const struct hd_trace *trace, uint32_t event, uint64_t missing);
 

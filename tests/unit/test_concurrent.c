@@ -25,8 +25,8 @@ static size_t classes_of(const char *text) {
 
 static void known_counts(void **state) {
     (void)state;
-    /* two increments and what is left of them: the second saw the first, in either order, or neither
-     * saw the other, and either was the last */
+    /* two increments and what is left of them: the second saw the first, in either order, or
+     * neither saw the other, and either was the last */
     assert_int_equal(classes_of("thread\nr0 = x\nx = 1\nthread\nr0 = x\nx = 2\nfinally\nr0 = x\n"),
                      4);
     assert_int_equal(
