@@ -37,8 +37,19 @@ static bool judge(struct explorer *x, struct hd_result *run, bool cut) {
     return true;
 }
 
+/* A thread that spins may have logged millions of events. To load an event and to find the facts
+ * takes this long. */
+#define SECONDS_PER_EVENT 1e-6
+
+/* A trace that would take most of the time that is left is not read. */
+static void drop_long_trace(const struct explorer *x, struct hd_result *run) {
+    double left = x->last - hd_seconds_now();
+    if ((double)run->wire_events * SECONDS_PER_EVENT > left / 2) run->trace_path[0] = '\0';
+}
+
 /* Takes a run that is over; false: it says nothing, and is freed. */
 static bool take(struct explorer *x, struct hd_result *run, bool cut) {
+    drop_long_trace(x, run);
     explore_cover(x, run);
     if (judge(x, run, cut)) return true;
     hd_result_free(run);

@@ -40,9 +40,9 @@ struct hd_replay {
      * followed and nothing was seen; a race is real all the same. DIVERGED: it was not followed;
      * the outcome is of another run. */
     enum hd_replay_verdict verdict;
-    bool reached;     /* the state that the schedule leads to */
-    uint32_t turns;   /* that were taken, `then` included */
-    bool unchecked;   /* the run's trace could not be read: only counts were checked */
+    bool reached;   /* the state that the schedule leads to */
+    uint32_t turns; /* that were taken, `then` included */
+    bool unchecked; /* the run's trace could not be read or is too long: only counts were checked */
     char words[1400]; /* verdict, and why: one line */
     struct hd_divergence divergence;
 };
