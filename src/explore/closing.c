@@ -28,7 +28,6 @@ struct closing {
     uint64_t under_way;
     struct hd_map asked;  /* keys of pins */
     struct hd_map known;  /* whole runs: their number */
-    struct hd_map data;   /* what reads of memory saw */
     struct hd_map placed; /* reasons by text and site */
     closing_reason_list reason;
     uint64_t bytes;
@@ -61,7 +60,6 @@ void closing_free(struct closing *c) {
     hd_vector_free(&c->reason);
     hd_map_free(&c->asked);
     hd_map_free(&c->known);
-    hd_map_free(&c->data);
     hd_map_free(&c->placed);
     free(c);
 }
@@ -172,7 +170,6 @@ static uint32_t add_view(struct closing *c, struct hd_model *model, bool *fresh)
         free(view);
         return *slot;
     }
-    hd_map_slot(&c->data, view->data, 0);
     c->bytes += view->bytes;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
     hd_vector_push(&c->view, view);
@@ -450,18 +447,39 @@ static bool is_finished(const struct closing_view *view, uint32_t t) {
     return steps > 0 && view->model.kind[closing_step(view, t, steps - 1)] == HD_EV_END;
 }
 
+/* Would its next step be one that only others can bring about: the end of a thread that has not
+ * ended, a signal? Another run that saw the same knows what it is. */
+static bool waits_for_others(const struct closing *c, const struct closing_view *view, uint32_t t) {
+    uint32_t steps = closing_steps(view, t);
+    for (size_t i = 0; i < c->view.size; i++) {
+        const struct closing_view *other = c->view.data[i];
+        uint32_t same = thread_of(other, view->thread_id[t]);
+        if (same == HD_NONE || closing_steps(other, same) <= steps ||
+            closing_hash(other, same, steps) != closing_hash(view, t, steps))
+            continue;
+        uint32_t next = closing_step(other, same, steps), child = other->model.object[next];
+        if (other->model.kind[next] == HD_EV_WAIT) return true;
+        if (other->model.kind[next] != HD_EV_JOIN || child >= other->threads) return false;
+        child = thread_of(view, other->thread_id[child]);
+        return child == HD_NONE || !is_finished(view, child);
+    }
+    return false;
+}
+
 /* A thread that had not ended when the process died goes on first. */
 static void go_further(struct alternatives *a, uint32_t t) {
     const struct closing_view *view = a->view;
     const struct hd_model *model = &view->model;
     uint32_t steps = closing_steps(view, t);
+    if (waits_for_others(a->c, view, t)) return;
     memcpy(a->steps, a->pinned, view->threads * sizeof *a->steps);
     if (steps > 0) take_past(view, a->steps, closing_step(view, t, steps - 1));
     for (uint32_t e = 0; steps == 0 && e < model->events; e++)
         if (model->kind[e] == HD_EV_FORK && model->object[e] == t) take_past(view, a->steps, e);
-    uint32_t crashed = model->thread[view->crash];
-    /* With its last step, it has crashed. */
-    if (a->steps[crashed] > view->position[view->crash]) return;
+    /* With the last step of the thread that crashed, it has crashed. */
+    if (view->crash != HD_NONE &&
+        a->steps[model->thread[view->crash]] > view->position[view->crash])
+        return;
     closing_pins pins = {0};
     make_pins(view, a->steps, &pins);
     uint32_t *slot = hd_map_slot(&a->c->asked, hd_mix64(key_of(&pins) + view->thread_id[t]), 0);
@@ -510,7 +528,8 @@ static void process(struct closing *c, const struct item *item) {
         for (uint32_t k = pinned[t]; k < closing_steps(view, t); k++)
             ask_about(&a, closing_step(view, t, k), k);
         if (view->blocked[t] != HD_NONE) ask_about(&a, view->blocked[t], closing_steps(view, t));
-        if (view->crash != HD_NONE && t != view->model.thread[view->crash] && !is_finished(view, t))
+        bool crashed = view->crash != HD_NONE && t == view->model.thread[view->crash];
+        if (view->cut && !crashed && view->blocked[t] == HD_NONE && !is_finished(view, t))
             go_further(&a, t);
     }
     hd_vector_free(&a.from);
@@ -627,10 +646,40 @@ void closing_done(struct closing *c, struct closing_work *work, struct hd_model 
     free_work(work);
 }
 
+static void pin_all(const struct closing_view *view, closing_pins *pins) {
+    uint32_t *steps = hd_alloc(view->threads, sizeof *steps);
+    for (uint32_t t = 0; t < view->threads; t++) steps[t] = closing_steps(view, t);
+    make_pins(view, steps, pins);
+    free(steps);
+}
+
+/* A failure cut the run short, and another one went on from there. */
+static bool is_part(const struct closing *c, size_t number) {
+    const struct closing_view *view = c->view.data[number];
+    closing_pins pins = {0};
+    bool part = false;
+    if (!view->cut) return false;
+    pin_all(view, &pins);
+    for (size_t i = 0; i < c->view.size && !part; i++)
+        part = i != number && has_pins(c->view.data[i], &pins);
+    hd_vector_free(&pins);
+    return part;
+}
+
+uint64_t closing_classes(const struct closing *c) {
+    struct hd_map data = {0};
+    for (size_t i = 0; i < c->view.size; i++)
+        if (!is_part(c, i)) hd_map_slot(&data, c->view.data[i]->data, 0);
+    uint64_t count = data.count;
+    hd_map_free(&data);
+    return count;
+}
+uint64_t closing_runs(const struct closing *c) { return c->view.size; }
 bool closing_check(struct closing *c, struct hd_model *model) {
     bool fresh;
     uint32_t number = add_view(c, model, &fresh);
     if (!fresh) return true;
+    if (is_part(c, number)) return true;
     closing_pins none = {0};
     closing_add_reason(c, "a random run was of a kind that had not been foreseen",
                        &c->view.data[number]->model, HD_NONE);
@@ -638,7 +687,6 @@ bool closing_check(struct closing *c, struct hd_model *model) {
     return false;
 }
 
-uint64_t closing_classes(const struct closing *c) { return c->data.count; }
 uint64_t closing_left(const struct closing *c) {
     return c->under_way + (c->work.size - c->work_at) + (c->item.size - c->item_at);
 }

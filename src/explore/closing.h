@@ -66,7 +66,8 @@ bool closing_check(struct closing *closing, struct hd_model *model);
 void closing_add_reason(struct closing *closing, const char *text, const struct hd_model *model,
                         uint32_t event);
 const closing_reason_list *closing_reasons(const struct closing *closing);
-uint64_t closing_classes(const struct closing *closing); /* of what reads saw, that were run */
+uint64_t closing_runs(const struct closing *closing);    /* different ones that are known */
+uint64_t closing_classes(const struct closing *closing); /* of them, by what reads saw */
 uint64_t closing_left(const struct closing *closing);    /* runs that are known to be wanted */
 uint64_t closing_bytes(const struct closing *closing);
 

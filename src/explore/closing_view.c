@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/vector.h"
+#include "run/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,9 +76,17 @@ static void list_steps(struct closing_view *view) {
     }
     view->start[view->threads] = steps;
     view->crash = HD_NONE;
+    view->cut = model->trace->end.signaled || model->trace->end.deadlocked;
     if (!model->trace->end.signaled || model->trace->end.deadlocked) return;
-    for (uint32_t e = model->events; e-- > 0 && view->crash == HD_NONE;)
-        if (view->position[e] != HD_NONE) view->crash = e;
+    uint32_t thread = HD_NONE;
+    for (uint32_t e = model->events; e-- > 0 && view->crash == HD_NONE;) {
+        if (view->position[e] == HD_NONE) continue;
+        if (thread == HD_NONE) thread = model->thread[e];
+        /* What comes after its last call can't be held back, and a call of malloc neither. */
+        bool holds = model->kind[e] != HD_EV_ALLOC && model->kind[e] != HD_EV_FREE &&
+                     hd_schedule_is_call(model, e);
+        if (model->thread[e] == thread && holds) view->crash = e;
+    }
 }
 
 /* ---- uses ----------------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ struct closing_view {
     uint32_t *cell_start, *cell_use;  /* by cell: the uses that write, in the order of the run */
     uint32_t *past;    /* [event * threads + t]: steps of t that come before it, itself included */
     uint32_t *blocked; /* by thread: what it was blocked in when the run deadlocked, HD_NONE */
+    bool cut;          /* the run failed: threads may have had more to do */
     uint32_t crash;    /* the last step before the process died by a signal, HD_NONE */
     uint64_t data;     /* what all reads of memory saw, and what each trylock gave */
     uint64_t whole;    /* the same with the order of operations on locks and the like */

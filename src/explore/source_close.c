@@ -27,7 +27,7 @@ static void begin_close(struct explorer *x) {
 static void say_progress(struct explorer *x, const struct closing_state *state) {
     uint64_t left = closing_left(state->closing);
     snprintf(x->best, sizeof x->best, "%llu ways run, %llu known ones left",
-             (unsigned long long)closing_classes(state->closing), (unsigned long long)left);
+             (unsigned long long)closing_runs(state->closing), (unsigned long long)left);
     x->all = (uint32_t)(x->number + left);
 }
 
