@@ -44,3 +44,10 @@ install(FILES ${man_pages} ${CMAKE_BINARY_DIR}/man/heddle-c++.1 DESTINATION shar
 install(FILES completions/heddle.bash DESTINATION share/bash-completion/completions RENAME heddle)
 install(FILES completions/_heddle DESTINATION share/zsh/site-functions)
 install(FILES completions/heddle.fish DESTINATION share/fish/vendor_completions.d)
+
+# find_package(heddle) in other projects.
+include(CMakePackageConfigHelpers)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/heddleConfigVersion.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion)
+install(FILES cmake/package/heddleConfig.cmake cmake/package/heddleBuild.cmake
+  cmake/package/heddleHunt.sh   ${CMAKE_BINARY_DIR}/heddleConfigVersion.cmake DESTINATION lib/cmake/heddle)

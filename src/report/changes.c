@@ -29,7 +29,8 @@ static void print_name(const struct hd_page *page, const struct hd_finding *find
         bool known = *site == '\0';
         for (uint32_t k = 0; k < i; k++) known |= strcmp(site, finding->event[k].site) == 0;
         if (known) continue;
-        fprintf(page->out, "%s%s", shown++ == 0 ? " at " : ", ", site);
+        const char *slash = strrchr(site, '/');
+        fprintf(page->out, "%s%s", shown++ == 0 ? " at " : ", ", slash != NULL ? slash + 1 : site);
     }
     fprintf(page->out, "  %s%s%s\n", page->dim, finding->fingerprint, page->off);
 }
