@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Turns of a long witness beyond this many are not drawn. */
-#define MOST_TURNS 4000u
+/* Findings that browsers without JavaScript show in full; of the others a line each. */
+#define TEXT_IN_FULL 1000u
 
 /* ---- without JavaScript ---------------------------------------------------------------------- */
 
@@ -41,9 +41,15 @@ static bool write_text(FILE *out, const struct hd_findings *findings, size_t cou
     for (uint32_t i = 0; i < input->warnings; i++) fprintf(text, "%s\n", input->warning[i]);
     fputc('\n', text);
     for (size_t i = 0; i < count; i++) {
+        const struct hd_finding *finding = &findings->list.data[i];
         fprintf(text, "%zu. ", i + 1);
-        hd_report_text_finding(text, &findings->list.data[i], &style);
-        write_forced(text, findings->list.data[i].forced);
+        if (i < TEXT_IN_FULL) {
+            hd_report_text_finding(text, finding, &style);
+            write_forced(text, finding->forced);
+        } else
+            fprintf(text, "%s on %s: %s  %s  %s\n", hd_finding_kind_name(finding->kind),
+                    finding->variable, hd_finding_verdict_name(finding->verdict),
+                    finding->events > 0 ? finding->event[0].site : "", finding->fingerprint);
     }
     if (count < findings->list.size) hd_page_not_shown(text, findings->list.size - count);
     hd_report_text_hiding(text, findings, input->hiding);
@@ -85,28 +91,23 @@ static json_t *json_head(const struct hd_findings *findings, size_t count,
     return head;
 }
 
-static json_t *json_finding(const struct hd_finding *finding) {
-    json_t *object = hd_report_finding_json(finding);
-    if (finding->turns > 0 && finding->turns <= MOST_TURNS) {
-        json_t *turns = json_array();
-        for (uint32_t i = 0; i < finding->turns; i++)
-            json_array_append_new(turns, json_pack("[o, I]", hd_json_text(finding->turn[i].thread),
-                                                   HD_INT(finding->turn[i].events)));
-        json_object_set_new(object, "turns", turns);
-    }
-    return object;
-}
-
 static void write_data(FILE *out, const struct hd_findings *findings, size_t count,
                        const struct hd_report_input *input, const char *version) {
+    struct hd_intern shared = {0};
     fputs("<script type=\"application/json\" id=\"data\">{\"head\":", out);
     hd_html_json(out, json_head(findings, count, input, version));
     fputs(",\"findings\":[", out);
     for (size_t i = 0; i < count; i++) {
         if (i > 0) fputs(",\n", out);
-        hd_html_json(out, json_finding(&findings->list.data[i]));
+        hd_html_json(out, hd_html_finding(&findings->list.data[i], &shared));
+    }
+    fputs("],\"shared\":[", out);
+    for (size_t i = 0; i < shared.name.size; i++) {
+        if (i > 0) fputs(",\n", out);
+        hd_html_json_text(out, shared.name.data[i]);
     }
     fputs("]}</script>\n", out);
+    hd_intern_free(&shared);
 }
 
 /* ---- the page -------------------------------------------------------------------------------- */

@@ -12,13 +12,19 @@
 
 static int put_json(const char *bytes, size_t count, void *context) {
     FILE *out = context;
-    for (size_t i = 0; i < count; i++)
-        if (bytes[i] == '<' || bytes[i] == '>' || bytes[i] == '&')
-            fprintf(out, "\\u%04x", (unsigned)bytes[i]); /* they stand in strings only */
-        else
-            fputc(bytes[i], out);
+    while (count > 0) {
+        size_t plain = 0;
+        while (plain < count && strchr("<>&", bytes[plain]) == NULL) plain++;
+        fwrite(bytes, 1, plain, out);
+        if (plain < count)
+            fprintf(out, "\\u%04x", (unsigned)bytes[plain++]); /* they stand in strings only */
+        bytes += plain;
+        count -= plain;
+    }
     return 0;
 }
+
+void hd_html_json_text(FILE *out, const char *text) { put_json(text, strlen(text), out); }
 
 void hd_html_json(FILE *out, json_t *value) {
     if (json_dump_callback(value, put_json, out,

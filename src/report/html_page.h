@@ -2,6 +2,7 @@
 #ifndef HEDDLE_REPORT_HTML_PAGE_H
 #define HEDDLE_REPORT_HTML_PAGE_H
 
+#include "base/intern.h"
 #include "report/report.h"
 
 #include <jansson.h>
@@ -18,6 +19,12 @@ void hd_html_json(FILE *out, json_t *value);
  * shown as numbers. To be closed with fclose, which returns nonzero if something could not be
  * written; `to` stays open. */
 FILE *hd_html_stream(FILE *to);
+
+/* A finding with its events, stacks, steps, arrows and sections as numbers of what is shared, which
+ * is JSON each. */
+json_t *hd_html_finding(const struct hd_finding *finding, struct hd_intern *shared);
+/* Writes JSON as hd_html_json does. */
+void hd_html_json_text(FILE *out, const char *text);
 
 /* The lines of source that a page shows, by file: {"a.c": {"lines": [[12, ["x = 1;", ...]]]}};
  * "changed" in place of "lines" for a file that was edited after the run. */

@@ -4,6 +4,16 @@
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const HEAD = DATA.head;
+/* Events and steps that findings have in common are there once. */
+const shared = (number) => DATA.shared[number];
+function unfold(finding) {
+  if (finding.unfolded) return;
+  finding.unfolded = true;
+  const schedule = finding.schedule;
+  if (!schedule) return;
+  for (const order of [schedule, schedule.observed || {}])
+    for (const name of ["steps", "arrows", "sections"]) order[name] = (order[name] || []).map(shared);
+}
 document.getElementById("data").remove();
 
 /* h("p", {class: "x", onclick: f}, "text", node, [nodes]) */
@@ -57,6 +67,7 @@ const HARMS = { itself: "harmful", likely: "likely a bug", unlikely: "probably i
 
 const FINDINGS = DATA.findings.map((finding, number) => {
   const files = new Set();
+  finding.events = finding.events.map(shared);
   for (const event of finding.events) if (event.file) files.add(event.file);
   const first = finding.events[0];
   return {

@@ -222,8 +222,8 @@ function compareOrders(finding, orders, lanes, numbers, onstep) {
   };
   const legend = h("div", { class: "legend" },
     locks.map((lock) => h("span", { class: "key" }, h("i", { class: "swatch " + lockColor(locks, lock) }), lock)),
-    h("span", { class: "key" }, h("i", { class: "line reads" }), "reads from"),
-    h("span", { class: "key" }, h("i", { class: "line sync" }), "waits for"));
+    orders.some((order) => order.arrows.some((arrow) => arrow.what === "reads-from")) ? h("span", { class: "key" }, h("i", { class: "line reads" }), "a read sees this write") : null,
+    orders.some((order) => order.arrows.some((arrow) => arrow.what !== "reads-from")) ? h("span", { class: "key" }, h("i", { class: "line sync" }), "synchronisation") : null);
   const node = h("div", { class: "orders" }, h("div", { class: "panels n" + orders.length }, panels),
     h("div", { class: "steps" },
       h("button", { type: "button", class: "small", title: "one step back (\u2190)", onclick: () => move(-1) }, "\u2039"), slider,

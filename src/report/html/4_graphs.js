@@ -2,7 +2,7 @@
 
 /* A finding from source code: what one thread does in two blocks, how a value gets from the first to
  * the second, and what another thread does in between. */
-function causalGraph(finding) {
+function causalGraph(finding, onstep) {
   const between = finding.events.filter((event) => event.role === "between");
   const own = finding.events.filter((event) => event.role !== "between");
   if (!finding.events.some((event) => event.role)) return null;
@@ -33,7 +33,7 @@ function causalGraph(finding) {
     }
   const nodes = boxes.map((box) => {
     const event = box.event, locks = event.locks || [];
-    return svg("g", { class: "cause-box" + (box.other ? " other" : "") + (event.role ? " block" : "") },
+    return svg("g", { class: "cause-box" + (box.other ? " other" : "") + (event.role ? " block" : ""), onclick: () => show(finding.events.indexOf(event)) },
       svg("rect", { x: box.x, y: box.y, width: WIDE, height: HIGH, rx: 4 }),
       locks.length ? svg("rect", { class: "section l0", x: box.x, y: box.y, width: 5, height: HIGH, rx: 2 }) : null,
       svg("text", { class: "strong", x: box.x + 14, y: box.y + 18 }, clip(`${event.verb} ${event.variable}`, 42)),
@@ -42,47 +42,40 @@ function causalGraph(finding) {
       svg("title", {}, `${event.function} ${event.verb} ${event.variable} at ${event.site}`));
   });
   const width = between.length ? COLUMN + WIDE + 8 : WIDE + 8;
-  return h("div", { class: "scroll", tabindex: "0", "aria-label": "causal graph" },
+  let at = -1;
+  function show(number) {
+    at = Math.max(0, Math.min(number, finding.events.length - 1));
+    boxes.forEach((box, i) => nodes[i].classList.toggle("current", box.event === finding.events[at]));
+    onstep(finding.events[at]);
+  }
+  const control = { move: (by) => show(at < 0 ? (by > 0 ? 0 : finding.events.length - 1) : at + by), ends: (last) => show(last ? finding.events.length - 1 : 0), other: () => {} };
+  const node = h("div", { class: "scroll", tabindex: "0", "aria-label": "causal graph" },
     svg("svg", { class: "causal", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "how the value gets from one block to the other" },
       svg("text", { class: "thread", x: 4, y: 14 }, "one thread"),
       between.length ? svg("text", { class: "thread", x: COLUMN, y: 14 }, "another, in between") : null, edges, nodes));
+  return { node, control };
 }
 
-/* Who runs when in a witness of many thousand events, from left to right. */
+/* Who runs when in a witness of many thousand events, from left to right: a digit a column. */
 function turnStrip(finding) {
-  const turns = finding.turns;
-  if (!turns || !turns.length) return null;
-  const total = turns.reduce((sum, [, events]) => sum + events, 0);
-  const threads = [...new Set(turns.map(([thread]) => thread))];
-  const shown = threads.slice(0, 24), WIDTH = 800, HIGH = 12, columns = 800;
-  /* each pixel column of a thread: how much of it is that thread's */
-  const share = shown.map(() => new Float64Array(columns));
-  let at = 0;
-  for (const [thread, events] of turns) {
-    const lane = shown.indexOf(thread);
-    const from = (at / total) * columns, to = ((at + events) / total) * columns;
-    at += events;
-    if (lane < 0) continue;
-    for (let c = Math.floor(from); c < Math.min(columns, Math.ceil(to)); c++)
-      share[lane][c] += Math.min(to, c + 1) - Math.max(from, c);
-  }
-  const bars = [];
-  share.forEach((column, lane) => {
-    for (let c = 0; c < columns;) {
-      const level = Math.round(column[c] * 4);
+  const strip = finding.strip;
+  if (!strip || !strip.threads.length) return null;
+  const HIGH = 12, WIDE = 2, LABEL = 54, bars = [];
+  strip.levels.forEach((levels, lane) => {
+    for (let c = 0; c < levels.length;) {
       let end = c + 1;
-      while (end < columns && Math.round(column[end] * 4) === level) end++;
-      if (column[c] > 0)
-        bars.push(svg("rect", { class: "turn", x: 50 + c, y: lane * (HIGH + 3), width: end - c, height: HIGH, opacity: Math.max(0.25, Math.min(1, level / 4)) }));
+      while (end < levels.length && levels[end] === levels[c]) end++;
+      if (levels[c] !== "0")
+        bars.push(svg("rect", { class: "turn", x: LABEL + c * WIDE, y: lane * (HIGH + 3), width: (end - c) * WIDE, height: HIGH, opacity: 0.2 + 0.8 * Number(levels[c]) / 9 }));
       c = end;
     }
   });
-  const height = shown.length * (HIGH + 3);
+  const width = LABEL + strip.levels[0].length * WIDE, height = strip.threads.length * (HIGH + 3);
   return h("details", { class: "strip" },
-    h("summary", {}, `The whole witness: ${plural(total, "event")} in ${plural(turns.length, "turn")} of ${plural(threads.length, "thread")}`),
-    h("div", { class: "scroll" }, svg("svg", { width: WIDTH + 54, height, viewBox: `0 0 ${WIDTH + 54} ${height}`, role: "img", "aria-label": "who runs when" },
-      shown.map((thread, lane) => svg("text", { class: "thread", x: 0, y: lane * (HIGH + 3) + 10 }, clip(thread, 6))), bars)),
-    threads.length > shown.length ? h("p", { class: "faint" }, `${plural(threads.length - shown.length, "more thread")} not drawn`) : null);
+    h("summary", {}, `The whole witness: ${plural(strip.events, "event")} in ${plural(strip.turns, "turn")}`),
+    h("div", { class: "scroll", tabindex: "0", "aria-label": "who runs when" }, svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "who runs when" },
+      strip.threads.map((thread, lane) => svg("text", { class: "thread", x: 0, y: lane * (HIGH + 3) + 10 }, clip(thread, 7))), bars)),
+    strip.cut ? h("p", { class: "faint" }, "More threads are not drawn.") : null);
 }
 
 /* ---- coverage ---- */

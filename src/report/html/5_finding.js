@@ -14,10 +14,14 @@ function ordersOf(finding) {
 }
 
 /* Orders of real runs that hunt or expose made: lines without events. */
-function forcedOrders(forced) {
+function forcedOrders(finding) {
+  const forced = finding.forced;
   if (!forced || !forced.failing_order || !forced.failing_order.length) return [];
   const order = (name, lines, bad) => ({ name, bad, arrows: [], about: "the accesses that matter",
-    steps: lines.map((line) => ({ thread: line.thread, does: line.does, site: line.site, event: null })) });
+    steps: lines.map((line) => {
+      const event = finding.events.find((one) => one.file && placeOf(one) === line.site) || {};
+      return { thread: line.thread, does: line.does, site: line.site, event: null, file: event.file, line: event.line };
+    }) });
   const failing = order("A run that fails", forced.failing_order, true);
   return forced.passing_order && forced.passing_order.length ? [order("A run that passes", forced.passing_order), failing] : [failing];
 }
@@ -75,17 +79,24 @@ function sourcePanel(finding, numbers) {
     if (node.offsetTop < box.scrollTop || node.offsetTop + 20 > box.scrollTop + box.clientHeight)
       box.scrollTop = Math.max(0, node.offsetTop - box.clientHeight / 2);
   };
-  return { node: h("section", {}, h("h3", {}, "Source"), h("div", { class: "files" }, nodes)), show };
+  /* long listings begin where the finding is */
+  const ready = () => {
+    for (const file of nodes) {
+      const box = file.querySelector(".listing"), marked = file.querySelector(".code.marked");
+      if (box && marked && marked.offsetTop > box.clientHeight - 60) box.scrollTop = marked.offsetTop - 80;
+    }
+  };
+  return { node: h("section", {}, h("h3", {}, "Source"), h("div", { class: "files" }, nodes)), show, ready };
 }
 
 /* ---- events ---- */
 
-function eventCard(event, number) {
+function eventCard(event, number, onpick) {
   const locks = event.locks === null ? null : event.locks.length === 0 ? "no lock"
     : event.locks.map((lock) => lock + ((event.locks_for_reading || []).includes(lock) ? " (for reading)" : "")).join(", ");
-  const stack = event.stack || [];
+  const stack = shared(event.stack) || [];
   return h("div", { class: "card" },
-    h("div", { class: "head" }, h("b", { class: "no" }, String(number)),
+    h("div", { class: "head" }, h("button", { type: "button", class: "no", title: "light its line", onclick: () => onpick(event) }, String(number)),
       h("span", {}, h("strong", {}, `${event.thread ? event.thread + " " : ""}${event.verb} ${event.variable}`),
         event.role ? h("span", { class: "chip" }, event.role === "between" ? "in between, another thread" : event.role + " block") : null)),
     h("div", { class: "where" }, `${event.site || ""}${event.function ? " in " + event.function : ""}`,
@@ -136,31 +147,37 @@ function facts(finding) {
   return rows.length ? h("dl", { class: "facts" }, rows.map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])) : null;
 }
 
+/* The command that does it again; of a prediction, the one that forces it. */
 function replayOf(finding) {
-  if (finding.forced && finding.forced.command) return finding.forced.command;
-  return "";
+  if (finding.forced && finding.forced.command) return ["Replay", finding.forced.command];
+  if (!finding.forced && finding.schedule && HEAD.command && HEAD.format === "binary") return ["Force it", `heddle hunt -- ${HEAD.command}`];
+  return null;
 }
 
 function showFinding(row) {
   const finding = row.finding, numbers = new Map();
+  unfold(finding);
   finding.events.forEach((event, i) => { if (event.event !== null && event.event !== undefined && event.thread && !numbers.has(event.event)) numbers.set(event.event, i + 1); });
   const source = sourcePanel(finding, numbers);
-  const orders = ordersOf(finding), forced = forcedOrders(finding.forced);
+  const orders = ordersOf(finding), forced = forcedOrders(finding);
+  const light = (step) => { if (source) source.show(step); };
   CONTROL.orders = null;
   CONTROL.scroll = false;
-  CONTROL.replay = replayOf(finding);
+  const replay = replayOf(finding);
+  CONTROL.replay = replay ? replay[1] : "";
   const pictures = [];
   if (orders.length) {
-    const compared = compareOrders(finding, orders, finding.schedule.threads, numbers, (step) => { if (source) source.show(step); });
+    const compared = compareOrders(finding, orders, finding.schedule.threads, numbers, light);
     CONTROL.orders = compared.control;
     pictures.push(h("section", {}, h("h3", {}, "Interleaving"), compared.node, turnStrip(finding)));
   }
   if (forced.length) {
-    const compared = compareOrders({ schedule: null }, forced, lanesOf(forced), new Map(), () => {});
+    const compared = compareOrders({ schedule: null }, forced, lanesOf(forced), new Map(), light);
     if (!CONTROL.orders) CONTROL.orders = compared.control;
     pictures.push(h("section", {}, h("h3", {}, "Runs of the program"), compared.node));
   }
-  const graph = causalGraph(finding);
+  const graph = causalGraph(finding, light);
+  if (graph && !CONTROL.orders) CONTROL.orders = graph.control;
   const chips = [h("span", { class: "chip v-" + finding.verdict }, finding.verdict),
     finding.harm !== "itself" ? h("span", { class: "chip" }, HARMS[finding.harm]) : null,
     finding.pattern ? h("span", { class: "chip" }, finding.pattern) : null,
@@ -171,14 +188,15 @@ function showFinding(row) {
     h("button", { class: "back", type: "button", onclick: () => document.body.classList.remove("reading") }, "\u2190 all findings"),
     h("h2", {}, row.title), h("div", { class: "chips" }, chips),
     finding.explanation ? h("p", { class: "explanation" }, finding.explanation) : null,
-    CONTROL.replay ? commandLine("Replay", CONTROL.replay) : null,
+    replay ? commandLine(replay[0], replay[1]) : null,
     pictures,
-    graph ? h("section", {}, h("h3", {}, "Causes"), graph) : null,
+    graph ? h("section", {}, h("h3", {}, "Causes"), graph.node) : null,
     ruleTable(finding),
     source ? source.node : null,
-    finding.events.length ? h("section", {}, h("h3", {}, "Events"), h("div", { class: "cards" }, finding.events.map((event, i) => eventCard(event, i + 1)))) : null,
+    finding.events.length ? h("section", {}, h("h3", {}, "Events"), h("div", { class: "cards" }, finding.events.map((event, i) => eventCard(event, i + 1, light)))) : null,
     facts(finding) ? h("section", {}, h("h3", {}, "More"), facts(finding)) : null));
   VIEW.detail.scrollTop = 0;
+  if (source) source.ready();
   CONTROL.scroll = true;
   if (finding.fingerprint)
     try { history.replaceState(null, "", "#" + finding.fingerprint); } catch (error) { /* some browsers refuse it for files */ }
