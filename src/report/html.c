@@ -52,7 +52,7 @@ static bool write_text(FILE *out, const struct hd_findings *findings, size_t cou
                     finding->events > 0 ? finding->event[0].site : "", finding->fingerprint);
     }
     if (count < findings->list.size) hd_page_not_shown(text, findings->list.size - count);
-    hd_report_text_hiding(text, findings, input->hiding);
+    if (input->hiding != NULL) hd_report_text_hiding(text, findings, input->hiding);
     hd_excerpts_free(&excerpts);
     return fclose(text) == 0;
 }

@@ -162,11 +162,14 @@ static void read_is_written(void **state) {
     free(first);
     free(second);
     /* and the other formats are the same, too */
-    first = written(hd_report_sarif, &findings);
-    second = written(hd_report_sarif, &file.findings);
-    assert_string_equal(first, second);
-    free(first);
-    free(second);
+    static report_writer *const other[] = {hd_report_sarif, hd_report_html};
+    for (size_t i = 0; i < 2; i++) {
+        first = written(other[i], &findings);
+        second = written(other[i], &file.findings);
+        assert_string_equal(first, second);
+        free(first);
+        free(second);
+    }
     hd_findings_file_free(&file);
     hd_findings_free(&findings);
 }
