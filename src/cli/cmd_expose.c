@@ -87,10 +87,11 @@ int hd_cmd_expose(int argc, char **argv) {
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     report.fails = fails;
     uint64_t seconds = 60, runs = 0, seed = 1, tries = 20, plain = 3, profile = 6, depth = 3;
-    uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0;
+    uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0, jobs = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
     const char *cover_file = NULL, *targets_file = NULL;
-    bool same_output = false, stats = false, aslr = false, list = false, keep_control = false;
+    bool same_output = false, stats = false, aslr = false, list = false, keep_control = false,
+         no_server = false;
     const char *names = NULL;
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
@@ -108,6 +109,9 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_NUMBER("limit", 'l', "SECONDS", &limit, 1, 1000000,
                   "a run that takes longer hangs (default: from the plain runs)"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the first run (default 1)"),
+        HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "pct, pos: N runs at once (default 1)"),
+        HD_FLAG("no-fork-server", 0, &no_server,
+                "execute the program for every run, not once for all"),
         HD_TEXT("output", 'o', "FILE", &output,
                 "where the reproducer goes (default NAME.expose.json)"),
         HD_NUMBER("repeat", 0, "N", &tries, 0, 100000,
@@ -182,6 +186,8 @@ int hd_cmd_expose(int argc, char **argv) {
                                         .most_runs = runs,
                                         .repeats = (uint32_t)tries,
                                         .seed = seed,
+                                        .at_once = (unsigned)jobs,
+                                        .no_server = no_server,
                                         .output = same_output ? HD_OUTPUT_SAME : HD_OUTPUT_NOTED,
                                         .first = true,
                                         .keep_control = keep_control,

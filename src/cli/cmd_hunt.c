@@ -94,7 +94,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
-         keep_nothing = false, complete = false;
+         keep_nothing = false, complete = false, no_server = false;
     const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
@@ -123,7 +123,10 @@ int hd_cmd_hunt(int argc, char **argv) {
                 "go on until every way in which reads can see writes was run, or say why not"),
         HD_FLAG("first", '1', &first, "stop at the first failure"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
-        HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "predict with N threads (default: the cores)"),
+        HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024,
+                  "predict with N threads (default: the cores), N runs at once (default 1)"),
+        HD_FLAG("no-fork-server", 0, &no_server,
+                "execute the program for every run, not once for all"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_TEXT("cover", 0, "FILE", &cover_file,
                 "write what the traced runs covered to FILE, for heddle cover"),
@@ -206,6 +209,8 @@ int hd_cmd_hunt(int argc, char **argv) {
                                         .repeats = (uint32_t)repeats,
                                         .seed = seed,
                                         .jobs = (unsigned)jobs,
+                                        .at_once = (unsigned)jobs,
+                                        .no_server = no_server,
                                         .output = same_output  ? HD_OUTPUT_SAME
                                                   : any_output ? HD_OUTPUT_ANY
                                                                : HD_OUTPUT_NOTED,

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 /* Is there time for it, and does nobody ask to stop? */
 static bool may_run(struct explorer *x) {
@@ -19,6 +20,8 @@ static uint64_t limit_for(const struct explorer *x, const struct hd_steering *st
                           bool *cut) {
     uint64_t limit = hangs ? explore_hang_ms(x, steering) : explore_limit_ms(x, steering);
     uint64_t again = hangs ? 0 : explore_hang_ms(x, steering);
+    limit *= x->crowd;
+    again *= x->crowd;
     double left = (x->last - hd_seconds_now()) * 1000;
     *cut = (double)(limit + again) > left;
     if ((double)limit <= left) return limit;
@@ -47,27 +50,12 @@ static void drop_long_trace(const struct explorer *x, struct hd_result *run) {
     if ((double)run->wire_events * SECONDS_PER_EVENT > left / 2) run->trace_path[0] = '\0';
 }
 
-/* Takes a run that is over; false: it says nothing, and is freed. */
-static bool take(struct explorer *x, struct hd_result *run, bool cut) {
-    drop_long_trace(x, run);
-    explore_cover(x, run);
-    if (judge(x, run, cut)) return true;
-    hd_result_free(run);
-    return false;
-}
-
 /* ---- several at once ------------------------------------------------------------------------ */
-
-struct ended {
-    bool ran, cut, broken;
-    struct hd_error error;
-};
 
 /* What the threads share: the explorer is only read. */
 struct batch {
-    struct explorer *x;
+    const struct explorer *x;
     struct attempt *attempt;
-    struct ended *of;
     uint32_t count;
     atomic_uint next;
     atomic_bool stop;
@@ -76,15 +64,13 @@ struct batch {
 static bool run_next(struct batch *batch) {
     const struct explorer *x = batch->x;
     uint32_t i = atomic_fetch_add(&batch->next, 1);
-    if (i >= batch->count || atomic_load(&batch->stop)) return false;
+    if (i >= batch->count || atomic_load(&batch->stop) || hd_seconds_now() >= x->last) return false;
     struct attempt *attempt = &batch->attempt[i];
-    struct ended *of = &batch->of[i];
-    if (hd_seconds_now() >= x->last) return false;
     struct hd_job job = {.program = x->program, .steering = attempt->steering};
-    job.program.limit_ms = limit_for(x, &attempt->steering, attempt->hangs, &of->cut);
-    of->ran = hd_run(&job, x->options->host, &attempt->run, &of->error);
-    of->broken = !of->ran;
-    if (of->broken || attempt->run.interrupted) atomic_store(&batch->stop, true);
+    job.program.limit_ms = limit_for(x, &attempt->steering, attempt->hangs, &attempt->cut);
+    attempt->ran = hd_run(&job, &x->host, &attempt->run, &attempt->error);
+    attempt->broken = !attempt->ran;
+    if (attempt->broken || attempt->run.interrupted) atomic_store(&batch->stop, true);
     return true;
 }
 
@@ -97,24 +83,36 @@ uint32_t explore_at_once(const struct explorer *x) {
     return x->options->at_once > 0 ? x->options->at_once : 1;
 }
 
-void explore_run_all(struct explorer *x, struct attempt *attempt, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) attempt[i].ran = false;
+void explore_begin_all(struct explorer *x, struct attempt *attempt, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) attempt[i].ran = attempt[i].broken = false;
     if (count == 0 || !may_run(x)) return;
+    /* In this thread, which lives as long as the exploration. */
+    hd_server_prepare(x->host.server, &x->program, &x->host);
     struct batch batch = {.x = x, .attempt = attempt, .count = count};
-    batch.of = hd_zalloc(count, sizeof *batch.of);
     uint32_t threads = explore_at_once(x) < count ? explore_at_once(x) : count, started = 1;
     pthread_t *thread = hd_alloc(threads, sizeof *thread);
     for (; started < threads; started++) /* fewer are fine too */
         if (pthread_create(&thread[started], NULL, run_many, &batch) != 0) break;
     run_many(&batch);
     for (uint32_t i = 1; i < started; i++) pthread_join(thread[i], NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        if (batch.of[i].broken && !x->broken) *x->error = batch.of[i].error;
-        x->broken |= batch.of[i].broken;
-        attempt[i].ran = batch.of[i].ran && take(x, &attempt[i].run, batch.of[i].cut);
-    }
     free(thread);
-    free(batch.of);
+}
+
+bool explore_take_run(struct explorer *x, struct attempt *attempt) {
+    if (attempt->broken && !x->broken) *x->error = attempt->error;
+    x->broken |= attempt->broken;
+    if (!attempt->ran) return false;
+    drop_long_trace(x, &attempt->run);
+    explore_cover(x, &attempt->run);
+    if (judge(x, &attempt->run, attempt->cut)) return true;
+    hd_result_free(&attempt->run);
+    attempt->ran = false;
+    return false;
+}
+
+void explore_run_all(struct explorer *x, struct attempt *attempt, uint32_t count) {
+    explore_begin_all(x, attempt, count);
+    for (uint32_t i = 0; i < count; i++) explore_take_run(x, &attempt[i]);
 }
 
 bool explore_run(struct explorer *x, const struct hd_steering *steering, bool hangs,
@@ -123,4 +121,53 @@ bool explore_run(struct explorer *x, const struct hd_steering *steering, bool ha
     explore_run_all(x, &attempt, 1);
     if (attempt.ran) *run = attempt.run;
     return attempt.ran;
+}
+
+/* ---- runs that will be wanted next ---------------------------------------------------------- */
+
+static struct early_run *find(struct explorer *x, uint64_t key) {
+    for (size_t i = 0; i < x->early.size; i++)
+        if (x->early.data[i].key == key) return &x->early.data[i];
+    return NULL;
+}
+
+bool explore_has_early(struct explorer *x, uint64_t key) { return find(x, key) != NULL; }
+
+static void drop(struct explorer *x, size_t number) {
+    struct early_run *run = &x->early.data[number];
+    if (run->attempt.ran) hd_result_free(&run->attempt.run);
+    memmove(run, run + 1, (x->early.size - number - 1) * sizeof *run);
+    x->early.size--;
+}
+
+void explore_drop_early(struct explorer *x) {
+    while (x->early.size > 0) drop(x, x->early.size - 1);
+    hd_vector_free(&x->early);
+}
+
+/* Runs what is wanted now, and what comes next together with it; the rest is kept. */
+static void run_early(struct explorer *x, const struct coming *coming, uint32_t count) {
+    struct attempt *attempt = hd_zalloc(count, sizeof *attempt);
+    for (uint32_t i = 0; i < count; i++) attempt[i].steering = coming[i].steering;
+    explore_begin_all(x, attempt, count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct early_run early = {.key = coming[i].key, .attempt = attempt[i]};
+        /* One that could not be run is tried again when its turn comes, and says why then. */
+        if (attempt[i].ran || i == 0) hd_vector_push(&x->early, early);
+    }
+    free(attempt);
+    while (x->early.size > 4 * (size_t)explore_at_once(x) + 1) drop(x, 0);
+}
+
+bool explore_run_early(struct explorer *x, const struct coming *coming, uint32_t count,
+                       struct hd_result *run) {
+    if (!may_run(x)) return false;
+    if (!explore_has_early(x, coming[0].key)) run_early(x, coming, count);
+    struct early_run *early = find(x, coming[0].key);
+    struct attempt attempt = early->attempt;
+    early->attempt.ran = false; /* it is this one's now */
+    drop(x, (size_t)(early - x->early.data));
+    if (!explore_take_run(x, &attempt)) return false;
+    *run = attempt.run;
+    return true;
 }

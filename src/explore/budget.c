@@ -3,6 +3,7 @@
 #include "explore/explorer.h"
 
 #include <math.h>
+#include <unistd.h>
 
 #define LEAST_MS 3000u /* what a run under the serial scheduler may take in any case */
 #define MOST_MS 60000u
@@ -52,6 +53,8 @@ void explore_begin_budget(struct explorer *x) {
     x->deadline = seconds > 0 ? x->start + seconds : INFINITY;
     x->last = x->deadline + GRACE * seconds + GRACE_SECONDS;
     x->phase_end = x->deadline;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    x->crowd = 1 + (explore_at_once(x) - 1) / (cores > 0 ? (uint32_t)cores : 1);
 }
 
 double explore_until(const struct explorer *x, double seconds) {

@@ -10,8 +10,9 @@
 
 #define MOST_PATIENCE_MS 2000u
 #define LEAST_PATIENCE_MS 100u
-#define MOST_SLICES 20000u /* of a run: each costs as much as many accesses */
-#define QUIET_RUNS 3u      /* without anything new, after which there will be nothing new */
+#define MOST_SLICES 20000u    /* of a run: each costs as much as many accesses */
+#define RECORDINGS 0x5ec04d5u /* in their keys */
+#define QUIET_RUNS 3u         /* without anything new, after which there will be nothing new */
 
 /* ---- how to record -------------------------------------------------------------------------- */
 
@@ -134,14 +135,30 @@ static struct recorded *take(struct explorer *x, const struct hd_steering *steer
     return added;
 }
 
+/* A recording, and those that come after it. The first of all says how long a run is. */
+static uint32_t coming_recordings(struct explorer *x, uint32_t number, struct coming *coming) {
+    uint32_t count = 0, most = number > 0 ? explore_at_once(x) : 1;
+    if (most > COMING_MOST) most = COMING_MOST;
+    do {
+        struct coming *next = &coming[count];
+        next->steering = explore_recording(number + count, x->options->seed, x->calls);
+        next->steering.strategy = x->options->strategy;
+        next->key =
+            hd_mix64((uint64_t)next->steering.quantum << 32 | (number + count)) ^ RECORDINGS;
+    } while (++count < most && number + count < x->options->most_recorded &&
+             !explore_has_early(x, coming[0].key));
+    return count;
+}
+
 /* Records one more run. False: it could not be run. */
 static bool record(struct explorer *x, struct recorded **added) {
     struct hd_result run;
     uint32_t number = x->recordings++;
-    struct hd_steering steering = explore_recording(number, x->options->seed, x->calls);
-    steering.strategy = x->options->strategy;
+    struct coming coming[COMING_MOST];
+    uint32_t count = coming_recordings(x, number, coming);
+    const struct hd_steering steering = coming[0].steering;
     *added = NULL;
-    if (!explore_run(x, &steering, false, &run)) return false;
+    if (!explore_run_early(x, coming, count, &run)) return false;
     x->result->runs.recorded++;
     if (number == 0) learn_limits(x, &run);
     *added = take(x, &steering, &run, number == 0);

@@ -55,6 +55,45 @@ static void judge_forced(struct explorer *x, struct target *target,
     }
 }
 
+/* How a target's variant is run; the steering needs the schedule. */
+static uint64_t coming_key(const struct target *target, uint32_t variant) {
+    return hd_mix64((uint64_t)(uintptr_t)target) + variant;
+}
+
+static struct coming coming_of(const struct explorer *x, const struct target *target,
+                               uint32_t variant, const struct hd_schedule *schedule) {
+    struct coming coming = {.key = coming_key(target, variant),
+                            .steering = hd_schedule_steering(schedule)};
+    coming.steering.patience_ms = x->patience_ms * x->crowd;
+    return coming;
+}
+
+/* Runs a target's variant, and those that come after it if it shows nothing new: as many as can go
+ * on at once. */
+static bool run_target(struct explorer *x, const struct target *target, uint32_t variant,
+                       const struct hd_schedule *schedule, struct hd_result *run) {
+    struct coming coming[COMING_MOST];
+    struct hd_schedule other[COMING_MOST];
+    struct target *next[COMING_MOST];
+    uint32_t count = 1, others = 0, most = explore_at_once(x);
+    coming[0] = coming_of(x, target, variant, schedule);
+    if (most > COMING_MOST) most = COMING_MOST;
+    if (most > 1 && !explore_has_early(x, coming[0].key))
+        others = explore_coming_targets(x, variant, next, most - 1);
+    for (uint32_t i = 0; i < others; i++) {
+        struct hd_error ignored;
+        if (!explore_make_variant(next[i], variant, &other[count], &ignored)) continue;
+        coming[count] = coming_of(x, next[i], variant, &other[count]);
+        bool wanted = !explore_has_early(x, coming[count].key) &&
+                      !hd_dead_ends_has(&x->dead_ends, &other[count]);
+        if (!wanted) hd_schedule_free(&other[count]);
+        count += wanted;
+    }
+    bool ran = explore_run_early(x, coming, count, run);
+    for (uint32_t i = 1; i < count; i++) hd_schedule_free(&other[i]);
+    return ran;
+}
+
 static void force(struct explorer *x, struct target *target) {
     struct hd_schedule schedule;
     struct hd_result run;
@@ -69,9 +108,7 @@ static void force(struct explorer *x, struct target *target) {
     if (hd_dead_ends_has(&x->dead_ends, &schedule)) {
         x->result->foreseen++;
     } else {
-        struct hd_steering steering = hd_schedule_steering(&schedule);
-        steering.patience_ms = x->patience_ms;
-        if (explore_run(x, &steering, false, &run)) {
+        if (run_target(x, target, variant, &schedule, &run)) {
             judge_forced(x, target, &schedule, &run);
             hd_result_free(&run);
         } else {
@@ -81,10 +118,40 @@ static void force(struct explorer *x, struct target *target) {
     hd_schedule_free(&schedule);
 }
 
-static void steer(struct explorer *x, const struct source *source, const struct wanted *wanted) {
+/* The next run of a stage, as far as its source has no wishes. */
+static struct wanted wanted_of(const struct explorer *x, const struct stage *stage) {
+    const struct hd_explore_options *options = x->options;
+    bool hunts = options->plan == HD_PLAN_HUNT;
+    return (struct wanted){.steering = {.strategy = hunts ? stage->strategy : options->strategy,
+                                        .seed = options->seed + x->number + hunts,
+                                        .no_trace = !options->trace_all,
+                                        .places = &x->profile.places}};
+}
+
+/* The runs of a strategy that learns nothing on the way are known in advance. */
+static bool run_steered(struct explorer *x, const struct stage *stage, const struct wanted *wanted,
+                        struct hd_result *run) {
+    struct coming coming[COMING_MOST];
+    uint32_t most = stage->source->independent ? explore_at_once(x) : 1, count = 0;
+    uint64_t number = x->number, all = (uint64_t)stage->runs * x->options->strategy_runs;
+    if (most > COMING_MOST) most = COMING_MOST;
+    if (stage->runs > 0 && most > all - number) most = (uint32_t)(all - number);
+    do {
+        struct wanted next = wanted_of(x, stage);
+        if (count > 0 && !stage->source->next(x, &next)) break;
+        coming[count].key = hd_mix64((uint64_t)(uintptr_t)stage) + x->number;
+        coming[count].steering = count > 0 ? next.steering : wanted->steering;
+        x->number++;
+    } while (++count < most && !explore_has_early(x, coming[0].key));
+    x->number = number;
+    return explore_run_early(x, coming, count, run);
+}
+
+static void steer(struct explorer *x, const struct stage *stage, const struct wanted *wanted) {
+    const struct source *source = stage->source;
     struct hd_result run;
     explore_report(x, "forcing", (uint32_t)x->number, x->all);
-    if (!explore_run(x, &wanted->steering, false, &run)) return;
+    if (!run_steered(x, stage, wanted, &run)) return;
     if (wanted->own_schedule)
         x->result->runs.closing++;
     else
@@ -117,18 +184,12 @@ static void list_candidates(struct explorer *x) {
 }
 
 static bool next_run(struct explorer *x, const struct stage *stage) {
-    const struct hd_explore_options *options = x->options;
-    struct wanted wanted = {
-        .steering = {.strategy =
-                         options->plan == HD_PLAN_EXPOSE ? options->strategy : stage->strategy,
-                     .seed = options->seed + x->number + (options->plan == HD_PLAN_HUNT),
-                     .no_trace = !options->trace_all,
-                     .places = &x->profile.places}};
+    struct wanted wanted = wanted_of(x, stage);
     bool any = stage->source->next(x, &wanted);
     if (any && wanted.target != NULL)
         force(x, wanted.target);
     else if (any)
-        steer(x, stage->source, &wanted);
+        steer(x, stage, &wanted);
     x->number += any;
     hd_steering_free(&wanted.steering);
     hd_vector_free(&wanted.chosen);
@@ -317,11 +378,16 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
     x->program = options->program;
     x->reference = -1;
     result->work = x;
+    if (options->host != NULL) x->host = *options->host;
+    if (!options->no_server) x->host.server = hd_server_new();
     explore_begin_budget(x);
     explore_plain_runs(x);
     if (!is_hopeless(x) && !x->broken) run_plan(x);
     if (!x->broken) conclude_targets(x);
     if (!x->broken) explore_conclude_closing(x);
+    explore_drop_early(x);
+    hd_server_free(x->host.server);
+    x->host.server = NULL;
     sort(&result->findings);
     keep_one_of_each(&result->findings);
     count_candidates(x);

@@ -10,6 +10,7 @@
 #include "facts/history.h"
 #include "finding/from_model.h"
 #include "run/schedule.h"
+#include "run/server.h"
 
 /* ---- the corpus ----------------------------------------------------------------------------- */
 
@@ -63,6 +64,23 @@ struct wanted {
     bool own_schedule;          /* a failure's schedule is that of its run */
 };
 
+/* One of several runs at once. */
+struct attempt {
+    struct hd_steering steering; /* what it points to must live until the run is over */
+    bool hangs;
+    bool ran; /* as explore_run says */
+    struct hd_result run;
+    bool cut;              /* by the end of the time that there is */
+    bool broken;           /* it could not be run, and... */
+    struct hd_error error; /* ...why */
+};
+
+/* A run that was done together with others, and was not asked for yet. */
+struct early_run {
+    uint64_t key;
+    struct attempt attempt;
+};
+
 /* ---- failures ------------------------------------------------------------------------------- */
 
 /* An access as it is found again in other runs: a call of its thread, or the nth at its place. */
@@ -111,6 +129,10 @@ struct explorer {
     struct hd_error *error;
     bool broken; /* *error says why nothing more can be run */
     struct hd_program program;
+    struct hd_host host; /* the options', with a server of our own */
+    /* attempt.c */
+    HD_VECTOR(struct early_run) early;
+    uint32_t crowd; /* times as long as alone runs may take, since several go on at once */
     /* budget.c */
     double start, deadline;         /* no new run is begun later */
     double last;                    /* every run is over by then */
@@ -141,6 +163,7 @@ struct explorer {
     uint32_t *order, count; /* suspensions: candidates, ranked */
     uint32_t all;           /* runs that it will want, as far as is known */
     uint32_t at, pass;
+    uint32_t below;                /* targets of a lower rank are due */
     struct suspected *suspected;   /* by suspicion; NULL: there are none */
     struct closing_state *closing; /* source_close.c; NULL: not begun */
     /* failures */
@@ -171,14 +194,26 @@ bool explore_run(struct explorer *x, const struct hd_steering *steering, bool ha
                  struct hd_result *run);
 /* Several runs, as many of them at the same time as the user allows: explore_at_once, at least 1.
  * What comes of each does not depend on that number, nor on which one ends first. */
-struct attempt {
-    struct hd_steering steering; /* what it points to must live until the run is over */
-    bool hangs;
-    bool ran; /* as explore_run says */
-    struct hd_result run;
-};
 void explore_run_all(struct explorer *x, struct attempt *attempt, uint32_t count);
 uint32_t explore_at_once(const struct explorer *x);
+/* The two halves of it: the runs themselves; and what one of them adds to the exploration, which is
+ * left out for runs that nobody wants any more (hd_result_free is enough for them). */
+void explore_begin_all(struct explorer *x, struct attempt *attempt, uint32_t count);
+bool explore_take_run(struct explorer *x, struct attempt *attempt);
+
+/* As explore_run, and together with the run that is wanted now, coming[0], those that will be
+ * wanted next if this one shows nothing new. Each has a key of its own. What they give is kept
+ * until they are asked for, or dropped without a trace: the exploration takes the same course
+ * whether there are any. */
+struct coming {
+    uint64_t key;
+    struct hd_steering steering; /* what it points to must live until the call returns */
+};
+#define COMING_MOST 16u
+bool explore_run_early(struct explorer *x, const struct coming *coming, uint32_t count,
+                       struct hd_result *run);
+bool explore_has_early(struct explorer *x, uint64_t key); /* it need not be run any more */
+void explore_drop_early(struct explorer *x);
 
 /* normal.c */
 void explore_plain_runs(struct explorer *x);
@@ -212,6 +247,9 @@ void explore_add_target(struct explorer *x, const struct target *target); /* if 
 bool explore_has_target(const struct explorer *x, uint64_t key);
 void explore_put_target(struct explorer *x, const struct target *target);
 struct target *explore_next_target(struct explorer *x, uint32_t below, uint32_t *due);
+/* Those that come after it, in this variant, if nothing changes: at most so many. */
+uint32_t explore_coming_targets(struct explorer *x, uint32_t variant, struct target **next,
+                                uint32_t most);
 uint32_t explore_variants(const struct target *target);
 bool explore_make_variant(const struct target *target, uint32_t variant,
                           struct hd_schedule *schedule, struct hd_error *error);
@@ -224,6 +262,9 @@ struct source {
     bool (*next)(struct explorer *x, struct wanted *wanted);
     /* Brings more to try; false: there is nothing more. May be NULL. */
     bool (*feed)(struct explorer *x);
+    /* What `next` fills in depends on the number of the run alone, and one thread runs at a time:
+     * runs that go on at once do not disturb each other. */
+    bool independent;
     /* After a run. May be NULL. */
     void (*learn)(struct explorer *x, const struct wanted *wanted, const struct hd_result *run);
 };

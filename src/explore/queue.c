@@ -112,19 +112,39 @@ static bool is_due(const struct explorer *x, const struct target *target, uint32
     return !target->failed && target->tried < explore_variants(target) && target->rank < below;
 }
 
+static bool is_before(const struct target *a, const struct target *b) {
+    return a->tried < b->tried || (a->tried == b->tried && a->rank < b->rank);
+}
+
 /* Every target in one variant before any in the next. */
 struct target *explore_next_target(struct explorer *x, uint32_t below, uint32_t *due) {
     struct target *best = NULL;
     *due = 0;
+    x->below = below;
     for (size_t i = 0; i < x->target.size; i++) {
         struct target *target = x->target.data[i];
         if (!is_due(x, target, below)) continue;
         ++*due;
-        if (best == NULL || target->tried < best->tried ||
-            (target->tried == best->tried && target->rank < best->rank))
-            best = target;
+        if (best == NULL || is_before(target, best)) best = target;
     }
     return best;
+}
+
+/* By insertion: there are few. */
+uint32_t explore_coming_targets(struct explorer *x, uint32_t variant, struct target **next,
+                                uint32_t most) {
+    uint32_t count = 0;
+    for (size_t i = 0; i < x->target.size; i++) {
+        struct target *target = x->target.data[i];
+        if (target->tried != variant || !is_due(x, target, x->below)) continue;
+        uint32_t at = count;
+        while (at > 0 && is_before(target, next[at - 1])) at--;
+        if (at == most) continue;
+        if (count < most) count++;
+        memmove(next + at + 1, next + at, (count - at - 1) * sizeof(struct target *));
+        next[at] = target;
+    }
+    return count;
 }
 
 /* ---- as a schedule -------------------------------------------------------------------------- */

@@ -33,29 +33,50 @@ static struct hd_steering follow(const struct hd_schedule *schedule) {
     return steering;
 }
 
+static bool is_again(const struct hd_steering *steering, const struct hd_outcome *failure,
+                     const struct hd_result *run) {
+    return hd_outcome_same(&run->outcome, failure) &&
+           (steering->schedule == NULL || run->replay.verdict == HD_REPLAYED_CONFIRMED);
+}
+
 /* Runs it once. False: it could not be run. *again: it fails in the same way. */
 static bool fails_again(struct explorer *x, const struct hd_steering *steering,
                         const struct hd_outcome *failure, bool *again) {
     struct hd_result run;
     if (!explore_run(x, steering, hangs(failure), &run)) return false;
-    *again = hd_outcome_same(&run.outcome, failure) &&
-             (steering->schedule == NULL || run.replay.verdict == HD_REPLAYED_CONFIRMED);
+    *again = is_again(steering, failure, &run);
     hd_result_free(&run);
     return true;
+}
+
+/* One thread runs at a time: runs that go on at once do not disturb each other. */
+static uint32_t repeats_at_once(const struct explorer *x, const struct hd_steering *steering) {
+    uint32_t most = steering->scheduler == HD_SCHED_SERIAL ? explore_at_once(x) : 1;
+    return most < COMING_MOST ? most : COMING_MOST;
 }
 
 static void repeat(struct explorer *x, const struct hd_steering *steering,
                    const struct hd_outcome *failure, uint32_t *runs, uint32_t *reproduced) {
     double until = explore_until(x, REPEAT_SECONDS);
-    uint32_t times = x->options->repeats;
+    uint32_t times = x->options->repeats, most = repeats_at_once(x, steering);
     *runs = *reproduced = 0;
     while (*runs < times && (*runs == 0 || hd_seconds_now() < until)) {
-        bool again;
+        struct attempt attempt[COMING_MOST];
+        uint32_t count = most < times - *runs ? most : times - *runs;
         explore_report(x, "reproducing", *runs, times);
-        if (!fails_again(x, steering, failure, &again)) return;
-        x->result->runs.repeated++;
-        ++*runs;
-        *reproduced += again;
+        for (uint32_t i = 0; i < count; i++)
+            attempt[i] = (struct attempt){.steering = *steering, .hangs = hangs(failure)};
+        explore_run_all(x, attempt, count);
+        bool all = true;
+        for (uint32_t i = 0; i < count; i++) {
+            all &= attempt[i].ran;
+            if (!attempt[i].ran) continue;
+            x->result->runs.repeated++;
+            ++*runs;
+            *reproduced += is_again(steering, failure, &attempt[i].run);
+            hd_result_free(&attempt[i].run);
+        }
+        if (!all) return;
     }
 }
 

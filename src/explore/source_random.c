@@ -40,5 +40,5 @@ static bool next_pos(struct explorer *x, struct wanted *wanted) {
 
 const struct source explore_stress = {.next = next_stress};
 const struct source explore_sync = {.next = next_sync};
-const struct source explore_pct = {.begin = begin_pct, .next = next_pct};
-const struct source explore_pos = {.next = next_pos};
+const struct source explore_pct = {.begin = begin_pct, .next = next_pct, .independent = true};
+const struct source explore_pos = {.next = next_pos, .independent = true};

@@ -38,11 +38,19 @@ struct hd_live {
     int asked;   /* stop->times when we looked last, plus one; 0: not asked */
     bool killed; /* the program's group was (apart) */
     bool forked; /* the program made processes, as far as is known */
+    bool direct; /* the process that was recorded is the program itself, not what that executed */
+    int serve;   /* it is to wait before main for requests at this socket; -1: it is not */
     HD_VECTOR(struct hd_session) session; /* as result->recorded */
 };
 
 /* start.c */
 bool hd_live_start(struct hd_live *live);
+void hd_live_close(struct hd_live *live); /* the channel and what belongs to the child */
+
+/* server.c: starts the program of a run by a fork of one that waits. False: there is none. */
+bool hd_server_fork(struct hd_live *live);
+/* A run is over that was started anew: can the next ones be forked? */
+void hd_server_learn(const struct hd_live *live);
 
 /* session.c: answers processes that ask to be recorded. */
 void hd_live_answer(struct hd_live *live);

@@ -3,16 +3,19 @@
 #ifndef HEDDLE_RUN_PROCESS_H
 #define HEDDLE_RUN_PROCESS_H
 
+#include "trace/wire.h"
+
 #include <stdbool.h>
 #include <sys/types.h>
 
 /* A run that goes on, in the list of them. The list is process-wide, since parenthood is. */
 struct hd_registered {
     struct hd_registered *next;
-    pid_t pid;        /* of the program; 0: not started yet */
-    char channel[64]; /* the value of HD_CHANNEL_ENV that its processes have; "": none */
-    bool adopts;      /* a descendant whose parent ends becomes a child of ours */
-    bool ends;        /* and is ended with the run */
+    pid_t pid;                     /* of the program; 0: not started yet */
+    char channel[HD_CHANNEL_PATH]; /* the value of HD_CHANNEL_ENV that its processes have; "": none
+                                    */
+    bool adopts;                   /* a descendant whose parent ends becomes a child of ours */
+    bool ends;                     /* and is ended with the run */
 };
 
 void hd_register_run(struct hd_registered *run);

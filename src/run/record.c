@@ -255,6 +255,7 @@ bool hd_record(const struct hd_record_options *options, struct hd_record_result 
         .error = error,
         .channel_fd = -1,
         .pidfd = -1,
+        .serve = -1,
         .start = milliseconds(),
         .registered = {.adopts = options->apart || children, .ends = options->apart}};
     sigset_t writing;
@@ -267,9 +268,8 @@ bool hd_record(const struct hd_record_options *options, struct hd_record_result 
     hd_unregister_run(&live.registered, live.forked || result->refused > 0);
     count_run(live.host, -1);
     unblock_write_signals(&writing, &live.mask);
-    if (live.channel != NULL) munmap(live.channel, sizeof *live.channel);
-    if (live.channel_fd >= 0) close(live.channel_fd);
-    if (live.pidfd >= 0) close(live.pidfd);
+    if (ok) hd_server_learn(&live);
+    hd_live_close(&live);
     hd_vector_free(&live.session);
     return ok && !live.failed;
 }

@@ -4,7 +4,8 @@
  *     |                    hd_steering). A plain value: job.h writes it as JSON and reads it.
  *     v
  *   start.c                makes the channel (shared memory, trace/wire.h), forks, gives the child
- *     |                    its process group, descriptors and environment, and executes the program
+ *     |                    its process group, descriptors and environment, and executes the
+ * program; |                    or has it forked by one that waits before its main (server.h)
  *     v
  *   drain.c, session.c     the program's runtime asks for a session; its events are drained into
  *     |                    the trace file while it runs. What is read from shared memory may have
@@ -72,6 +73,8 @@ struct hd_job {
     void *own;                   /* of a job that was read from text (job.h): its memory */
 };
 
+struct hd_server;
+
 /* ---- where it is run: what a job can't carry to another machine ----------------------------- */
 
 /* Somebody asks for the end: a signal handler of cli/, or another thread. */
@@ -92,6 +95,9 @@ struct hd_host {
     void *context;
     /* Where the words go if heddle's own runtime crashes in a run (HD_FAULT_WORDS); may be NULL. */
     char *runtime_fault;
+    /* Runs are forked from a program that waits before main, once it is there (server.h); NULL: the
+     * program is executed for each. */
+    struct hd_server *server;
     uint64_t until; /* hd_run_times: by hd_now_ns, no run is begun or goes on later; 0: any time */
 };
 #define HD_FAULT_WORDS 256

@@ -5,6 +5,7 @@
 #include "run/live.h"
 
 #include "base/alloc.h"
+#include "run/server.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -137,6 +138,14 @@ static struct hd_trace_end how_it_ended(const struct hd_wire_session *memory,
     return end;
 }
 
+/* Was what is recorded executed by name, or by what was? */
+static bool is_program(const struct hd_live *live, const struct hd_session *s) {
+    char path[HD_MODULE_PATH];
+    if (live->host->server == NULL || hd_session_module_count(s) == 0) return false;
+    hd_session_module(s, 0, path);
+    return hd_is_executed_file(&live->options->job->program, path);
+}
+
 void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wait_status) {
     while (hd_session_drain(live, s, HD_DRAIN_REST)) {
     }
@@ -146,6 +155,7 @@ void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wa
     recorded->end = how_it_ended(s->memory, wait_status);
     recorded->threads = s->memory->threads_started;
     live->forked |= s->memory->forked != 0;
+    live->direct = s->pid == live->child && live->session.size == 1 && is_program(live, s);
     if (s->writer != NULL && !hd_session_modules(live, s)) hd_session_fail(live, s);
     if (s->writer != NULL &&
         !hd_writer_finish(s->writer, &recorded->end, s->has_branches, live->error))

@@ -27,6 +27,14 @@ static bool write_plan(int fd, const char *plan, uint64_t bytes) {
     return true;
 }
 
+/* As long for every run: the environment is as large, and the program's stack at the same place. */
+static void name_channel(struct hd_live *live) {
+    char number[16];
+    int digits = snprintf(number, sizeof number, "%d", live->channel_fd);
+    snprintf(live->registered.channel, sizeof live->registered.channel, "/proc/%d/fd%.*s%s",
+             (int)getpid(), 11 - digits, "///////////", number);
+}
+
 static bool make_channel(struct hd_live *live, const void *plan, size_t plan_bytes) {
     if (plan_bytes > HD_PLAN_MOST)
         return hd_fail(live->error, HD_ERR_LIMIT, "the schedule of the run is too long");
@@ -44,8 +52,7 @@ static bool make_channel(struct hd_live *live, const void *plan, size_t plan_byt
     channel->plan_bytes = plan_bytes;
     __atomic_store_n(&channel->magic, HD_WIRE_MAGIC, __ATOMIC_RELEASE);
     live->channel = channel;
-    snprintf(live->registered.channel, sizeof live->registered.channel, "/proc/%d/fd/%d",
-             (int)getpid(), live->channel_fd);
+    name_channel(live);
     return true;
 }
 
@@ -123,6 +130,18 @@ static void take_terminal(void) {
     tcsetpgrp(STDIN_FILENO, getpid());
 }
 
+/* Far above the numbers that the program's own files get. */
+static bool keep_server(const struct hd_live *live) {
+    struct rlimit most;
+    int least = 1000;
+    if (live->serve < 0) return true;
+    if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur <= 1000)
+        least = (int)most.rlim_cur - 8;
+    int kept = fcntl(live->serve, F_DUPFD, least);
+    if (kept > 0) live->channel->server = (uint32_t)kept;
+    return kept > 0;
+}
+
 static bool set_descriptors(const int *descriptors) {
     int kept[3];
     if (descriptors == NULL) return true;
@@ -137,7 +156,7 @@ static bool set_descriptors(const int *descriptors) {
 static void become_program(struct child *child) {
     const struct hd_record_options *options = child->live->options;
     const struct hd_program *program = &options->job->program;
-    if (set_descriptors(options->descriptors) &&
+    if (keep_server(child->live) && set_descriptors(options->descriptors) &&
         (program->directory == NULL || chdir(program->directory) == 0)) {
         if (options->apart) {
             struct rlimit none = {0, 0};
@@ -173,8 +192,17 @@ static pid_t start_child(struct child *child) {
     return pid;
 }
 
+void hd_live_close(struct hd_live *live) {
+    if (live->channel != NULL) munmap(live->channel, sizeof *live->channel);
+    if (live->channel_fd >= 0) close(live->channel_fd);
+    if (live->pidfd >= 0) close(live->pidfd);
+    live->channel = NULL;
+    live->channel_fd = live->pidfd = -1;
+}
+
 bool hd_live_start(struct hd_live *live) {
     if (!open_channel(live)) return false;
+    if (hd_server_fork(live)) return true;
     strings environment = make_environment(live);
     struct child child = {.live = live, .environment = environment.data, .parent = getpid()};
     live->child = start_child(&child);

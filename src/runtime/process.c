@@ -62,7 +62,7 @@ static struct hd_wire_channel *open_channel(void) {
     return NULL;
 }
 
-static int parent_pid(void) {
+int rt_recorder(void) {
     const char *path = getenv(HD_CHANNEL_ENV);
     return path != NULL && strncmp(path, "/proc/", 6) == 0 ? atoi(path + 6) : 0;
 }
@@ -123,7 +123,7 @@ static bool open_session(int forked_from) {
     struct hd_wire_session *session = slot ? make_session(&channel->options, &fd) : NULL;
     bool yes = false;
     if (session != NULL) {
-        rt.parent = parent_pid();
+        rt.parent = rt_recorder();
         slot->pid = getpid();
         slot->fd = fd;
         slot->forked_from = forked_from;
@@ -240,6 +240,7 @@ __attribute__((constructor(101))) static void initialise(void) {
     static bool done;
     if (done) return;
     done = true;
+    rt_wait_for_runs();
     start(0);
     if (rt.session == NULL) return;
     on_exit(at_exit, NULL);

@@ -534,6 +534,8 @@ void rt_thread_attach_foreign(struct rt_thread *t); /* one that pthread_create d
 void rt_cancel_point(struct rt_thread *t);
 bool rt_cancel_pending(const struct rt_thread *t); /* the next such point ends the thread */
 bool rt_parent_alive(void);
+int rt_recorder(void);       /* the recording parent's number, as the channel's name has it */
+void rt_wait_for_runs(void); /* server.c: returns in every run, if this process is to wait */
 void rt_process_ends(int status);
 void rt_signals_start(void);
 void rt_signals_end(struct rt_thread *t);

@@ -157,7 +157,7 @@ static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 3
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 4u
+#define HD_WIRE_VERSION 5u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -205,6 +205,30 @@ struct hd_wire_channel {
     struct hd_wire_options options;
     struct hd_wire_slot slot[HD_CHANNEL_SLOTS];
     uint64_t plan_bytes; /* what the policy is to follow, from HD_PLAN_OFFSET of the file on */
+    uint32_t server;     /* the process is to wait for requests at this descriptor; 0: it is not */
+    uint32_t reserved;
+};
+
+/* A program that waits before main. A process whose channel has a `server` asks for no session. It
+ * says in a hd_wire_reply whether it can wait, and then forks itself for every hd_wire_request that
+ * comes, with the standard input, output and error of that run as ancillary data. The child is the
+ * parent's (CLONE_PARENT), finds the run's channel in its environment, and goes on as a process
+ * that was just executed; the process that waits answers with its number. The value of
+ * HD_CHANNEL_ENV has the same length in every run, so that it can be replaced where it stands. */
+#define HD_CHANNEL_PATH 64u
+struct hd_wire_request {
+    uint64_t magic;
+    char channel[HD_CHANNEL_PATH]; /* NUL-terminated */
+};
+struct hd_wire_reply {
+    uint32_t state; /* enum hd_reply_state */
+    int32_t pid;    /* HD_REPLY_FORKED */
+};
+enum hd_reply_state {
+    HD_REPLY_READY = 1, /* it waits */
+    HD_REPLY_CANNOT,    /* it has several threads, or is not what was started: it ends */
+    HD_REPLY_FORKED,
+    HD_REPLY_FAILED /* no process could be made */
 };
 
 /* A policy may come with a plan of any length (replay: struct hd_wire_replay). The runtime copies
