@@ -11,7 +11,10 @@ void hd_report_closed(FILE *out, const struct hd_exploration *exploration) {
     if (!closed->there) return;
     unsigned long long classes = closed->classes, runs = closed->runs, left = closed->left;
     if (closed->complete) {
-        bool fails = exploration->failures > 0;
+        const char *end = exploration->failures > 0 ? "what fails is above, and nothing else does"
+                          : exploration->flaky || exploration->plain_failed > 0
+                              ? "some fail, as plain runs do"
+                              : "none fails, none deadlocks";
         if (classes == 1)
             fprintf(out, "The one way");
         else
@@ -20,9 +23,7 @@ void hd_report_closed(FILE *out, const struct hd_exploration *exploration) {
                 " in which this program's reads can see its writes %s run, for this input, under\n"
                 "sequential consistency, in %llu run%s: %s. Not covered: weak memory, code that is "
                 "not\ninstrumented, other inputs.\n",
-                classes == 1 ? "was" : "were", runs, hd_page_plural(runs),
-                fails ? "what fails is above, and nothing else does"
-                      : "none fails, none deadlocks");
+                classes == 1 ? "was" : "were", runs, hd_page_plural(runs), end);
         return;
     }
     fprintf(out,
@@ -40,7 +41,9 @@ struct json_t *hd_report_closed_json(const struct hd_exploration *exploration) {
     json_t *reasons = json_array();
     for (size_t i = 0; i < closed->reason.size; i++)
         json_array_append_new(reasons, hd_json_text(closed->reason.data[i]));
-    return json_pack("{s:b, s:o, s:o, s:o, s:o}", "complete", closed->complete, "classes",
-                     hd_json_number(closed->classes), "runs", hd_json_number(closed->runs), "left",
-                     hd_json_number(closed->left), "reasons", reasons);
+    uint64_t first = exploration->failures > 0 ? exploration->until_failure.closing : 0;
+    return json_pack("{s:b, s:o, s:o, s:o, s:o, s:o}", "complete", closed->complete, "classes",
+                     hd_json_number(closed->classes), "runs", hd_json_number(closed->runs),
+                     "first_failure", hd_json_number(first), "left", hd_json_number(closed->left),
+                     "reasons", reasons);
 }
