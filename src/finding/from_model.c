@@ -8,7 +8,7 @@ static const char *copy(struct hd_findings *findings, const char *text) {
     return hd_arena_copy(&findings->arena, text, strlen(text));
 }
 
-static const char *verb_of(enum hd_event_kind kind) {
+static const char *verb_of(enum hd_event_kind kind, unsigned flags) {
     switch (kind) {
     case HD_EV_READ:
         return "reads";
@@ -30,6 +30,9 @@ static const char *verb_of(enum hd_event_kind kind) {
         return "releases";
     case HD_EV_TRY_FAILED:
         return "tries";
+    case HD_EV_NOTE:
+        if (!hd_note_is_life(flags)) return "does";
+        return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_INIT ? "initialises" : "destroys";
     case HD_EV_SIGNAL:
         return "signals";
     case HD_EV_BROADCAST:
@@ -102,8 +105,8 @@ static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
                       struct hd_describe *describe, const struct hd_model *model, uint32_t event) {
     *to = (struct hd_finding_event){.event = event, .thread_number = model->thread[event]};
     to->thread = copy(findings, hd_describe_thread(describe, model->thread[event]));
-    to->op = hd_kind_text(model->kind[event]);
-    to->verb = verb_of(model->kind[event]);
+    to->op = hd_event_text(model->kind[event], model->flags[event]);
+    to->verb = verb_of(model->kind[event], model->flags[event]);
     to->variable = copy(findings, hd_describe_event(describe, event, HD_SHORT));
     to->plain = copy(findings, hd_describe_plain(describe, event));
     to->about = copy(findings, hd_describe_event(describe, event, HD_LONG));

@@ -163,7 +163,7 @@ static uint32_t lane(struct schedule *s, uint32_t thread) {
 struct hd_finding_step hd_finding_step(struct hd_findings *findings, struct hd_describe *describe,
                                        const struct hd_model *model, uint32_t event) {
     const char *object = hd_describe_event(describe, event, HD_SHORT);
-    const char *op = hd_kind_text(model->kind[event]);
+    const char *op = hd_event_text(model->kind[event], model->flags[event]);
     if (*op == '\0') op = hd_kind_name(model->kind[event]);
     struct hd_finding_step step = {.event = event, .lane = model->thread[event], .op = op};
     step.text = *object != '\0' ? hd_finding_text(findings, "%s(%s)", op, object)

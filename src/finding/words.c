@@ -208,6 +208,23 @@ const char *hd_words_double_free(struct hd_findings *findings, const struct hd_f
                            hd_words_step(findings, &finding->event[1], finding->variable));
 }
 
+const char *hd_words_use_after_destroy(struct hd_findings *findings,
+                                       const struct hd_finding *finding) {
+    return hd_finding_text(findings, "%s, and next %s: a use of what has been destroyed.",
+                           hd_words_step(findings, &finding->event[0], finding->variable),
+                           hd_words_step(findings, &finding->event[1], finding->variable));
+}
+
+const char *hd_words_use_before_init(struct hd_findings *findings,
+                                     const struct hd_finding *finding) {
+    const struct hd_finding_event *use = &finding->event[0], *init = &finding->event[1];
+    return hd_finding_text(findings,
+                           "%s before %s initialises it%s: what %s did is undone by the "
+                           "initialisation.",
+                           hd_words_step(findings, use, finding->variable), init->thread,
+                           at(findings, init), use->thread);
+}
+
 const char *hd_words_missed_signal(struct hd_findings *findings, const struct hd_finding *finding) {
     const struct hd_finding_event *wait = &finding->event[1];
     return hd_finding_text(findings,

@@ -41,6 +41,10 @@ const char *hd_words_late_initialisation(struct hd_findings *findings,
                                          const struct hd_finding *finding);
 const char *hd_words_use_after_free(struct hd_findings *findings, const struct hd_finding *finding);
 const char *hd_words_double_free(struct hd_findings *findings, const struct hd_finding *finding);
+const char *hd_words_use_after_destroy(struct hd_findings *findings,
+                                       const struct hd_finding *finding);
+const char *hd_words_use_before_init(struct hd_findings *findings,
+                                     const struct hd_finding *finding);
 const char *hd_words_missed_signal(struct hd_findings *findings, const struct hd_finding *finding);
 
 /* "waits for a signal on c at a.c:3"; `type` is an HD_WAIT_ of the trace. */

@@ -297,6 +297,17 @@ static uint32_t named_cell(struct hd_build *build, struct lines *lines, uint64_t
     return cell_of(build, lines, operand, 0, (uint16_t)tag);
 }
 
+/* What a note is about: a text, or the object that is made or destroyed. */
+static unsigned note_tag(unsigned flags) {
+    static const uint8_t tag[] = {[HD_NOTE_LOCK] = HD_CELL_LOCK,
+                                  [HD_NOTE_COND] = HD_CELL_OBJECT + HD_OBJECT_COND,
+                                  [HD_NOTE_BARRIER] = HD_CELL_OBJECT + HD_OBJECT_BARRIER,
+                                  [HD_NOTE_SEM] = HD_CELL_OBJECT + HD_OBJECT_SEM};
+    unsigned object = flags >> HD_NOTE_OBJECT_SHIFT;
+    bool known = hd_note_is_life(flags) && object < sizeof tag;
+    return known ? tag[object] : HD_CELL_OBJECT + HD_OBJECT_NOTE;
+}
+
 static bool blocked_object(struct hd_build *build, struct lines *lines, uint32_t event,
                            uint64_t operand, uint32_t *object) {
     static const uint8_t type[] = {[HD_WAIT_COND] = HD_OBJECT_COND,
@@ -359,7 +370,9 @@ static bool number_events(struct hd_build *build, struct lines *lines, struct hd
             if (object == HD_NONE) return false;
             break;
         case OBJECT:
-            object = named_cell(build, lines, operand, HD_CELL_OBJECT + type[kind]);
+            object = named_cell(build, lines, operand,
+                                kind == HD_EV_NOTE ? note_tag(trace->flags[e])
+                                                   : (unsigned)HD_CELL_OBJECT + type[kind]);
             if (object == HD_NONE) return false;
             break;
         case BLOCK_BEGIN:

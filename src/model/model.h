@@ -91,7 +91,8 @@ struct hd_model {
                               hd_model_calls */
     /* what the event is about: accesses, atomics: the first location (see hd_model_locations);
      * locks and TRY_FAILED: lock; ALLOC and FREE: block; FORK, JOIN, DETACH: thread; the rest of
-     * SYNC and NOTE: sync_object; BLOCKED: lock, thread or sync_object as its flags say; HANDLER_*:
+     * SYNC: sync_object; BLOCKED: lock, thread or sync_object as its flags say; NOTE: sync_object,
+     * or the lock whose life it is about (hd_model_is_lock_life); HANDLER_*:
      * signal number. HD_NONE where there is nothing to name: fences, branches, accesses of no
      * bytes, FREE of memory that was not seen allocated (hd_model_locations still tells what it
      * touches). */
@@ -165,6 +166,10 @@ uint32_t hd_model_held(const struct hd_model *model, uint32_t event, uint32_t *s
 /* The section of another thread that made a TRY_FAILED fail: one that was open on its lock. HD_NONE
  * if none was. */
 uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event);
+
+/* Is a lock, or another synchronisation object (the event's object), made or destroyed here? */
+bool hd_model_is_lock_life(const struct hd_model *model, uint32_t event);
+bool hd_model_is_object_life(const struct hd_model *model, uint32_t event);
 
 bool hd_model_is_access(const struct hd_model *model,
                         uint32_t event); /* plain or atomic, or FREE */

@@ -136,6 +136,17 @@ uint32_t hd_model_failed_by(const struct hd_model *model, uint32_t event) {
     return HD_NONE;
 }
 
+static bool is_life(const struct hd_model *model, uint32_t event) {
+    return model->kind[event] == HD_EV_NOTE && hd_note_is_life(model->flags[event]);
+}
+bool hd_model_is_lock_life(const struct hd_model *model, uint32_t event) {
+    return is_life(model, event) && model->flags[event] >> HD_NOTE_OBJECT_SHIFT == HD_NOTE_LOCK;
+}
+bool hd_model_is_object_life(const struct hd_model *model, uint32_t event) {
+    unsigned object = model->flags[event] >> HD_NOTE_OBJECT_SHIFT;
+    return is_life(model, event) && object > HD_NOTE_LOCK && object <= HD_NOTE_SEM;
+}
+
 bool hd_model_is_access(const struct hd_model *model, uint32_t event) {
     uint8_t kind = model->kind[event];
     return kind <= HD_EV_ATOMIC_UPDATE || kind == HD_EV_FREE;

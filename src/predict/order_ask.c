@@ -64,6 +64,13 @@ static void ask_after_free(const struct hd_model *model, const struct hd_order_c
     hd_question_stop(question, candidate->second, false);
 }
 
+/* The use is done and the initialisation is next. */
+static void ask_before_init(const struct hd_order_candidate *candidate,
+                            struct hd_question *question) {
+    hd_question_stop(question, candidate->first, true);
+    hd_question_stop(question, candidate->second, false);
+}
+
 /* The waiting thread is about to release its lock and wait, and all signals that might still come
  * have come: of each thread the last one that does not itself need the end of the wait. */
 static void ask_missed_signal(const struct hd_order_candidates *candidates,
@@ -103,6 +110,9 @@ enum hd_asked hd_order_ask(const struct hd_order_candidates *candidates,
         break;
     case HD_ORDER_LATE_INITIALISATION:
         ask_late_initialisation(model, candidate, form, question);
+        break;
+    case HD_ORDER_USE_BEFORE_INIT:
+        ask_before_init(candidate, question);
         break;
     case HD_ORDER_MISSED_SIGNAL:
         ask_missed_signal(candidates, candidate, question);

@@ -82,6 +82,7 @@ static const char *repair_of(unsigned type) {
     switch (type) {
     case HD_ORDER_USE_AFTER_FREE:
     case HD_ORDER_DOUBLE_FREE:
+    case HD_ORDER_USE_AFTER_DESTROY:
         return HD_REPAIR_FREE;
     case HD_ORDER_MISSED_SIGNAL:
         return HD_REPAIR_SIGNAL;
@@ -99,6 +100,10 @@ static const char *conclusion(struct hd_findings *findings, const struct hd_find
         return hd_words_use_after_free(findings, finding);
     case HD_ORDER_DOUBLE_FREE:
         return hd_words_double_free(findings, finding);
+    case HD_ORDER_USE_AFTER_DESTROY:
+        return hd_words_use_after_destroy(findings, finding);
+    case HD_ORDER_USE_BEFORE_INIT:
+        return hd_words_use_before_init(findings, finding);
     case HD_ORDER_LATE_INITIALISATION:
         return hd_words_late_initialisation(findings, finding);
     default:
@@ -133,6 +138,10 @@ static const char *variable_of(struct search *s, const struct hd_order_candidate
         break;
     case HD_ORDER_MISSED_SIGNAL:
         text = hd_describe_object(describe, candidate->location, HD_SHORT);
+        break;
+    case HD_ORDER_USE_AFTER_DESTROY:
+    case HD_ORDER_USE_BEFORE_INIT:
+        text = hd_describe_event(describe, candidate->location, HD_SHORT);
         break;
     default:
         text = hd_describe_location(describe, candidate->location, HD_SHORT);

@@ -1,6 +1,6 @@
 /* Order violations: two operations of different threads that this run did in one order, which
- * nothing enforces. Four kinds of candidates, each an error condition for the exact engine; what
- * finds them is in initialisation.c, lifetime.c and wakeups.c. */
+ * nothing enforces. Kinds of candidates, each an error condition for the exact engine; what
+ * finds them is in initialisation.c, lifetime.c, object_lives.c and wakeups.c. */
 #ifndef HEDDLE_PREDICT_ORDER_VIOLATIONS_H
 #define HEDDLE_PREDICT_ORDER_VIOLATIONS_H
 
@@ -9,11 +9,13 @@
 #include "predict/predict.h"
 
 /* name, pattern in reports, where first and second are in the query */
-#define HD_ORDER_TYPES(X)                                                              \
-    X(EARLY_READ, "read before initialisation") /* read executed: the initial value */ \
-    X(USE_AFTER_FREE, "use after free")         /* free executed, use next */          \
-    X(DOUBLE_FREE, "double free")               /* free executed, other free next */   \
-    X(LATE_INITIALISATION, "write-write order") /* later write, then the first */      \
+#define HD_ORDER_TYPES(X)                                                               \
+    X(EARLY_READ, "read before initialisation") /* read executed: the initial value */  \
+    X(USE_AFTER_FREE, "use after free")         /* free executed, use next */           \
+    X(DOUBLE_FREE, "double free")               /* free executed, other free next */    \
+    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */    \
+    X(USE_BEFORE_INIT, "use before init")       /* use executed, initialisation next */ \
+    X(LATE_INITIALISATION, "write-write order") /* later write, then the first */       \
     X(MISSED_SIGNAL, "missed signal")           /* signal executed, wait about to begin */
 enum hd_order_type {
 #define X(name, pattern) HD_ORDER_##name,
@@ -25,7 +27,7 @@ enum hd_order_type {
 /* Two events in the order that is asked for. */
 struct hd_order_candidate {
     uint32_t first, second;
-    uint32_t location; /* or block, or condition variable, as the type has it */
+    uint32_t location; /* or block, condition variable, note of a life, as the type has it */
     uint32_t group;
 };
 
@@ -71,6 +73,7 @@ bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t eve
 
 void hd_order_find_initialisations(struct hd_order_candidates *candidates);
 void hd_order_find_lifetimes(struct hd_order_candidates *candidates);
+void hd_order_find_object_lives(struct hd_order_candidates *candidates);
 void hd_order_find_wakeups(struct hd_order_candidates *candidates);
 
 /* The query of a candidate; `form` counts ways to ask, HD_NO_MORE when there is no other. */

@@ -83,7 +83,7 @@ static void print_text(struct hd_dump *dump, uint32_t event) {
     hd_line_padded(out, hd_describe_thread(dump->describe, model->thread[event]),
                    dump->thread_width);
     hd_line_text(out, "  ", 2);
-    const char *name = hd_report_operation(model->kind[event]);
+    const char *name = hd_report_event(model, event);
     hd_line_padded(out, name, OPERATION_WIDTH);
     if (strlen(name) >= OPERATION_WIDTH) hd_line_padded(out, "", 1);
     if (dump->addresses) {
@@ -169,7 +169,7 @@ static void print_json(struct hd_dump *dump, uint32_t event) {
     hd_line_string(out, "{");
     hd_line_json_number(out, "event", event);
     hd_line_json_text(out, "thread", hd_describe_thread(dump->describe, model->thread[event]));
-    hd_line_json_text(out, "op", hd_report_operation(kind));
+    hd_line_json_text(out, "op", hd_report_event(model, event));
     hd_line_json_text(out, "kind", hd_kind_name(kind));
     if (*object) hd_line_json_text(out, access ? "variable" : "object", object);
     if (is_recorded(dump)) {

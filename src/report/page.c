@@ -61,6 +61,12 @@ const char *hd_report_operation(enum hd_event_kind kind) {
     }
 }
 
+const char *hd_report_event(const struct hd_model *model, uint32_t event) {
+    enum hd_event_kind kind = model->kind[event];
+    return kind == HD_EV_NOTE ? hd_event_text(kind, model->flags[event])
+                              : hd_report_operation(kind);
+}
+
 void hd_report_json_value(FILE *out, json_t *value) {
     json_dumpf(value, out, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     fputc('\n', out);

@@ -27,6 +27,7 @@ void hd_page_place(struct hd_describe *describe, uint32_t event, bool short_site
 const char *hd_report_format_name(enum hd_trace_format format);
 /* An event's operation; the text format has no line of its own for some. */
 const char *hd_report_operation(enum hd_event_kind kind);
+const char *hd_report_event(const struct hd_model *model, uint32_t event);
 /* A finding as an object of `heddle-findings/1`. */
 json_t *hd_report_finding_json(const struct hd_finding *finding);
 /* Writes a value and a line's end, and gives the value back. */

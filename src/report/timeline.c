@@ -78,7 +78,7 @@ static void begin_slice(struct timeline *t, const char *name, const char *catego
 /* "w(counter)" */
 static void event_name(struct timeline *t, uint32_t event, char *text, size_t room) {
     const char *object = hd_describe_event(t->describe, event, HD_APART);
-    const char *operation = hd_report_operation(t->model->kind[event]);
+    const char *operation = hd_report_event(t->model, event);
     if (*operation == '\0') operation = hd_kind_name(t->model->kind[event]);
     snprintf(text, room, *object != '\0' ? "%s(%s)" : "%s", operation, object);
 }

@@ -58,7 +58,7 @@ void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model 
     const char *site = hd_finding_short_site(hd_describe_site(describe, event));
     enum hd_event_kind kind = model->kind[event];
     if (kind == HD_EV_BLOCKED) kind = kind_of_wait(model->flags[event]);
-    const char *word = hd_kind_text(kind);
+    const char *word = hd_event_text(kind, model->flags[event]);
     if (*word == '\0') word = hd_kind_name(kind);
     snprintf(text, room, "%s%s%s(%s)", site, *site != '\0' ? " " : "", word,
              hd_describe_event(describe, event, HD_SHORT));

@@ -559,6 +559,13 @@ extern volatile int rt_handlers_installed; /* the program may be woken by a sign
 /* A thread that nobody was seen to make comes after the calls that may have made it. */
 void rt_async_begun(struct rt_thread *t);
 
+/* ---- lives of objects (sync_life.c) -------------------------------------------------------- */
+
+/* A synchronisation object is made or destroyed: HD_NOTE_INIT or HD_NOTE_DESTROY, and what it is.
+ */
+void rt_note_life(struct rt_thread *t, enum hd_note_type note, enum hd_note_object what,
+                  const volatile void *object, uintptr_t pc);
+
 /* ---- what no schedule controls (sources.c) ------------------------------------------------- */
 
 void rt_source_slow(struct rt_thread *t, unsigned note, uintptr_t pc);

@@ -35,8 +35,17 @@ static bool serial_here(const void *address) {
 
 /* ---- condition variables ------------------------------------------------------------------ */
 
+static void note(enum hd_note_type type, enum hd_note_object what, const void *object,
+                 uintptr_t pc) {
+    struct rt_thread *t = rt_is_openmp(pc) ? NULL : rt_enter();
+    if (t == NULL) return;
+    rt_note_life(t, type, what, object, pc);
+    rt_leave(t);
+}
+
 RT_EXPORT int pthread_cond_init(pthread_cond_t *restrict c,
                                 const pthread_condattr_t *restrict attributes) {
+    note(HD_NOTE_INIT, HD_NOTE_COND, c, RT_CALLER);
     int result = REAL(pthread_cond_init)(c, attributes);
     int shared = PTHREAD_PROCESS_PRIVATE;
     if (result == 0 && attributes != NULL) {
@@ -57,11 +66,16 @@ static int cond_destroy(pthread_cond_t *c, uintptr_t pc) {
     while (t != NULL && serial_here(c) && rt_sched_awaited(HD_WAIT_COND, (uintptr_t)c))
         rt_sched_block(t, HD_WAIT_COND | RT_WAIT_UNUSED, (uintptr_t)c, NULL, 0, pc);
     rt_object_drop((uintptr_t)c);
+    if (t != NULL) rt_note_life(t, HD_NOTE_DESTROY, HD_NOTE_COND, c, pc);
     int result = REAL(pthread_cond_destroy)(c);
     if (t != NULL) rt_leave(t);
     return result;
 }
 
+RT_EXPORT int cnd_init(cnd_t *c) {
+    note(HD_NOTE_INIT, HD_NOTE_COND, c, RT_CALLER);
+    return REAL(cnd_init)(c);
+}
 RT_EXPORT int pthread_cond_destroy(pthread_cond_t *c) { return cond_destroy(c, RT_CALLER); }
 RT_EXPORT void cnd_destroy(cnd_t *c) { cond_destroy((pthread_cond_t *)c, RT_CALLER); }
 
@@ -214,6 +228,7 @@ RT_EXPORT int cnd_broadcast(cnd_t *c) {
 RT_EXPORT int pthread_barrier_init(pthread_barrier_t *restrict b,
                                    const pthread_barrierattr_t *restrict attributes,
                                    unsigned count) {
+    note(HD_NOTE_INIT, HD_NOTE_BARRIER, b, RT_CALLER);
     int result = REAL(pthread_barrier_init)(b, attributes, count);
     if (result != 0) return result;
     int shared = PTHREAD_PROCESS_PRIVATE;
@@ -229,6 +244,7 @@ RT_EXPORT int pthread_barrier_init(pthread_barrier_t *restrict b,
 }
 
 RT_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
+    note(HD_NOTE_DESTROY, HD_NOTE_BARRIER, b, RT_CALLER);
     int result = REAL(pthread_barrier_destroy)(b);
     if (result == 0) rt_object_drop((uintptr_t)b);
     return result;
@@ -283,7 +299,10 @@ RT_EXPORT int sem_init(sem_t *s, int shared, unsigned value) {
     int result = REAL(sem_init)(s, shared, value);
     if (result == 0 && shared) note_shared(s);
     if (t == NULL) return result;
-    if (result == 0) rt_emit_sync_extra(t, HD_EV_SEM_INIT, 0, (uintptr_t)s, value, RT_CALLER);
+    if (result == 0) {
+        rt_emit_sync_extra(t, HD_EV_SEM_INIT, 0, (uintptr_t)s, value, RT_CALLER);
+        rt_note_life(t, HD_NOTE_INIT, HD_NOTE_SEM, s, RT_CALLER);
+    }
     rt_leave(t);
     return result;
 }
@@ -306,6 +325,7 @@ RT_EXPORT sem_t *sem_open(const char *name, int flags, ...) {
 }
 
 RT_EXPORT int sem_destroy(sem_t *s) {
+    note(HD_NOTE_DESTROY, HD_NOTE_SEM, s, RT_CALLER);
     if (is_shared(s)) rt_object_drop((uintptr_t)s);
     return REAL(sem_destroy)(s);
 }

@@ -125,6 +125,8 @@ uint64_t hd_trace_size(const struct hd_trace *trace, uint32_t event);
 
 const char *hd_kind_name(enum hd_event_kind kind); /* "READ" */
 const char *hd_kind_text(enum hd_event_kind kind); /* "r"; "" if the text format has no such line */
+/* The same for one event: notes of an object's life have words of their own. */
+const char *hd_event_text(enum hd_event_kind kind, unsigned flags);
 enum hd_event_class {
     HD_CLASS_NONE,
     HD_CLASS_ACCESS,

@@ -71,8 +71,9 @@ struct hd_wire_event {
     /* signal handlers: operand = signal number */                                               \
     X(HANDLER_ENTER, "", MARK)                                                                   \
     X(HANDLER_LEAVE, "", MARK)                                                                   \
-    /* user annotation: operand = address of a NUL-terminated text in a module's read-only data  \
-     * or 0; flags = enum hd_note_type */                                                        \
+    /* operand = address of a NUL-terminated text in a module's read-only data or 0 (a user's    \
+     * annotation), or of a synchronisation object that is made or destroyed; flags = enum       \
+     * hd_note_type (+ enum hd_note_object, shifted) */                                          \
     X(NOTE, "note", MARK)                                                                        \
     /* an explicit branch of a text trace */                                                     \
     X(BRANCH, "branch", MARK)                                                                    \
@@ -119,11 +120,26 @@ enum hd_wait_type {
     HD_WAIT_ONCE
 };
 
-/* All but the first are the runtime's own, under the replay policy. The thread asks for something
- * that no schedule controls; or does something whose result depends on more than what it sees, and
- * no event tells it (a wait with a time limit, a semaphore that is only tried). They are no hook
- * calls. */
-enum hd_note_type { HD_NOTE_TEXT = 0, HD_NOTE_TIME, HD_NOTE_RANDOM, HD_NOTE_INPUT, HD_NOTE_CHOICE };
+/* TIME, RANDOM, INPUT and CHOICE are the runtime's own, under the replay policy. The thread asks for
+ * something that no schedule controls; or does something whose result depends on more than what it
+ * sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). They are
+ * no hook calls. INIT and DESTROY are calls of pthread_mutex_init and its like. */
+enum hd_note_type {
+    HD_NOTE_TEXT = 0,
+    HD_NOTE_TIME,
+    HD_NOTE_RANDOM,
+    HD_NOTE_INPUT,
+    HD_NOTE_CHOICE,
+    HD_NOTE_INIT,
+    HD_NOTE_DESTROY
+};
+#define HD_NOTE_TYPE_MASK 0x0f
+#define HD_NOTE_OBJECT_SHIFT 4
+enum hd_note_object { HD_NOTE_LOCK = 0, HD_NOTE_COND, HD_NOTE_BARRIER, HD_NOTE_SEM };
+static inline int hd_note_is_life(unsigned flags) {
+    return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_INIT ||
+           (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_DESTROY;
+}
 
 static inline uint64_t hd_wire_head(unsigned kind, unsigned flags, uint64_t operand) {
     return (uint64_t)(kind & 0xff) | (uint64_t)(flags & 0xff) << 8 | operand << 16;
