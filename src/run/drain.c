@@ -78,6 +78,8 @@ static size_t find_pending(const struct hd_session *s, enum hd_drain what,
         if (!full && (what != HD_DRAIN_SO_FAR || state != HD_CHUNK_OPEN)) continue;
         /* An open chunk says whose it is only once it holds an event. */
         uint32_t count = chunk_events(chunk);
+        uint32_t unsettled = full ? 0 : __atomic_load_n(&chunk->unsettled, __ATOMIC_ACQUIRE);
+        if (unsettled != 0 && unsettled - 1 < count) count = unsettled - 1;
         if (full || count > s->written[i])
             pending[found++] = (struct pending){chunk->stream, chunk->sequence, i, count, full};
     }

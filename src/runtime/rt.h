@@ -59,6 +59,16 @@ struct rt_frame {
 
 #define RT_SPIN_KEYS 4u
 
+/* Rounds of a loop that takes the same lock at the same place again and again (polling.c). */
+struct rt_poll {
+    uintptr_t lock, pc;
+    struct hd_wire_chunk *chunk;          /* that the last two rounds are in; NULL: not known */
+    uint32_t sequence;                    /* of that chunk */
+    struct hd_wire_event *first, *second; /* where they begin */
+    uint64_t calls, branches;             /* that were recorded when the second began */
+    uint32_t rounds, limit; /* taken out since the thread let others run; so many at most */
+};
+
 /* Lives in thread-local storage; other threads reach it through rt.slot[number].thread. The first
  * two cache lines are what a memory access touches. */
 struct rt_thread {
@@ -119,6 +129,7 @@ struct rt_thread {
     uint64_t spin_mark;
     uint32_t spin_keys, spins;
     uint32_t spin_said; /* keys, as bits, that are recorded, with nothing else recorded since */
+    struct rt_poll poll;
     /* what the access is about at which it has stopped (0: no access), for POS */
     uintptr_t next_address;
     bool next_write;
@@ -558,6 +569,23 @@ extern volatile int rt_handlers_installed; /* the program may be woken by a sign
 
 /* A thread that nobody was seen to make comes after the calls that may have made it. */
 void rt_async_begun(struct rt_thread *t);
+
+/* ---- polling through locks (polling.c) ------------------------------------------------------ */
+
+/* Before a thread takes a lock, or tries to. */
+#define RT_POLL_EVENTS 48 /* of a round */
+void rt_poll_slow(struct rt_thread *t);
+RT_INLINE void rt_poll(struct rt_thread *t, const volatile void *lock, uintptr_t pc) {
+    struct rt_poll *poll = &t->poll;
+    bool inside = poll->chunk != NULL && poll->chunk == t->chunk &&
+                  (size_t)(t->cursor - poll->second) <= RT_POLL_EVENTS;
+    if (!inside) { /* of a round that may come again */
+        poll->lock = (uintptr_t)lock;
+        poll->pc = pc;
+        poll->chunk = NULL;
+    }
+    if (poll->lock == (uintptr_t)lock && poll->pc == pc) rt_poll_slow(t);
+}
 
 /* ---- lives of objects (sync_life.c) -------------------------------------------------------- */
 

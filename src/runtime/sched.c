@@ -147,7 +147,10 @@ void sched_take_stream(struct rt_thread *t) {
     t->cursor = sched.stream.cursor;
     t->chunk_end = sched.stream.end;
     t->chunk = sched.stream.chunk;
-    if (sched.stream.thread != t->number) rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
+    if (sched.stream.thread != t->number) {
+        rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
+        t->poll.chunk = NULL; /* others ran */
+    }
     new_slice(t);
 }
 

@@ -390,7 +390,10 @@ struct hd_wire_chunk {
     uint32_t state; /* enum hd_chunk_state */
     uint32_t stream;
     uint32_t sequence; /* chunks of one stream count from 0 */
-    uint32_t reserved[13];
+    /* While it is OPEN: events from this index minus 1 on may yet be taken back; 0: none. Set before
+     * any of them is written. */
+    uint32_t unsettled;
+    uint32_t reserved[12];
     struct hd_wire_event event[HD_CHUNK_EVENTS];
 };
 
