@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of findings with more events (a cycle of many threads) the lines are told. */
+#define MOST_TOLD_APART 16u
+
 static const char *copy(struct hd_findings *findings, const char *text) {
     return hd_arena_copy(&findings->arena, text, strlen(text));
 }
@@ -126,6 +129,21 @@ static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
     set_stack(findings, to, describe, event);
 }
 
+/* Two places on one line are told apart by their columns. */
+static void tell_apart(struct hd_findings *findings, struct hd_finding *finding) {
+    struct hd_finding_event *event = finding->event;
+    for (uint32_t i = 0; i < finding->events; i++) {
+        bool alike = false;
+        for (uint32_t j = 0; j < finding->events && !alike; j++)
+            alike = event[i].line != 0 && event[i].line == event[j].line && event[i].column != 0 &&
+                    event[j].column != 0 && event[i].column != event[j].column &&
+                    strcmp(event[i].file, event[j].file) == 0;
+        if (alike && !event[i].site_is_name)
+            event[i].site = hd_finding_text(findings, "%s:%u:%u", event[i].file, event[i].line,
+                                            event[i].column);
+    }
+}
+
 void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *finding,
                            struct hd_describe *describe, const struct hd_model *model,
                            const uint32_t *event, uint32_t events) {
@@ -133,6 +151,7 @@ void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *find
     finding->events = events;
     for (uint32_t i = 0; i < events; i++)
         set_event(findings, &finding->event[i], describe, model, event[i]);
+    if (events <= MOST_TOLD_APART) tell_apart(findings, finding);
     if (events > 0) finding->variable = finding->event[0].variable;
 }
 

@@ -215,14 +215,43 @@ static void forget(struct hd_build *build, struct lines *lines, uint64_t low, ui
     }
 }
 
+/* The part that a block gets which goes on in its place; false if it is not known. */
+static bool grow_block(struct hd_build *build, struct lines *lines, const struct hd_map *newest,
+                       uint32_t event, uint64_t bytes, uint32_t *number) {
+    uint64_t address = build->trace->operand[event];
+    uint32_t first = hd_map_get(newest, address, HD_NONE), last = first;
+    if (first == HD_NONE || build->block.data[first].free != HD_NONE) return false;
+    while (build->block.data[last].next != HD_NONE) last = build->block.data[last].next;
+    struct hd_block part = build->block.data[last];
+    uint64_t end = address + bytes, start = part.address + part.bytes;
+    *number = (uint32_t)build->block.size;
+    part = (struct hd_block){.address = start < end ? start : end,
+                             .bytes = start < end ? end - start : 0,
+                             .alloc = event,
+                             .free = HD_NONE,
+                             .type = part.type,
+                             .whole = first,
+                             .next = HD_NONE};
+    build->block.data[last].next = *number;
+    hd_vector_push(&build->block, part);
+    forget(build, lines, part.address, part.address + part.bytes);
+    return true;
+}
+
 static uint32_t begin_block(struct hd_build *build, struct lines *lines, struct hd_map *newest,
                             uint32_t event, uint64_t bytes) {
     uint64_t address = build->trace->operand[event];
-    uint32_t number = (uint32_t)build->block.size;
+    uint32_t number;
+    if ((build->trace->flags[event] & HD_BLOCK_GROWN) != 0 &&
+        grow_block(build, lines, newest, event, bytes, &number))
+        return number;
+    number = (uint32_t)build->block.size;
     struct hd_block block = {.address = address,
                              .bytes = bytes,
                              .alloc = event,
                              .free = HD_NONE,
+                             .whole = HD_NONE,
+                             .next = HD_NONE,
                              .type = build->trace->flags[event] & HD_BLOCK_TYPE_MASK,
                              .zeroed = (build->trace->flags[event] & HD_BLOCK_ZEROED) != 0};
     hd_vector_push(&build->block, block);
@@ -239,7 +268,8 @@ static bool end_block(struct hd_build *build, struct lines *lines, const struct 
     *object = HD_NONE;
     if (block != NULL && (block->type == HD_BLOCK_HEAP || bytes == 0 || bytes == block->bytes)) {
         *object = known;
-        if (block->free == HD_NONE) block->free = event;
+        for (uint32_t part = known; part != HD_NONE; part = build->block.data[part].next)
+            if (build->block.data[part].free == HD_NONE) build->block.data[part].free = event;
         return true;
     }
     /* Memory from before the trace, or a part of a mapping: a write of that range. */

@@ -104,6 +104,8 @@ const char *hd_describe_block(struct hd_describe *describe, uint32_t index, enum
 
 static const char *in_block(struct hd_describe *describe, uint32_t block, uint64_t address,
                             enum hd_detail detail) {
+    uint32_t whole = describe->model->block[block].whole;
+    if (whole < describe->model->blocks) block = whole;
     const char *name = hd_describe_block(describe, block, detail);
     uint64_t start = describe->model->block[block].address;
     unsigned long long offset = address >= start ? address - start : 0;

@@ -23,6 +23,10 @@ struct hd_block {
     uint32_t free;  /* event, HD_NONE if it lives to the end */
     uint8_t type;   /* enum hd_block_type */
     bool zeroed;    /* its memory was set to zero when it was allocated */
+    /* realloc made a block longer in its place: what it got is a block of its own (the same bytes
+     * may have been another's before), that ends with the first part and is described as one */
+    uint32_t whole; /* of a part that came later: the first part; HD_NONE */
+    uint32_t next;  /* the part that came next, HD_NONE */
 };
 
 struct hd_lock {

@@ -133,6 +133,24 @@ static bool in_two_calls(const struct hd_intent *intent, const struct hd_triple 
            a[1].line != b[1].line || a[1].column != b[1].column;
 }
 
+/* Are both atomics that the C++ library does on its own account: below one call of the program (a
+ * semaphore's acquire), or where no code of the program is known? Two calls of std::atomic are the
+ * program's own. */
+static bool is_of_library(const struct hd_intent *intent, const struct hd_triple *triple) {
+    struct hd_describe *describe = intent->predict->describe;
+    const struct hd_frame *a, *b;
+    if (!hd_model_is_atomic(intent->model, triple->first) ||
+        !hd_model_is_atomic(intent->model, triple->second) ||
+        hd_describe_stack(describe, triple->first, &a) == 0 || !hd_frame_is_system(a) ||
+        hd_describe_stack(describe, triple->second, &b) == 0 || !hd_frame_is_system(b))
+        return false;
+    a = hd_describe_frame(describe, triple->first);
+    b = hd_describe_frame(describe, triple->second);
+    if (hd_frame_is_system(a) && hd_frame_is_system(b)) return a->file != NULL && b->file != NULL;
+    return a->file != NULL && b->file != NULL && strcmp(a->file, b->file) == 0 &&
+           a->line == b->line && a->column == b->column;
+}
+
 /* Where the two accesses stand to each other in the code. */
 static uint32_t place_signs(const struct hd_intent *intent, const struct hd_triple *triple,
                             const struct between *between) {
@@ -248,6 +266,7 @@ struct hd_weighing hd_intent_weigh(const struct hd_intent *intent,
         signs |= bit(HD_SIGN_LONG);
     else if (between.steps <= FEW_STEPS)
         signs |= bit(HD_SIGN_SHORT);
+    if (is_of_library(intent, triple)) signs |= bit(HD_SIGN_LIBRARY);
     if (decision->observed && !intent->passed) signs |= bit(HD_SIGN_FAILED);
     if (counts.had > 0 && counts.exercised == 0) signs |= bit(HD_SIGN_NEVER);
     char words[96];

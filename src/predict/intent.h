@@ -24,6 +24,7 @@
     X(READ_BACK, 10, "what was written is read back")                                          \
     X(UNSEEN, -15, "nobody reads what is lost")                                                \
     X(ONLY_UPDATES, -15, "both accesses are atomic updates, each whole in itself")             \
+    X(LIBRARY, -45, "both accesses are atomic ones of the C++ library's own code")             \
     X(SHORT, 10, "few steps apart")                                                            \
     X(LONG, -15, "many steps apart")                                                           \
     X(NEVER, 10, "never parted in the other runs given, which passed")                         \

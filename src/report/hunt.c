@@ -107,8 +107,9 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
     fputc('\n', page->out);
     hd_page_excerpt(page, 4, event);
     for (uint32_t i = 1; i < event->frames; i++)
-        fprintf(page->out, "      %scalled from %s%s%s:%u%s\n", page->dim, event->frame[i].function,
-                event->frame[i].file != NULL ? " at " : "",
+        fprintf(page->out, "      %s%s %s%s%s:%u%s\n", page->dim,
+                event->frame[i - 1].inlined ? "inlined into" : "called from",
+                event->frame[i].function, event->frame[i].file != NULL ? " at " : "",
                 event->frame[i].file != NULL ? event->frame[i].file : "", event->frame[i].line,
                 page->off);
 }

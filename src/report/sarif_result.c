@@ -154,6 +154,8 @@ static json_t *stack_of(const struct hd_finding_event *event) {
         json_t *value = json_pack("{s:o}", "location", hd_sarif_location(&place, NULL));
         if (frame->module != NULL)
             json_object_set_new(value, "module", hd_json_text(frame->module));
+        if (frame->inlined)
+            json_object_set_new(value, "properties", json_pack("{s:b}", "inlined", 1));
         json_array_append_new(frames, value);
     }
     return json_pack("{s:o, s:o}", "message", event_words(event), "frames", frames);

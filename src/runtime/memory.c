@@ -90,6 +90,15 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
 }
 
+static void grows(struct rt_thread *t, void *block, size_t old, size_t bytes, uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block + old, bytes - old);
+    rt_shadow_clear(t, (uintptr_t)block + old, bytes - old);
+    rt_stamp(t);
+    rt_emit_extra(t, bytes);
+    rt_emit(t, HD_EV_ALLOC, HD_BLOCK_HEAP | HD_BLOCK_GROWN, (uintptr_t)block, site);
+}
+
 /* The allocator's own size class is what free() and a later malloc() see; the asked-for size is
  * what the program sees. ALLOC has the latter, FREE the former. */
 static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
@@ -130,14 +139,25 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     if (unlikely(!resolved())) return NULL;
     struct rt_thread *t = rt_enter_from(pc);
     if (t == NULL) return real.realloc(block, bytes);
-    /* Another thread must not be given the old block before its end is recorded. */
     size_t old = real.usable(block);
     int saved = errno;
-    dies(t, block, old, HD_BLOCK_HEAP, pc);
+    /* Under free another thread must not be given the old block before its end is recorded. Under
+     * serial nobody else runs meanwhile: a block that stays in its place lives on, and only its end
+     * moves; realloc may read what is in it. */
+    bool alone = rt.mode == HD_SCHED_SERIAL;
+    if (!alone) dies(t, block, old, HD_BLOCK_HEAP, pc);
     errno = saved;
     void *moved = real.realloc(block, bytes);
     saved = errno;
-    if (moved != NULL)
+    if (alone && moved == block) {
+        rt_access_range(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
+        if (bytes > old) grows(t, block, old, bytes, pc);
+    } else if (alone && (moved != NULL || bytes == 0)) {
+        dies(t, block, old, HD_BLOCK_HEAP, pc);
+        if (moved != NULL) born(t, moved, bytes, HD_BLOCK_HEAP, pc);
+    } else if (alone) {
+        /* it failed: the block lives on */
+    } else if (moved != NULL)
         born(t, moved, bytes, HD_BLOCK_HEAP, pc);
     else if (bytes != 0)
         born(t, block, old, HD_BLOCK_HEAP, pc); /* it failed: the block lives on */

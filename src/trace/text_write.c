@@ -168,6 +168,8 @@ static bool write_event(struct writer *w, uint32_t event) {
     unsigned kind = trace->kind[event];
     const char *op = hd_kind_text(kind);
     if (op[0] == '\0') return true;
+    /* the format has no word for it: what a block got is memory without one */
+    if (kind == HD_EV_ALLOC && (trace->flags[event] & HD_BLOCK_GROWN) != 0) return true;
     if (kind == HD_EV_ALLOC && (trace->flags[event] & HD_BLOCK_ZEROED) != 0) op = "calloc";
     uint64_t address, size;
     switch (kind) {

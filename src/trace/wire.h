@@ -110,6 +110,7 @@ enum hd_block_type {
 };
 #define HD_BLOCK_TYPE_MASK 0x0f
 #define HD_BLOCK_ZEROED 0x10 /* ALLOC: its memory was set to zero (calloc) */
+#define HD_BLOCK_GROWN 0x20  /* ALLOC: the block that is there has this size now, in its place */
 
 enum hd_wait_type {
     HD_WAIT_LOCK = 1,

@@ -1,6 +1,7 @@
-"""Usage: check_blocks.py SOURCE < dump.json: compares allocations, releases and accesses of blocks with the
+"""Usage: check_blocks.py SOURCE SCHEDULER < dump.json: compares allocations, releases and accesses of blocks with the
 EXPECT comments of SOURCE: alloc:TYPE:BYTES (* for any), free:LETTER, r:LETTER, w:LETTER. A letter stands for
-one block: the same one everywhere, and no other letter's."""
+one block: the same one everywhere, and no other letter's. After || is what the free scheduler sees: blocks
+that realloc leaves in their places end and begin."""
 import json, re, sys
 
 source = sys.argv[1]
@@ -8,7 +9,8 @@ wanted = {}
 for number, text in enumerate(open(source), 1):
     mark = re.search(r"// EXPECT(.*)", text)
     if mark:
-        wanted[number] = mark.group(1).split()
+        serial, _, free = mark.group(1).partition("||")
+        wanted[number] = (free if sys.argv[2] == "free" and "||" in mark.group(1) else serial).split()
 seen = {number: [] for number in wanted}
 born = {}
 for line in sys.stdin:
