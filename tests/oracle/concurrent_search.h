@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum concurrent_phase { RUNS, WAITS, WOKEN };
+/* An await has LOOKED and is about to wait; WAITS; was WOKEN and is about to lock again. */
+enum concurrent_phase { RUNS, LOOKED, WAITS, WOKEN };
 
 struct concurrent_cell {
     int32_t value;
@@ -125,6 +126,7 @@ static inline bool concurrent_enabled(const struct concurrent_search *search,
     for (unsigned other = 1; t == 0 && other < search->program->threads; other++)
         if (concurrent_next(search, state, other) != NULL) return false;
     if (state->phase[t] == WOKEN) return state->owner[step->mutex] == 0;
+    if (state->phase[t] == LOOKED) return true;
     if (step->op == OP_LOCK) return state->owner[step->object] == 0;
     if (step->op == OP_SPIN) return concurrent_holds(step, state->atomic[step->object].value);
     return true;
@@ -139,6 +141,11 @@ static inline bool concurrent_do(struct concurrent_search *search, struct concur
     struct concurrent_cell *plain = &state->plain[step->object % CONCURRENT_OBJECTS];
     struct concurrent_cell *atomic = &state->atomic[step->object % CONCURRENT_OBJECTS];
     uint8_t *owner = &state->owner[(step->op == OP_AWAIT ? step->mutex : step->object) & 1];
+    if (state->phase[t] == LOOKED) {
+        state->phase[t] = WAITS;
+        *owner = 0;
+        return true;
+    }
     if (state->phase[t] == WOKEN) {
         state->phase[t] = RUNS;
         *owner = (uint8_t)(t + 1);
@@ -189,8 +196,7 @@ static inline bool concurrent_do(struct concurrent_search *search, struct concur
         concurrent_see(search, state, t, *plain, true);
         if (concurrent_holds(step, plain->value)) break;
         state->at[t]--;
-        state->phase[t] = WAITS;
-        *owner = 0;
+        state->phase[t] = LOOKED;
         break;
     case OP_SIGNAL:
     case OP_BROADCAST:

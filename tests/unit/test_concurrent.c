@@ -91,6 +91,13 @@ static void waiting(void **state) {
     concurrent_search(&search, &program);
     assert_true(search.deadlocks);
     concurrent_search_free(&search);
+    /* the signal may come between the look and the wait if it is given under another lock */
+    search = (struct concurrent_search){.limit = 10000};
+    parse(
+        "thread\nlock n\nx = 1\nsignal s\nunlock n\nthread\nlock m\nawait x != 0 s m\nunlock m\n");
+    concurrent_search(&search, &program);
+    assert_true(search.deadlocks);
+    concurrent_search_free(&search);
 }
 
 static void not_understood(void **state) {
