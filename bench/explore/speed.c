@@ -18,16 +18,16 @@
 static struct hd_program program;
 static struct hd_host host;
 static unsigned runs;
-static bool load;
+static bool plain, trace, load;
 static atomic_uint next, failed;
 
 static void one(unsigned number) {
     struct hd_job job = {.program = program,
-                         .steering = {.scheduler = HD_SCHED_SERIAL,
+                         .steering = {.scheduler = plain ? HD_SCHED_OFF : HD_SCHED_SERIAL,
                                       .policy = HD_POLICY_POS,
                                       .seed = number,
-                                      .no_trace = !load,
-                                      .full = load}};
+                                      .no_trace = !trace,
+                                      .full = trace}};
     struct hd_result result;
     struct hd_error error;
     if (!hd_run(&job, &host, &result, &error)) {
@@ -59,7 +59,9 @@ int main(int count, char **argument) {
     if (count < 7) return 2;
     unsigned at_once = (unsigned)atoi(argument[2]);
     runs = (unsigned)atoi(argument[1]);
+    plain = strcmp(argument[3], "plain") == 0;
     load = strcmp(argument[3], "load") == 0;
+    trace = load || strcmp(argument[3], "trace") == 0;
     host.library_directory = argument[5];
     program = (struct hd_program){.argv = argument + 6, .limit_ms = 60000};
     if (strcmp(argument[4], "exec") != 0) host.server = hd_server_new();

@@ -23,15 +23,11 @@
 
 /* ---- children of ours ----------------------------------------------------------------------- */
 
-struct child {
-    pid_t pid;
-    bool ended; /* to be collected */
-};
-typedef HD_VECTOR(struct child) children;
+typedef HD_VECTOR(pid_t) children;
 
-/* Is a process a child of ours? As /proc tells it: state and parent are the first two fields after
- * the name, which may itself hold blanks and parentheses. */
-static bool is_child(const char *name, struct child *child) {
+/* Is a process a child of ours, and has it ended? As /proc tells it: state and parent are the first
+ * two fields after the name, which may itself hold blanks and parentheses. */
+static bool is_child(const char *name, bool *ended) {
     char path[64], text[512], state;
     snprintf(path, sizeof path, "/proc/%.20s/stat", name);
     int fd = open(path, O_RDONLY | O_CLOEXEC), parent;
@@ -42,8 +38,16 @@ static bool is_child(const char *name, struct child *child) {
     text[length] = '\0';
     const char *end = strrchr(text, ')');
     if (end == NULL || sscanf(end + 1, " %c %d", &state, &parent) != 2) return false;
-    *child = (struct child){atoi(name), state == 'Z' || state == 'X'};
+    *ended = state == 'Z' || state == 'X';
     return parent == getpid();
+}
+
+/* To be collected. */
+static bool has_ended(pid_t pid) {
+    char name[24];
+    bool ended;
+    snprintf(name, sizeof name, "%d", (int)pid);
+    return is_child(name, &ended) && ended;
 }
 
 static bool is_number(const char *name) { return name[0] >= '1' && name[0] <= '9'; }
@@ -54,10 +58,10 @@ static void list_by_parent(children *list) {
     DIR *directory = opendir("/proc");
     if (directory == NULL) return;
     const struct dirent *entry;
-    struct child child;
+    bool ended;
     while ((entry = readdir(directory)) != NULL)
-        if (is_number(entry->d_name) && is_child(entry->d_name, &child))
-            hd_vector_push(list, child);
+        if (is_number(entry->d_name) && is_child(entry->d_name, &ended))
+            hd_vector_push(list, atoi(entry->d_name));
     closedir(directory);
 }
 
@@ -85,24 +89,26 @@ static bool read_names(char names[NAMES_MOST]) {
     return good;
 }
 
-/* While children end, the kernel may leave others out: two lists that are the same are whole. */
+/* While children end, the kernel may leave others out: two lists that are the same are whole. The
+ * last one that was whole is kept: as a rule it is the same again. */
 static void list_children(children *list) {
-    char names[NAMES_MOST], again[NAMES_MOST];
-    bool whole = false, good = read_names(names);
-    for (int tries = 0; good && !whole && tries < 4; tries++) {
-        good = read_names(again);
-        whole = good && strcmp(names, again) == 0;
-        memcpy(names, again, sizeof names);
+    static char whole[NAMES_MOST]; /* guarded by `lock` */
+    char names[NAMES_MOST];
+    bool good = read_names(names), same = good && strcmp(names, whole) == 0;
+    for (int tries = 0; good && !same && tries < 4; tries++) {
+        memcpy(whole, names, sizeof whole);
+        good = read_names(names);
+        same = good && strcmp(names, whole) == 0;
     }
-    if (!whole) {
+    if (!same) {
+        whole[0] = '\0';
         list_by_parent(list);
         return;
     }
     list->size = 0;
-    struct child child;
     char *rest = NULL;
     for (char *name = strtok_r(names, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest))
-        if (is_child(name, &child)) hd_vector_push(list, child);
+        hd_vector_push(list, atoi(name));
 }
 
 static bool has_children(void) {
@@ -137,7 +143,7 @@ static children before; /* children when the first of them began */
 
 static bool is_ours(pid_t pid) {
     for (size_t i = 0; i < before.size; i++)
-        if (before.data[i].pid == pid) return true;
+        if (before.data[i] == pid) return true;
     for (const struct hd_registered *run = first; run != NULL; run = run->next)
         if (__atomic_load_n(&run->pid, __ATOMIC_ACQUIRE) == pid) return true;
     return false;
@@ -165,9 +171,9 @@ static void end_orphans(const char *channel) {
         list_children(&now);
         some = false;
         for (size_t i = 0; i < now.size; i++) {
-            pid_t pid = now.data[i].pid;
+            pid_t pid = now.data[i];
             if (is_ours(pid)) continue;
-            if (channel != NULL && (now.data[i].ended ? is_starting() : !has_channel(pid, channel)))
+            if (channel != NULL && (has_ended(pid) ? is_starting() : !has_channel(pid, channel)))
                 continue;
             kill(pid, SIGKILL);
             while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
@@ -237,9 +243,9 @@ bool hd_has_orphans(void) {
     list_children(&now);
     bool some = false;
     for (size_t i = 0; i < now.size; i++) {
-        if (is_ours(now.data[i].pid)) continue;
-        if (now.data[i].ended)
-            hd_reap(now.data[i].pid, NULL);
+        if (is_ours(now.data[i])) continue;
+        if (has_ended(now.data[i]))
+            hd_reap(now.data[i], NULL);
         else
             some = true;
     }
