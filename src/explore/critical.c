@@ -3,6 +3,8 @@
 
 #include "facts/clocks.h"
 
+#include <string.h>
+
 #define MOST_PAIRS 64u
 
 /* The next access (or the one before) of a thread to a location, HD_NONE if there is none. */
@@ -41,32 +43,42 @@ static bool is_triple(const struct hd_model *model, const struct hd_new_pair *pa
     return false;
 }
 
-/* What forks and joins order can't come the other way: it is no cause. */
+/* What must-order orders can't come the other way: it is no cause. */
 static uint32_t drop_ordered(const struct hd_model *model, struct hd_new_pair *pair,
                              uint32_t pairs) {
     struct hd_analysis analysis = {.model = model};
-    const struct hd_clocks *clocks = hd_fork_clocks(&analysis);
+    const struct hd_clocks *clocks = hd_must_clocks(&analysis);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < pairs; i++)
-        if (!hd_clocks_before(clocks, pair[i].first, pair[i].second)) pair[kept++] = pair[i];
+        if (hd_model_is_atomic(model, pair[i].first) ||
+            !hd_clocks_before(clocks, pair[i].first, pair[i].second))
+            pair[kept++] = pair[i];
     hd_analysis_free(&analysis);
     return kept;
 }
 
-struct hd_critical hd_critical_find(const struct hd_history *passing,
-                                    const struct hd_model *failing) {
+static bool is_listed(const struct hd_critical *list, uint32_t count,
+                      const struct hd_critical *critical) {
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].events == critical->events &&
+            memcmp(list[i].event, critical->event, sizeof critical->event) == 0)
+            return true;
+    return false;
+}
+
+uint32_t hd_critical_find(const struct hd_history *passing, const struct hd_model *failing,
+                          struct hd_critical *list, uint32_t room) {
     struct hd_new_pair pair[MOST_PAIRS];
     struct hd_critical critical = {0};
-    uint32_t pairs = hd_history_new_pairs(passing, failing, pair, MOST_PAIRS);
+    uint32_t pairs = hd_history_new_pairs(passing, failing, pair, MOST_PAIRS), count = 0;
     pairs = drop_ordered(failing, pair, pairs);
-    for (uint32_t i = 0; i < pairs; i++)
-        if (is_triple(failing, &pair[i], &critical)) return critical;
-    for (uint32_t i = 0; i < pairs; i++) {
-        if (!hd_model_is_write(failing, pair[i].first) &&
-            !hd_model_is_write(failing, pair[i].second))
-            continue;
-        return (struct hd_critical){
-            .event = {pair[i].first, pair[i].second}, .events = 2, .location = pair[i].location};
-    }
-    return critical;
+    for (uint32_t i = 0; i < pairs && count < room; i++)
+        if (is_triple(failing, &pair[i], &critical) && !is_listed(list, count, &critical))
+            list[count++] = critical;
+    for (uint32_t i = 0; i < pairs && count < room; i++)
+        if (hd_model_is_write(failing, pair[i].first) || hd_model_is_write(failing, pair[i].second))
+            list[count++] = (struct hd_critical){.event = {pair[i].first, pair[i].second},
+                                                 .events = 2,
+                                                 .location = pair[i].location};
+    return count;
 }

@@ -1,6 +1,6 @@
-/* Which accesses a failure depends on: the pair that follows each other in the failing run and in
- * none that passed, or, if it closes one, the triple of two accesses of one thread with another's
- * between them. A pair that forks and joins order is none. */
+/* Which accesses a failure may depend on: pairs that follow each other in the failing run and in
+ * none that passed, and, where they close one, the triple of two accesses of one thread with
+ * another's between them. A pair that must-order orders is none. */
 #ifndef HEDDLE_EXPLORE_CRITICAL_H
 #define HEDDLE_EXPLORE_CRITICAL_H
 
@@ -13,7 +13,8 @@ struct hd_critical {
     const char *pattern; /* "R-W-R"; NULL for a pair */
 };
 
-struct hd_critical hd_critical_find(const struct hd_history *passing,
-                                    const struct hd_model *failing);
+/* Those of a failing run, triples first; returns how many are in the list. */
+uint32_t hd_critical_find(const struct hd_history *passing, const struct hd_model *failing,
+                          struct hd_critical *list, uint32_t room);
 
 #endif

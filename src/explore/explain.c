@@ -34,9 +34,9 @@ void explore_failing_free(struct failing *failing) {
 
 /* ---- the orders ----------------------------------------------------------------------------- */
 
-static struct hd_finding_line line_of(struct explorer *x, struct hd_describe *describe,
-                                      const struct hd_model *model, uint32_t event,
-                                      const char *after) {
+struct hd_finding_line explore_line(struct explorer *x, struct hd_describe *describe,
+                                    const struct hd_model *model, uint32_t event,
+                                    const char *after) {
     const char *word = hd_kind_text(model->kind[event]);
     if (*word == '\0') word = hd_kind_name(model->kind[event]);
     return (struct hd_finding_line){
@@ -53,8 +53,8 @@ static bool is_like(const struct hd_model *model, struct hd_describe *describe, 
     return model->kind[event] == kind && hd_site_source(describe, model, event) == site;
 }
 
-static struct access access_of(const struct hd_model *model, struct hd_describe *describe,
-                               const uint64_t *count, uint32_t event) {
+struct access explore_access(const struct hd_model *model, struct hd_describe *describe,
+                             const uint64_t *count, uint32_t event) {
     struct access access = {.thread = model->thread[event],
                             .kind = model->kind[event],
                             .count = count[event],
@@ -67,8 +67,8 @@ static struct access access_of(const struct hd_model *model, struct hd_describe 
 
 /* The same call of its thread; or, where the thread took another way to it, the access that comes
  * as often at this place. */
-static uint32_t find_access(const struct access *access, const struct hd_model *model,
-                            struct hd_describe *describe, const uint64_t *count) {
+uint32_t explore_find_access(const struct access *access, const struct hd_model *model,
+                             struct hd_describe *describe, const uint64_t *count) {
     uint32_t event = hd_schedule_event_at(model, count, access->thread, access->count), nth = 0;
     if (event != HD_NONE && is_like(model, describe, event, access->kind, access->site))
         return event;
@@ -86,7 +86,7 @@ static bool is_in_order(const struct order *order, const struct hd_model *model,
                         struct hd_describe *describe, const uint64_t *count) {
     uint32_t before = HD_NONE;
     for (uint32_t i = 0; i < order->accesses; i++) {
-        uint32_t event = find_access(&order->access[i], model, describe, count);
+        uint32_t event = explore_find_access(&order->access[i], model, describe, count);
         if (i == 0 && event == HD_NONE) return false;
         if (i > 0 && event != HD_NONE && (before == HD_NONE || before > event)) return false;
         before = event;
@@ -195,10 +195,11 @@ static struct hd_finding_line failing_line(struct explorer *x, const struct targ
                                            const struct place *place) {
     const struct recorded *run = target->run;
     if (place->other == HD_NONE)
-        return line_of(x, run->describe, &run->model, place->event,
-                       target->finding->kind == HD_FINDING_DEADLOCK ? " waits" : " not reached");
-    if (place->wait != HD_NONE) return line_of(x, run->describe, &run->model, place->wait, "");
-    return line_of(x, failing->describe, &failing->model, place->other, "");
+        return explore_line(x, run->describe, &run->model, place->event,
+                            target->finding->kind == HD_FINDING_DEADLOCK ? " waits"
+                                                                         : " not reached");
+    if (place->wait != HD_NONE) return explore_line(x, run->describe, &run->model, place->wait, "");
+    return explore_line(x, failing->describe, &failing->model, place->other, "");
 }
 
 bool explore_is_listed(const struct hd_finding *finding) {
@@ -217,10 +218,10 @@ void explore_set_orders(struct explorer *x, const struct target *target,
     uint64_t *count = hd_schedule_call_counts(&run->model);
     make_room(x, places, forced, order);
     for (uint32_t i = 0; i < places; i++) {
-        place[i].access = access_of(&run->model, run->describe, count, place[i].event);
+        place[i].access = explore_access(&run->model, run->describe, count, place[i].event);
         if (failing->there)
-            place[i].other =
-                find_access(&place[i].access, &failing->model, failing->describe, failing->count);
+            place[i].other = explore_find_access(&place[i].access, &failing->model,
+                                                 failing->describe, failing->count);
         found += place[i].other != HD_NONE;
     }
     free(count);
@@ -230,7 +231,7 @@ void explore_set_orders(struct explorer *x, const struct target *target,
     qsort(place, places, sizeof *place, by_event);
     for (uint32_t i = 0; i < places; i++)
         forced->good[forced->goods++] =
-            line_of(x, run->describe, &run->model, shown(&place[i]), "");
+            explore_line(x, run->describe, &run->model, shown(&place[i]), "");
     if (!failing->there) return;
     qsort(place, places, sizeof *place, by_other);
     for (uint32_t i = 0; i < places; i++) {
@@ -249,7 +250,7 @@ static bool set_passing_order(struct explorer *x, struct recorded *run, const st
     uint32_t places = 0;
     uint64_t *count = hd_schedule_call_counts(&run->model);
     for (uint32_t i = 0; i < order->accesses; i++) {
-        uint32_t like = find_access(&order->access[i], &run->model, run->describe, count);
+        uint32_t like = explore_find_access(&order->access[i], &run->model, run->describe, count);
         if (like != HD_NONE) add_place(place, &places, &run->model, like);
     }
     free(count);
@@ -257,7 +258,8 @@ static bool set_passing_order(struct explorer *x, struct recorded *run, const st
     qsort(place, places, sizeof *place, by_event);
     forced->goods = 0;
     for (uint32_t i = 0; i < places; i++)
-        forced->good[forced->goods++] = line_of(x, run->describe, &run->model, place[i].event, "");
+        forced->good[forced->goods++] =
+            explore_line(x, run->describe, &run->model, place[i].event, "");
     if (!explore_same_orders(forced)) return true;
     forced->goods = 0;
     return false;
@@ -268,9 +270,10 @@ void explore_set_found_orders(struct explorer *x, const uint32_t *event, uint32_
                               struct order *order) {
     make_room(x, events, forced, order);
     for (uint32_t i = 0; i < events; i++) {
-        forced->bad[forced->bads++] = line_of(x, failing->describe, &failing->model, event[i], "");
+        forced->bad[forced->bads++] =
+            explore_line(x, failing->describe, &failing->model, event[i], "");
         order->access[order->accesses++] =
-            access_of(&failing->model, failing->describe, failing->count, event[i]);
+            explore_access(&failing->model, failing->describe, failing->count, event[i]);
     }
     for (size_t i = 0; i < x->run.size; i++)
         if (set_passing_order(x, x->run.data[i], order, forced)) return;

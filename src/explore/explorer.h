@@ -47,6 +47,7 @@ struct target {
     /* Worth a try at once, the other thread but briefly: a wait that is in no loop, an exchange
      * that may find an old value again. */
     bool early;
+    const char *sign;   /* of such a place: what it is known for, as a sentence; NULL */
     uint32_t repeat;    /* of the same sites, by other threads */
     uint32_t tried;     /* variants */
     bool by_block;      /* of a suspicion: see explore/meetings.h */
@@ -351,11 +352,42 @@ void explore_set_found_orders(struct explorer *x, const uint32_t *event, uint32_
                               const struct failing *failing, struct hd_finding_forced *forced,
                               struct order *order);
 bool explore_same_orders(const struct hd_finding_forced *forced);
+/* "T1", "r(len)" and what `after` says, "log.c:57" */
+struct hd_finding_line explore_line(struct explorer *x, struct hd_describe *describe,
+                                    const struct hd_model *model, uint32_t event,
+                                    const char *after);
+/* An access as it is found again in other runs, and where it is in one: HD_NONE if it is not. */
+struct access explore_access(const struct hd_model *model, struct hd_describe *describe,
+                             const uint64_t *count, uint32_t event);
+uint32_t explore_find_access(const struct access *access, const struct hd_model *model,
+                             struct hd_describe *describe, const uint64_t *count);
 /* Does a failing run have the accesses in this order, and no recorded run that passed? */
 bool explore_order_tells(struct explorer *x, const struct order *order,
                          const struct failing *failing);
 /* A string that lives as long as the exploration. */
 const char *explore_text(struct explorer *x, const char *text);
+
+/* cause.c: experiments. The failing run's own order is run again, with two events of it the other
+ * way round. */
+struct experiments {
+    struct explorer *x;
+    const struct failing *failing;
+    struct hd_finding_forced *forced; /* gets what was tried */
+    double until;
+    uint32_t left; /* that may be tried */
+};
+struct experiments explore_experiments(struct explorer *x, const struct failing *failing,
+                                       struct hd_finding_forced *forced);
+/* Events of the failing run, in its order, of two threads at least: does the program pass each time
+ * if two neighbours of them come the other way round? `goes_on`: and with the second, what its
+ * thread does after it. */
+bool explore_try_events(struct experiments *e, const uint32_t *event, uint32_t events,
+                        bool goes_on);
+/* The same for all of these together, and then for as few of them as will do. */
+struct hd_critical;
+bool explore_try_set(struct experiments *e, const struct hd_critical *list, uint32_t count);
+/* The same for the locks that the threads which wait for each other hold. */
+bool explore_try_locks(struct experiments *e);
 
 /* coverage.c */
 /* Adds what a run covered, if that is wanted and it has a trace. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define COMPARED_RUNS 3u /* that passed, at least, where the failing run is compared with them */
+#define MOST_CAUSES 40u  /* candidates */
 
 /* ---- the same failure ----------------------------------------------------------------------- */
 
@@ -53,7 +54,7 @@ static struct hd_finding_forced *new_forced(struct explorer *x, const struct hd_
     struct hd_finding_forced *forced = hd_arena_zalloc(&x->own.arena, 1, sizeof *forced);
     forced->outcome = hd_outcome_name(outcome->kind);
     forced->words = explore_text(x, outcome->words);
-    forced->same_as = forced->reproducer = forced->command = "";
+    forced->same_as = forced->reproducer = forced->command = forced->flipped = "";
     return forced;
 }
 
@@ -106,26 +107,34 @@ static struct hd_finding *new_finding(struct explorer *x) {
                                                          .harm = HD_HARM_ITSELF});
 }
 
-/* About what only the failing run does. */
-static struct hd_finding *compared_finding(struct explorer *x, const struct failing *failing,
-                                           struct hd_finding_forced *forced, struct order *order) {
+/* About accesses of the failing run; NULL: about none. */
+static struct hd_finding *finding_about(struct explorer *x, const struct failing *failing,
+                                        const struct hd_critical *critical,
+                                        struct hd_finding_forced *forced, struct order *order) {
     struct hd_finding *finding = new_finding(x);
-    struct hd_critical critical = hd_critical_find(&x->history, &failing->model);
-    if (critical.events > 0) {
-        hd_finding_set_events(&x->own, finding, failing->describe, &failing->model, critical.event,
-                              critical.events);
+    if (critical != NULL) {
+        hd_finding_set_events(&x->own, finding, failing->describe, &failing->model, critical->event,
+                              critical->events);
         finding->variable =
-            explore_text(x, hd_describe_location(failing->describe, critical.location, HD_SHORT));
-        finding->pattern = critical.pattern;
+            explore_text(x, hd_describe_location(failing->describe, critical->location, HD_SHORT));
+        finding->pattern = critical->pattern;
         finding->threads_involved = 2;
         finding->variables_involved = 1;
-        finding->accesses_involved = critical.events;
-        explore_set_found_orders(x, critical.event, critical.events, failing, forced, order);
+        finding->accesses_involved = critical->events;
+        explore_set_found_orders(x, critical->event, critical->events, failing, forced, order);
     }
     finding->conclusion = found_words(x, finding);
     set_repair(finding);
     hd_finding_fingerprint(finding);
     return finding;
+}
+
+/* About what only the failing run does. */
+static struct hd_finding *compared_finding(struct explorer *x, const struct failing *failing,
+                                           struct hd_finding_forced *forced, struct order *order) {
+    struct hd_critical critical;
+    bool any = hd_critical_find(&x->history, &failing->model, &critical, 1) > 0;
+    return finding_about(x, failing, any ? &critical : NULL, forced, order);
 }
 
 static const char *steered_how(const struct hd_steering *steering) {
@@ -231,6 +240,78 @@ static struct hd_finding *explain(struct explorer *x, const struct failed *faile
         finding = compared_finding(x, failing, forced, order);
     }
     return finding != NULL ? finding : bare_finding(x, steering, outcome);
+}
+
+/* ---- the cause ------------------------------------------------------------------------------ */
+
+/* Does what the finding says hold in an experiment? */
+static bool is_cause(struct experiments *e, const struct hd_finding *finding,
+                     const struct order *order, bool goes_on) {
+    const struct failing *failing = e->failing;
+    uint32_t *event = hd_alloc(order->accesses, sizeof *event), events = 0;
+    for (uint32_t i = 0; i < order->accesses; i++) {
+        event[events] = explore_find_access(&order->access[i], &failing->model, failing->describe,
+                                            failing->count);
+        events += event[events] != HD_NONE;
+    }
+    bool holds = explore_try_events(e, event, events, goes_on);
+    free(event);
+    return holds || (finding->kind == HD_FINDING_DEADLOCK && !goes_on && explore_try_locks(e));
+}
+
+/* Other pairs and triples: first those that no passing run had, then all. */
+static bool find_cause(struct experiments *e, struct hd_critical *cause) {
+    const struct hd_history none = {0};
+    const struct hd_history *history[2] = {&e->x->history, &none};
+    struct hd_critical *list = hd_alloc(MOST_CAUSES, sizeof *list);
+    bool found = false;
+    for (int h = 0; h < 2 && !found; h++) {
+        uint32_t count = hd_critical_find(history[h], &e->failing->model, list, MOST_CAUSES);
+        for (uint32_t i = 0; i < count && !found; i++) {
+            found = explore_try_events(e, list[i].event, list[i].events, false);
+            if (found) *cause = list[i];
+        }
+    }
+    free(list);
+    return found;
+}
+
+/* No single pair does it: the smallest set that was found. */
+static bool find_set(struct experiments *e, struct hd_critical *cause) {
+    const struct hd_history none = {0};
+    struct hd_critical *list = hd_alloc(MOST_CAUSES, sizeof *list);
+    uint32_t count = hd_critical_find(&none, &e->failing->model, list, MOST_CAUSES);
+    bool found = explore_try_set(e, list, count);
+    if (found) *cause = list[0];
+    free(list);
+    return found;
+}
+
+/* What is called the cause has been tried. If it is none, another is looked for; if there is none,
+ * the page says so. */
+static struct hd_finding *prove(struct explorer *x, const struct failed *failed,
+                                const struct failing *failing, struct hd_finding *finding,
+                                struct hd_finding_forced *forced, struct order *order) {
+    struct experiments e = explore_experiments(x, failing, forced);
+    struct hd_critical cause;
+    if (!failing->there || x->options->repeats == 0 || is_cause(&e, finding, order, false))
+        return finding;
+    bool found = find_cause(&e, &cause);
+    if (!found && is_cause(&e, finding, order, true)) return finding;
+    if (!found) found = find_set(&e, &cause);
+    bool aimed = failed->target != NULL && finding == failed->target->finding;
+    if (!found && (aimed || forced->flipped_runs == 0)) return finding;
+    forced->goods = forced->bads = 0;
+    *order = (struct order){0};
+    struct hd_finding *made = finding_about(x, failing, found ? &cause : NULL, forced, order);
+    drop_same_orders(forced);
+    if (aimed && share_place(made, finding)) return finding;
+    if (aimed && failed->target->sign != NULL) {
+        made->conclusion =
+            hd_finding_text(&x->own, "%s %s", made->conclusion, failed->target->sign);
+        made->repair = finding->repair;
+    }
+    return made;
 }
 
 /* ---- the file ------------------------------------------------------------------------------- */
@@ -373,6 +454,7 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     struct order order = {0};
     look(x, failed, again, &failing);
     struct hd_finding *finding = explain(x, failed, wanted, &failing, outcome, forced, &order);
+    finding = prove(x, failed, &failing, finding, forced, &order);
     const struct failure *known = NULL;
     if (target != NULL) known = failure_within(x, &failing, outcome);
     if (known == NULL && target != NULL && finding != target->finding)

@@ -124,15 +124,16 @@ enum sign {
     EXCHANGE    /* of a value that was read before: it may be there again by then */
 };
 
+static const char *const sign_words[] = {
+    [IN_NO_LOOP] = "The wait is in no loop: what it waits for may be gone again by the time it "
+                   "returns.",
+    [EXCHANGE] = "The exchange succeeds if the value is the same again, whatever else has changed "
+                 "meanwhile (ABA)."};
+
 static void add_words(struct hd_findings *findings, struct hd_finding *finding, enum sign sign) {
     finding->conclusion = words_for(findings, finding);
     if (sign == NO_SIGN) return;
-    finding->conclusion = hd_finding_text(
-        findings, "%s %s", finding->conclusion,
-        sign == IN_NO_LOOP ? "The wait is in no loop: what it waits for may be gone again by the "
-                             "time it returns."
-                           : "The exchange succeeds if the value is the same again, whatever else "
-                             "has changed meanwhile (ABA).");
+    finding->conclusion = hd_finding_text(findings, "%s %s", finding->conclusion, sign_words[sign]);
     finding->repair = sign == IN_NO_LOOP ? HD_REPAIR_WAIT_LOOP : HD_REPAIR_ABA;
 }
 
@@ -170,6 +171,7 @@ static void add_place(struct switches *s, uint32_t before, uint32_t event, uint3
                             .finding = finding,
                             .depth = DEPTH_SWITCH,
                             .early = sign != NO_SIGN,
+                            .sign = sign_words[sign],
                             .repeat = repeat,
                             .stop = stop,
                             .other = other};

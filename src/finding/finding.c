@@ -191,3 +191,8 @@ void hd_findings_sort(struct hd_findings *findings) {
         qsort(findings->list.data, findings->list.size, sizeof *findings->list.data,
               compare_findings);
 }
+
+bool hd_finding_is_proved(const struct hd_finding_forced *forced) {
+    return forced->flipped_runs > 0 && forced->flipped_passed == forced->flipped_runs &&
+           forced->runs > 0 && forced->reproduced == forced->runs;
+}

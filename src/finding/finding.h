@@ -199,7 +199,14 @@ struct hd_finding_forced {
     /* the accesses that matter, in the order of a run that passed and of this one */
     struct hd_finding_line *good, *bad;
     uint32_t goods, bads;
+    /* The cause, tried: what else was the other way round when the failing schedule was run again,
+     * how often, and how often it passed then. "": it was not tried. */
+    const char *flipped;
+    uint32_t flipped_runs, flipped_passed;
 };
+/* Was the cause tried, and is it one: the program fails in this order each time, and passes each
+ * time with only that the other way round? */
+bool hd_finding_is_proved(const struct hd_finding_forced *forced);
 
 /* An analysis fills what it knows of a draft and leaves the rest zero. Strings and arrays must live
  * as long as the list: literals, or from its arena (hd_finding_text). */

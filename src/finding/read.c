@@ -373,7 +373,14 @@ static void read_forced(struct reader *reader, const json_t *object, struct hd_f
                                          .switches = small(reader, from, "switches"),
                                          .switches_before = small(reader, from, "switches_before"),
                                          .reproducer = text(reader, from, "reproducer"),
-                                         .command = text(reader, from, "command")};
+                                         .command = text(reader, from, "command"),
+                                         .flipped = ""};
+    const json_t *experiment = object_in(reader, from, "experiment");
+    if (experiment != NULL) {
+        forced->flipped = text(reader, experiment, "order");
+        forced->flipped_runs = small(reader, experiment, "runs");
+        forced->flipped_passed = small(reader, experiment, "passed");
+    }
     forced->good = read_order(reader, from, "passing_order", &forced->goods);
     forced->bad = read_order(reader, from, "failing_order", &forced->bads);
     finding->forced = forced;

@@ -38,6 +38,18 @@ const char *hd_words_relaxed(struct hd_findings *findings, const struct hd_findi
     return hd_finding_text(findings, "%s %s", words, other_value);
 }
 
+void hd_words_cause(const struct hd_finding_forced *forced, char *text, size_t room) {
+    *text = '\0';
+    if (forced->flipped_runs == 0) return;
+    int used = snprintf(text, room,
+                        "Cause tried: this schedule fails %u of %u times; with only %s it passes "
+                        "%u of %u times.",
+                        forced->reproduced, forced->runs, forced->flipped, forced->flipped_passed,
+                        forced->flipped_runs);
+    if (!hd_finding_is_proved(forced) && used > 0 && (size_t)used < room)
+        snprintf(text + used, room - (size_t)used, " heddle could not tell which order causes it.");
+}
+
 /* "T2 holds m and n", "T2 holds no lock" */
 static const char *locks_of(struct hd_findings *findings, const struct hd_finding_event *event) {
     char text[512];

@@ -19,6 +19,10 @@ const char *hd_words_no_schedule(struct hd_findings *findings, const struct hd_f
 const char *hd_words_relaxed(struct hd_findings *findings, const struct hd_finding *finding,
                              const char *words);
 
+/* What came of trying the cause of a failure: both rates, and whether it is one. "" if it was not
+ * tried. */
+void hd_words_cause(const struct hd_finding_forced *forced, char *text, size_t room);
+
 /* ---- the kinds ------------------------------------------------------------------------------ */
 
 const char *hd_words_race(struct hd_findings *findings, const struct hd_finding *finding);

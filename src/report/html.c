@@ -2,6 +2,7 @@
  * text report for browsers without JavaScript. */
 #include "base/alloc.h"
 #include "base/json.h"
+#include "finding/words.h"
 #include "report/html_page.h"
 #include "report/kinds.h"
 #include "report/page.h"
@@ -28,6 +29,9 @@ static void write_forced(FILE *out, const struct hd_finding_forced *forced) {
     fputc('\n', out);
     write_order(out, "Order of a run that passed:", forced->good, forced->goods);
     write_order(out, "Order of the run that failed:", forced->bad, forced->bads);
+    char cause[2300];
+    hd_words_cause(forced, cause, sizeof cause);
+    if (*cause != '\0') fprintf(out, "  %s\n", cause);
     if (*forced->command != '\0') fprintf(out, "  Replay: %s\n", forced->command);
     fputc('\n', out);
 }

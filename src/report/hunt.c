@@ -1,6 +1,7 @@
 /* A hunt's findings as text. See hunt.h. */
 #include "report/hunt.h"
 
+#include "finding/words.h"
 #include "report/page.h"
 
 #include <string.h>
@@ -149,6 +150,13 @@ static void print_memory(const struct hd_page *page, const struct hd_finding *fi
 
 /* ---- the page ------------------------------------------------------------------------------- */
 
+/* What was tried, and what came of it. */
+static void print_cause(const struct hd_page *page, const struct hd_finding_forced *forced) {
+    char text[2300];
+    hd_words_cause(forced, text, sizeof text);
+    if (*text != '\0') hd_page_paragraph(page, 2, text);
+}
+
 static void print_rate(const struct hd_page *page, const struct hd_finding_forced *forced) {
     if (forced->runs > 0) {
         fprintf(page->out, "\n  %sReproduced %u of %u%s", page->bold, forced->reproduced,
@@ -165,6 +173,7 @@ static void print_rate(const struct hd_page *page, const struct hd_finding_force
         }
         fprintf(page->out, ".\n");
     }
+    print_cause(page, forced);
     if (*forced->command != '\0')
         fprintf(page->out, "  Again:  %s%s%s\n", page->bold, forced->command, page->off);
 }

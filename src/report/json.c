@@ -68,8 +68,15 @@ static json_t *json_order(const struct hd_finding_line *line, uint32_t lines) {
     return list;
 }
 
+static json_t *json_experiment(const struct hd_finding_forced *forced) {
+    if (forced->flipped_runs == 0) return json_null();
+    return json_pack("{s:o, s:I, s:I, s:b}", "order", hd_json_text(forced->flipped), "runs",
+                     HD_INT(forced->flipped_runs), "passed", HD_INT(forced->flipped_passed),
+                     "holds", hd_finding_is_proved(forced));
+}
+
 static json_t *json_forced(const struct hd_finding_forced *forced) {
-    return json_pack("{s:o, s:o, s:b, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "outcome",
+    return json_pack("{s:o, s:o, s:b, s:o, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "outcome",
                      hd_json_text(forced->outcome), "words", hd_json_text(forced->words), "failed",
                      forced->failed, "same_as", hd_json_text_or_null(forced->same_as), "runs",
                      HD_INT(forced->runs), "reproduced", HD_INT(forced->reproduced), "switches",
@@ -77,7 +84,7 @@ static json_t *json_forced(const struct hd_finding_forced *forced) {
                      "reproducer", hd_json_text_or_null(forced->reproducer), "command",
                      hd_json_text_or_null(forced->command), "passing_order",
                      json_order(forced->good, forced->goods), "failing_order",
-                     json_order(forced->bad, forced->bads));
+                     json_order(forced->bad, forced->bads), "experiment", json_experiment(forced));
 }
 
 static json_t *json_steps(const struct hd_finding *finding, const struct hd_finding_step *step,

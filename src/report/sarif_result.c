@@ -1,4 +1,5 @@
 /* See sarif_parts.h: a finding as a SARIF result. */
+#include "finding/words.h"
 #include "report/sarif_parts.h"
 
 #include <string.h>
@@ -188,13 +189,15 @@ static void add_stacks(json_t *result, const struct hd_finding *finding) {
 static json_t *words_of(const struct hd_finding *finding) {
     const struct hd_finding_forced *forced = finding->forced;
     bool failed = forced != NULL && forced->failed;
+    char cause[2300] = "";
+    if (failed) hd_words_cause(forced, cause, sizeof cause);
     return hd_sarif_message(
-        "%s%s%s%s%s%s%s%s%s%s%s", hd_finding_title(finding->kind),
+        "%s%s%s%s%s%s%s%s%s%s%s%s%s", hd_finding_title(finding->kind),
         *finding->variable != '\0' ? " on " : "", finding->variable,
         finding->pattern != NULL ? " (" : "", finding->pattern != NULL ? finding->pattern : "",
         finding->pattern != NULL ? ")" : "", *finding->conclusion != '\0' ? ": " : ".",
         finding->conclusion, failed ? " The program fails: " : "", failed ? forced->words : "",
-        failed ? "." : "");
+        failed ? "." : "", *cause != '\0' ? " " : "", cause);
 }
 
 static json_t *properties_of(const struct hd_finding *finding) {

@@ -61,7 +61,8 @@ static struct hd_critical critical_of(const char *good, const char *bad) {
     struct hd_history seen = {0};
     news_of(&seen, good);
     struct hd_model model = model_of(bad);
-    struct hd_critical critical = hd_critical_find(&seen, &model);
+    struct hd_critical critical = {0};
+    hd_critical_find(&seen, &model, &critical, 1);
     hd_model_free(&model);
     hd_history_free(&seen);
     return critical;
