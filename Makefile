@@ -10,7 +10,7 @@ ARGS ?=
 
 export BUILD
 
-.PHONY: all demo test test-full bench bench-real install uninstall debug sanitize fuzz lint format \
+.PHONY: all demo test test-full bench bench-real install package uninstall debug sanitize fuzz lint format \
         deps clean help
 
 all:
@@ -44,6 +44,10 @@ bench-real: all
 
 install: all
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX)
+
+package: all
+	@scripts/deps package
+	@cpack --config $(BUILD)/CPackConfig.cmake -B $(BUILD)/package
 
 uninstall:
 	@test -f $(BUILD)/install_manifest.txt || { echo "make uninstall: nothing was installed from $(BUILD)"; exit 2; }
@@ -87,6 +91,7 @@ help:
 #:                  (ARGS=--quick takes two minutes)
 #: make bench-real  build and record real programs
 #: make install     into PREFIX (default /usr/local), under DESTDIR if set; make uninstall
+#: make package     build/package/heddle_VERSION_ARCHITECTURE.deb
 #: make debug       build-debug/;  make sanitize: build-sanitize/
 #: make fuzz        fuzz every parser for a minute each (libFuzzer)
 #: make lint        clang-tidy, cppcheck;  make format: clang-format
