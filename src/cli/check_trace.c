@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
+#include "cli/invariants_option.h"
 #include "cli/output.h"
 #include "learn/broken.h"
 #include "learn/detect_two.h"
@@ -55,13 +56,13 @@ static int report(const struct hd_check_trace *wanted, struct hd_findings_option
 }
 
 /* Two variables at once, if there are rules that say which. False: they could not be read. */
-static bool check_pairs(const struct hd_check_trace *wanted, struct hd_findings *findings,
-                        const struct hd_model *model, struct hd_describe *describe,
-                        const struct hd_invariants *invariants) {
+static bool check_pairs(const struct hd_check_trace *wanted, const char *project,
+                        struct hd_findings *findings, const struct hd_model *model,
+                        struct hd_describe *describe, const struct hd_invariants *invariants) {
     struct hd_correlated_rules rules = {.rule = {0}};
     struct hd_detected_pairs pairs;
     if (wanted->correlations == NULL) return true;
-    bool good = hd_correlations_option_use(COMMAND, wanted->correlations, &rules);
+    bool good = hd_correlations_option_use(COMMAND, wanted->correlations, project, &rules);
     if (good) {
         struct hd_analysis analysis = {.model = model, .describe = describe};
         hd_detect_two(&analysis, &rules, &pairs);
@@ -96,7 +97,7 @@ static int check(const struct hd_check_trace *wanted, struct hd_findings_options
     hd_detect(model, wanted->granularity, &detected, NULL, NULL);
     hd_broken_in_trace(&findings, model, describe, invariants, &detected, wanted->all);
     hd_detected_free(&detected);
-    bool good = check_pairs(wanted, &findings, model, describe, invariants);
+    bool good = check_pairs(wanted, output->store.project, &findings, model, describe, invariants);
     hd_findings_looked_for(&findings, HD_FINDING_INVARIANT, &before);
     struct hd_hardware hardware = hardware_of(wanted);
     struct hd_hardware_result result;
@@ -126,8 +127,6 @@ int hd_check_trace(const struct hd_check_trace *wanted, struct hd_findings_optio
     if (wanted->invariants == NULL && wanted->correlations == NULL && !wanted->all)
         return hd_complain(COMMAND, "say what is meant to be atomic: --invariants FILE, which "
                                     "`heddle learn` writes; or --all for every interleaving");
-    if (wanted->invariants != NULL && !hd_invariants_load(wanted->invariants, &invariants, &error))
-        return hd_complain_error(COMMAND, &error);
     struct hd_progress_bar bar;
     hd_progress_bar_begin(&bar);
     struct hd_trace_options trace_options = {.progress = &bar.progress};
@@ -137,11 +136,8 @@ int hd_check_trace(const struct hd_check_trace *wanted, struct hd_findings_optio
     int status = HD_EXIT_FAILED;
     if (!loaded)
         hd_complain_error(COMMAND, &error);
-    else if (wanted->invariants != NULL &&
-             !hd_invariants_fit(&invariants, wanted->invariants, hd_place_program(model.trace),
-                                &error))
-        hd_complain_error(COMMAND, &error);
-    else
+    else if (hd_invariants_option_use(COMMAND, wanted->invariants, output->store.project,
+                                      hd_place_program(model.trace), &invariants))
         status = check(wanted, output, &model, wanted->invariants != NULL ? &invariants : NULL);
     if (loaded) hd_model_free(&model);
     hd_invariants_free(&invariants);

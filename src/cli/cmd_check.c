@@ -4,6 +4,7 @@
 #include "cli/check_trace.h"
 #include "cli/commands.h"
 #include "cli/findings_output.h"
+#include "cli/invariants_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
@@ -187,21 +188,15 @@ static int run(struct request *request) {
 
 static int check(struct request *request) {
     struct hd_invariants invariants = {0};
-    struct hd_error error;
-    const char *name = strrchr(request->command[0], '/');
-    name = name != NULL ? name + 1 : request->command[0];
     if (request->invariants == NULL && !request->all)
         return hd_complain(COMMAND, "say what is meant to be atomic: --invariants FILE, which "
                                     "`heddle learn` writes; or --all for every interleaving");
     if (request->record != NULL && request->scheduler == 0)
         return hd_complain(COMMAND, "--record needs --sched serial: in parallel the order of "
                                     "accesses is only approximate");
-    if (request->invariants != NULL &&
-        (!hd_invariants_load(request->invariants, &invariants, &error) ||
-         !hd_invariants_fit(&invariants, request->invariants, name, &error))) {
-        hd_invariants_free(&invariants);
-        return hd_complain_error(COMMAND, &error);
-    }
+    if (!hd_invariants_option_use(COMMAND, request->invariants, request->output.store.project,
+                                  request->command[0], &invariants))
+        return HD_EXIT_FAILED;
     if (request->invariants != NULL) request->checked.invariants = &invariants;
     request->checked.all = request->all;
     int status = run(request);
@@ -225,8 +220,7 @@ int hd_cmd_check(int argc, char **argv) {
     struct request request = {
         .seed = 1, .trace = HD_CHECK_TRACE_DEFAULTS, .output = HD_FINDINGS_DEFAULTS(COMMAND, 100)};
     struct hd_option options[] = {
-        HD_TEXT("invariants", 'i', "FILE", &request.invariants,
-                "what is meant to be atomic, as heddle learn wrote it"),
+        HD_INVARIANTS_OPTION(&request.invariants),
         HD_FLAG("all", 'a', &request.all,
                 "report every unserializable interleaving, also where no invariant holds"),
         HD_FLAG("abort", 0, &request.abort, "stop CMD where it breaks an invariant"),

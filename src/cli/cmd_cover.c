@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/store_option.h"
 #include "report/cover.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 struct choices {
     const char *output, *plot;
     struct hd_option_list show;
+    struct hd_store_option store;
     bool feasible, costs, open;
     uint64_t most;
     unsigned criterion; /* 0: PInv, Def-Use, LR-Inv, LR-Def */
@@ -84,12 +86,25 @@ static bool load_files(const struct choices *choices, struct hd_cover *cover, st
            hd_cover_load(choices->output, cover, error);
 }
 
+/* Adds these runs to what the store has of the project; *cover becomes the sum. */
+static char *add_runs(const char *old, size_t bytes, void *context, struct hd_error *error) {
+    struct hd_cover *cover = context, sum = {0};
+    if (old != NULL && !hd_cover_read(old, bytes, "coverage", &sum, error)) return NULL;
+    hd_cover_merge(&sum, cover);
+    hd_cover_free(cover);
+    *cover = sum;
+    return hd_cover_write(cover);
+}
+
 static bool run(const struct choices *choices, int traces, char **trace, struct hd_cover *cover,
                 struct hd_cover *file, json_t *measures, struct hd_error *error) {
     if (!load_files(choices, cover, file, error)) return false;
     for (int i = 0; i < traces; i++)
         if (!add_trace(choices, trace[i], cover, measures, error)) return false;
     if (choices->output != NULL && !hd_cover_save(choices->output, cover, error)) return false;
+    if (choices->store.path != NULL &&
+        !hd_store_option_keep(COMMAND, &choices->store, HD_STORE_COVERAGE, "", add_runs, cover))
+        return hd_fail(error, HD_OK, "%s", "");
     if (choices->plot != NULL && !write_plot(choices, cover, file, error)) return false;
     if (choices->json)
         print_json(cover, measures);
@@ -105,6 +120,7 @@ int hd_cmd_cover(int argc, char **argv) {
                 "add these runs to FILE, which keeps coverage over runs"),
         HD_LIST("show", 0, "FILE", &choices.show,
                 "start from what FILE holds and leave it alone; may be repeated"),
+        HD_STORE_OPTIONS(&choices.store, "add these runs to FILE, a store, and show all"),
         HD_TEXT("plot", 0, "FILE", &choices.plot, "draw the growth over runs as SVG"),
         HD_FLAG("open", 0, &choices.open, "list what is open, likely bugs first"),
         HD_CHOICE("criterion", 'c', "NAME", &choices.criterion, "pinv|def-use|lr-inv|lr-def",
@@ -129,8 +145,11 @@ int hd_cmd_cover(int argc, char **argv) {
         .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    if (first == argc && choices.show.count == 0)
+    if (first == argc && choices.show.count == 0 && choices.store.path == NULL)
         return hd_complain(COMMAND, "say which traces, or --show FILE; see 'heddle cover --help'");
+    if (choices.store.path != NULL && (choices.show.count > 0 || choices.output != NULL))
+        return hd_complain(COMMAND, "--store keeps coverage by itself: no --show or --output");
+    if (!hd_store_option_check(COMMAND, &choices.store)) return HD_EXIT_FAILED;
     if (choices.show.count > 0 && choices.output != NULL)
         return hd_complain(COMMAND, "--show leaves its file alone and --output adds to one: give "
                                     "one of them");
@@ -144,6 +163,6 @@ int hd_cmd_cover(int argc, char **argv) {
     free(file);
     free(choices.show.item);
     hd_cover_free(&cover);
-    if (!good) return hd_complain_error(COMMAND, &error);
+    if (!good) return error.code == HD_OK ? HD_EXIT_FAILED : hd_complain_error(COMMAND, &error);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
 }

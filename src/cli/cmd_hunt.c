@@ -161,12 +161,14 @@ int hd_cmd_hunt(int argc, char **argv) {
         return hd_findings_failed(&report, HD_EXIT_FAILED);
     }
     struct hd_correlated_rules rules = {.rule = {0}};
-    if (correlations != NULL && !hd_correlations_option_use(COMMAND, correlations, &rules)) {
+    if (correlations != NULL &&
+        !hd_correlations_option_use(COMMAND, correlations, report.store.project, &rules)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
     }
     struct hd_invariants learned = {.runs = 0};
-    if (!hd_invariants_option_use(COMMAND, invariants, argv[operands], &learned)) {
+    if (!hd_invariants_option_use(COMMAND, invariants, report.store.project, argv[operands],
+                                  &learned)) {
         hd_correlated_rules_free(&rules);
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "cli/store_option.h"
 #include "learn/detect_two.h"
 #include "report/page.h"
 #include "run/observed.h"
@@ -21,7 +22,8 @@
 enum training { TRAIN_SERIAL, TRAIN_FREE, TRAIN_BOTH };
 
 struct training_job {
-    const char *path; /* of the file */
+    const char *path;                    /* of the file, or of the store */
+    const struct hd_store_option *store; /* its path is NULL: a file */
     struct hd_program program;
     struct hd_host host;
     unsigned sched; /* enum training */
@@ -195,6 +197,39 @@ static void say_what_was_learned(const struct training_job *job) {
         printf("The last run still changed something: more runs may help.\n");
 }
 
+/* Adds what was learned to what the store has of the program; the sum is in context. */
+struct addition {
+    const struct hd_invariants *learned;
+    struct hd_invariants sum;
+};
+
+static char *add_learned(const char *old, size_t bytes, void *context, struct hd_error *error) {
+    struct addition *addition = context;
+    const char *program = addition->learned->program;
+    if ((old != NULL && !hd_invariants_read(old, bytes, program, &addition->sum, error)) ||
+        !hd_invariants_merge(&addition->sum, addition->learned, program, error))
+        return NULL;
+    return hd_invariants_write(&addition->sum);
+}
+
+static bool keep(struct training_job *job) {
+    struct hd_invariants *set = job->learner.invariants;
+    struct addition addition = {.learned = set};
+    bool good = hd_store_option_keep(COMMAND, job->store, HD_STORE_INVARIANTS, set->program,
+                                     add_learned, &addition);
+    hd_invariants_free(set);
+    *set = addition.sum;
+    return good;
+}
+
+static bool save(struct training_job *job) {
+    struct hd_error error;
+    if (job->store->path != NULL) return keep(job);
+    if (hd_invariants_save(job->path, job->learner.invariants, &error)) return true;
+    hd_complain_error(COMMAND, &error);
+    return false;
+}
+
 static int learn(struct training_job *job) {
     struct hd_error error;
     const struct hd_invariants *set = job->learner.invariants;
@@ -208,7 +243,7 @@ static int learn(struct training_job *job) {
             hd_complain(COMMAND, "none of %u runs passed: nothing was learned", job->failed);
         return HD_EXIT_FAILED;
     }
-    if (!hd_invariants_save(job->path, set, &error)) return hd_complain_error(COMMAND, &error);
+    if (!save(job)) return HD_EXIT_FAILED;
     say_what_was_learned(job);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
 }
@@ -287,6 +322,7 @@ int hd_cmd_learn(int argc, char **argv) {
     const char *output = NULL, *oracle = NULL, *input = NULL, *names = NULL, *correlations = NULL;
     uint64_t runs = 20, threshold = 0, stable = 0, seed = 1, limit = 60, good_status = 0;
     unsigned sched = TRAIN_SERIAL, granularity = HD_GRANULARITY_BYTE;
+    struct hd_store_option store = {.path = NULL};
     bool add = false, shows = false, merges = false, aslr = false;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output, "the file of invariants"),
@@ -308,6 +344,7 @@ int hd_cmd_learn(int argc, char **argv) {
         HD_TEXT("input", 0, "FILE", &input, "the program's standard input (default: none)"),
         HD_CHOICE("granularity", 0, "G", &granularity, "byte|word|line",
                   "what counts as the same memory (default byte)"),
+        HD_STORE_OPTIONS(&store, "add to what FILE, a store, has learned of the program"),
         HD_FLAG("add", 0, &add, "add to the runs that FILE has already"),
         HD_FLAG("show", 0, &shows, "print the invariants of files, and learn nothing"),
         HD_FLAG("merge", 0, &merges, "make one file of several, and learn nothing"),
@@ -317,7 +354,8 @@ int hd_cmd_learn(int argc, char **argv) {
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
-        .operands = "-o FILE [--] CMD [ARG]... | --show FILE... | --merge -o FILE FILE...",
+        .operands =
+            "-o FILE|--store FILE [--] CMD [ARG]... | --show FILE... | --merge -o FILE FILE...",
         .about = "Runs CMD, which `heddle cc` or `heddle c++` has linked, many times, and learns\n"
                  "which accesses were never separated from their thread's previous access to the\n"
                  "same memory by another thread, in runs that passed. FILE is text to read and to\n"
@@ -335,16 +373,21 @@ int hd_cmd_learn(int argc, char **argv) {
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     if (shows && merges) return hd_complain(COMMAND, "--show and --merge are two things");
     if (shows) return show(argc - operands, argv + operands);
-    if (output == NULL) return hd_complain(COMMAND, "-o FILE is missing: where to write to");
+    if ((output == NULL) == (store.path == NULL) || (store.path != NULL && (merges || add)))
+        return hd_complain(COMMAND, store.path == NULL
+                                        ? "-o FILE or --store FILE is missing: where to write to"
+                                        : "--store adds to what it has: no -o, --add or --merge");
     if (merges) return merge(argc - operands, argv + operands, output);
     if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     if (correlations != NULL && sched != TRAIN_SERIAL)
         return hd_complain(COMMAND, "--correlations needs --sched serial: it looks at traces");
     struct hd_correlated_rules rules = {.rule = {0}};
-    if (correlations != NULL && !hd_correlations_option_use(COMMAND, correlations, &rules)) {
+    if (correlations != NULL &&
+        !hd_correlations_option_use(COMMAND, correlations, store.project, &rules)) {
         hd_correlated_rules_free(&rules);
         return HD_EXIT_FAILED;
     }
+    if (!hd_store_option_check(COMMAND, &store)) return HD_EXIT_FAILED;
     struct hd_error error;
     struct hd_invariants set = {.runs = 0};
     if (add && !hd_invariants_load(output, &set, &error)) return hd_complain_error(COMMAND, &error);
@@ -352,7 +395,8 @@ int hd_cmd_learn(int argc, char **argv) {
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);
     char fault[HD_FAULT_WORDS] = "";
-    struct training_job job = {.path = output,
+    struct training_job job = {.path = output != NULL ? output : store.path,
+                               .store = &store,
                                .program = {.argv = argv + operands,
                                            .input = input,
                                            .limit_ms = limit * 1000,

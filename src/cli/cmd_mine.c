@@ -182,17 +182,41 @@ static void print_stats(const struct hd_mine *mine, double parse, double work) {
 /* ---- the job ----------------------------------------------------------------------------------
  */
 
-static bool write_correlations(const struct request *request, const struct hd_mine *mine,
-                               struct hd_error *error) {
-    if (request->output == NULL) return true;
+static const char *path_of(const struct request *request) {
+    return request->source.database != NULL ? request->source.database
+                                            : request->argv[request->first];
+}
+
+static char *replace(const char *old, size_t bytes, void *context, struct hd_error *error) {
+    (void)old;
+    (void)bytes;
+    (void)error;
+    return hd_strdup(context);
+}
+
+/* A store has the correlations of the last run over the same files. */
+static bool keep_correlations(const struct request *request, char *text) {
+    if (request->report.store.path == NULL) return true;
+    char *files = hd_store_option_files(path_of(request));
+    bool good = hd_store_option_keep(COMMAND, &request->report.store, HD_STORE_CORRELATIONS, files,
+                                     replace, text);
+    free(files);
+    return good;
+}
+
+/* Complains and returns false if they can't be written. */
+static bool write_correlations(const struct request *request, const struct hd_mine *mine) {
     struct hd_corr_file file;
+    struct hd_error error;
+    if (request->output == NULL && request->report.store.path == NULL) return true;
     hd_mine_corr(mine, &file);
     char *text = hd_corr_write(&file);
     bool written = true;
-    if (strcmp(request->output, "-") == 0)
+    if (request->output != NULL && strcmp(request->output, "-") == 0)
         fputs(text, stdout);
-    else
-        written = hd_whole_file_write(request->output, text, error);
+    else if (request->output != NULL && !hd_whole_file_write(request->output, text, &error))
+        written = hd_complain_error(COMMAND, &error) == 0;
+    written = keep_correlations(request, text) && written;
     free(text);
     hd_corr_free(&file);
     return written;
@@ -223,8 +247,7 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
 
 static int report(struct request *request, const struct hd_source *source,
                   const struct hd_mine *mine) {
-    struct hd_error error;
-    if (!write_correlations(request, mine, &error)) return hd_complain_error(COMMAND, &error);
+    if (!write_correlations(request, mine)) return HD_EXIT_FAILED;
     struct hd_findings findings = {.looked_for = {false}};
     char *base = get_current_dir_name();
     hd_mine_findings(mine, base, request->all, &findings);
@@ -233,9 +256,7 @@ static int report(struct request *request, const struct hd_source *source,
     hd_findings_hide(&findings, &request->report.hiding);
     char line[512];
     const char *warning = hd_source_closing_line(source, line, sizeof line);
-    const char *path =
-        request->source.database != NULL ? request->source.database : request->argv[request->first];
-    struct hd_report_input input = {.path = path,
+    struct hd_report_input input = {.path = path_of(request),
                                     .format = "source",
                                     .partial = !hd_source_input_whole(source),
                                     .warning = &warning,

@@ -309,8 +309,8 @@ static int run(struct hd_predict_request *request) {
         hd_model_free(&model);
         return HD_EXIT_FAILED;
     }
-    if (!hd_invariants_option_use(COMMAND, request->invariants, hd_place_program(model.trace),
-                                  &request->learned)) {
+    if (!hd_invariants_option_use(COMMAND, request->invariants, request->output.store.project,
+                                  hd_place_program(model.trace), &request->learned)) {
         hd_progress_bar_end(&bar);
         hd_model_free(&model);
         return HD_EXIT_FAILED;

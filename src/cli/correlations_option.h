@@ -10,8 +10,9 @@
     HD_TEXT("correlations", 0, "FILE", pointer, \
             "variables that belong together, as heddle mine wrote them (see heddle-mine(1))")
 
-/* Fills *rules. Complains and returns false if the file can't be used or has no rule. */
-bool hd_correlations_option_use(const char *command, const char *path,
+/* Fills *rules, from a file or from all that a store has of a project (NULL: default). Complains
+ * and returns false if it can't be used or has no rule. */
+bool hd_correlations_option_use(const char *command, const char *path, const char *project,
                                 struct hd_correlated_rules *rules);
 
 #endif

@@ -126,7 +126,8 @@ static bool fit_correlations(struct hd_predict_request *request) {
     if (only) memset(request->kind, 0, sizeof request->kind);
     if (request->correlations == NULL) return true;
     request->options.correlations = &request->rules;
-    return hd_correlations_option_use(COMMAND, request->correlations, &request->rules);
+    return hd_correlations_option_use(COMMAND, request->correlations, request->output.store.project,
+                                      &request->rules);
 }
 
 bool hd_predict_understand_operands(struct hd_predict_request *request, int count, char **operand) {

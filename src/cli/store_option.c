@@ -47,12 +47,45 @@ bool hd_store_option_check(const char *command, const struct hd_store_option *op
     return store != NULL;
 }
 
+bool hd_store_option_kept(const char *command, const char *path, const char *project,
+                          const char *what, const char *target, hd_store_use *use, void *context) {
+    struct hd_store_option option = {path, project, false};
+    struct hd_error error;
+    struct hd_store *store = hd_store_option_open(command, &option, HD_STORE_LOOK);
+    if (store == NULL) return false;
+    bool good = hd_store_each_kept(store, hd_store_option_project(&option), what, target, use,
+                                   context, &error);
+    if (!good) complain(command, path, &error);
+    hd_store_close(store);
+    return good;
+}
+
+bool hd_store_option_keep(const char *command, const struct hd_store_option *option,
+                          const char *what, const char *target, hd_store_change *change,
+                          void *context) {
+    struct hd_error error;
+    struct hd_store *store = hd_store_option_open(command, option, HD_STORE_KEEP);
+    if (store == NULL) return false;
+    bool good = hd_store_keep(store, hd_store_option_project(option), what, target, change, context,
+                              &error);
+    if (!good) complain(command, option->path, &error);
+    hd_store_close(store);
+    return good;
+}
+
 static char *body(const struct hd_finding *finding) {
     json_t *object = hd_report_finding_json(finding);
     char *text = json_dumps(object, JSON_COMPACT);
     if (text == NULL) hd_out_of_memory();
     json_decref(object);
     return text;
+}
+
+char *hd_store_option_files(const char *path) {
+    char *operands = hd_options_operands();
+    char *files = hd_format("%s%s%s", path, *operands != '\0' ? " " : "", operands);
+    free(operands);
+    return files;
 }
 
 /* What does not change which findings there are. */
@@ -66,9 +99,9 @@ bool hd_store_option_add(const char *command, const struct hd_store_option *opti
     struct hd_error error;
     struct hd_store *store = hd_store_option_open(command, option, HD_STORE_KEEP);
     if (store == NULL) return false;
-    char *settings = hd_options_given(not_settings), *operands = hd_options_operands();
+    char *settings = hd_options_given(not_settings);
     bool source = strcmp(input->format, "source") == 0;
-    char *files = hd_format("%s%s%s", input->path, *operands != '\0' ? " " : "", operands);
+    char *files = hd_store_option_files(input->path);
     struct hd_store_run run = {.project = hd_store_option_project(option),
                                .tool = command,
                                .target = source                   ? files
@@ -93,7 +126,6 @@ bool hd_store_option_add(const char *command, const struct hd_store_option *opti
         complain(command, option->path, &error);
     hd_store_close(store);
     free(settings);
-    free(operands);
     free(files);
     return good;
 }

@@ -25,6 +25,16 @@ struct hd_store *hd_store_option_open(const char *command, const struct hd_store
                                       enum hd_store_use use);
 /* Can it be used? To be asked before the long work. True without a store. */
 bool hd_store_option_check(const char *command, const struct hd_store_option *option);
+/* Calls `use` for each text that a store keeps of a kind, of one target or (NULL) of all; false
+ * after a complaint. `path` is that of a store. */
+bool hd_store_option_kept(const char *command, const char *path, const char *project,
+                          const char *what, const char *target, hd_store_use *use, void *context);
+/* Changes what the store keeps: hd_store_keep. */
+bool hd_store_option_keep(const char *command, const struct hd_store_option *option,
+                          const char *what, const char *target, hd_store_change *change,
+                          void *context);
+/* The target of a command that reads sources: its database and its operands; malloc'ed. */
+char *hd_store_option_files(const char *path);
 /* Adds the run of a command: what it looked at and what it found. Says so on standard error. */
 bool hd_store_option_add(const char *command, const struct hd_store_option *option,
                          const struct hd_report_input *input, const struct hd_findings *findings);
