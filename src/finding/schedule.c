@@ -116,6 +116,12 @@ static void weigh_accesses(struct schedule *s) {
     hd_map_free(&about);
 }
 
+/* The finding's own events, wherever they are. */
+static void weigh_events(struct schedule *s) {
+    for (uint32_t i = 0; i < s->finding->events; i++)
+        raise_event(s, s->finding->event[i].event, ESSENTIAL);
+}
+
 /* Steps that every thread has and that order nothing by themselves. */
 static bool is_noise(const struct hd_model *model, uint32_t event) {
     switch (model->kind[event]) {
@@ -337,6 +343,7 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
     weigh_sections(&s);
     weigh_order(&s);
     weigh_accesses(&s);
+    weigh_events(&s);
     choose(&s);
     make_steps(&s);
     if (findings->want_pictures)

@@ -7,7 +7,8 @@ const ROW = 24, TOP = 30, GUTTER = 40, LOCKS = 8, LETTER = 6.65;
 const lockColor = (locks, name) => "l" + (locks.indexOf(name) % 8);
 
 /* An order: {name, about, bad, steps, arrows}; steps and arrows as in the JSON. Each lane is as wide
- * as what it shows, and all of them as wide as the panel if that can be read. */
+ * as what it shows. If that is more than the panel has, lanes become narrow, for a step may reach
+ * into the lanes at its right: they have nothing in its row. Only the last one keeps its width. */
 function laneWidths(order, lanes, levels, room) {
   const wide = lanes.map((thread, lane) => {
     let longest = thread.length;
@@ -17,11 +18,11 @@ function laneWidths(order, lanes, levels, room) {
   });
   const total = wide.reduce((sum, width) => sum + width, 0), free = room - GUTTER - 4;
   if (total <= free) return wide.map((width) => width + Math.min(40, (free - total) / lanes.length));
-  /* the widest give first */
-  let limit = Math.max(...wide);
-  const cut = () => wide.reduce((sum, width) => sum + Math.min(width, limit), 0);
-  while (limit > 116 && cut() > free) limit -= 2;
-  return wide.map((width) => Math.min(width, limit));
+  const last = wide.length - 1;
+  let limit = Math.max(...wide); /* the widest give first */
+  const cut = () => wide.reduce((sum, width, lane) => sum + (lane === last ? width : Math.min(width, limit)), 0);
+  while (limit > 64 && cut() > free) limit -= 2;
+  return wide.map((width, lane) => (lane === last ? width : Math.min(width, limit)));
 }
 
 /* Where a section's span begins and ends among the rows: around the shown steps that are in it. */
@@ -91,18 +92,17 @@ function arrowNodes(order, rowOf, dot) {
   return nodes;
 }
 
-function stepNode(finding, order, row, lanes, numbers, geometry) {
-  const step = order.steps[row], { laneX, widths, dot } = geometry;
+function stepNode(order, row, numbers, geometry) {
+  const step = order.steps[row], { dot } = geometry;
   const y = TOP + row * ROW, middle = y + ROW / 2 + 4;
   const children = [svg("rect", { class: "touch", x: 0, y, width: geometry.total, height: ROW })];
   if (step.folded) {
-    children.push(svg("text", { class: "folded", x: GUTTER - 10, y: middle }, clip(step.does, 52)));
+    children.push(svg("text", { class: "folded", x: GUTTER - 12, y: middle }, "\u22ef " + clip(step.does.replace(/^\.\.\. | \.\.\.$/g, ""), 52)));
     return svg("g", { class: "step fold", "data-row": row }, children);
   }
-  const lane = Math.max(0, lanes.indexOf(step.thread));
   const [x, cy] = dot(row);
   const number = step.event !== null && step.event !== undefined ? numbers.get(step.event) : undefined;
-  const room = Math.floor((laneX(lane) + widths[lane] - x - 13) / LETTER);
+  const room = Math.floor((geometry.total - x - 13) / LETTER);
   children.push(svg("text", { class: "number", x: GUTTER - 12, y: middle }, step.next ? "next" : String(row + 1)));
   if (number) {
     children.push(svg("circle", { class: "mark", cx: x, cy, r: 8 }));
@@ -129,9 +129,9 @@ function drawOrder(finding, order, lanes, locks, numbers, onpick) {
   });
   const pointX = (lane) => laneX(lane) + levels[lane] * LOCKS + 8;
   const dot = (row) => [pointX(Math.max(0, lanes.indexOf(order.steps[row].thread))), TOP + row * ROW + ROW / 2];
-  const geometry = { laneX, widths, total, dot };
+  const geometry = { total, dot };
   const bands = order.steps.map((step, row) => svg("rect", { class: "band", x: 0, y: TOP + row * ROW, width: total, height: ROW }));
-  const steps = order.steps.map((step, row) => stepNode(finding, order, row, lanes, numbers, geometry));
+  const steps = order.steps.map((step, row) => stepNode(order, row, numbers, geometry));
   const arrows = arrowNodes(order, rowOf, dot);
   const lines = lanes.map((thread, lane) => [
     svg("line", { class: "lane", x1: pointX(lane), x2: pointX(lane), y1: TOP - 4, y2: height }),

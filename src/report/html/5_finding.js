@@ -8,7 +8,7 @@ function ordersOf(finding) {
   if (!schedule || !schedule.steps.length) return [];
   const executed = schedule.events - schedule.next;
   const bad = { name: finding.observed ? "What the run did" : "The order that goes wrong", bad: true, steps: schedule.steps,
-    arrows: schedule.arrows || [], about: `${plural(executed, "step")}${schedule.next ? `, then ${schedule.next} at once` : ""}` };
+    arrows: schedule.arrows || [], about: `${plural(executed, "step")}${schedule.next > 1 ? `, then ${schedule.next} at once` : ""}` };
   if (!schedule.observed || !schedule.observed.steps.length) return [bad];
   return [{ name: "Observed order", steps: schedule.observed.steps, arrows: schedule.observed.arrows, about: "the run that was recorded" }, bad];
 }
