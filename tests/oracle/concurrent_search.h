@@ -28,7 +28,8 @@ struct concurrent_seen {
 
 struct concurrent_state {
     uint8_t at[CONCURRENT_THREADS], phase[CONCURRENT_THREADS], count[CONCURRENT_THREADS];
-    uint8_t owner[2], unused[3]; /* `owner` of a mutex: the thread + 1 */
+    uint8_t owner[2], unused[3];       /* `owner` of a mutex: the thread + 1 */
+    uint32_t spun[CONCURRENT_THREADS]; /* what a spin saw last, and goes on: the write + 1 */
     struct concurrent_cell plain[CONCURRENT_OBJECTS], atomic[CONCURRENT_OBJECTS];
     int32_t reg[CONCURRENT_THREADS][CONCURRENT_REGISTERS];
     struct concurrent_seen seen[CONCURRENT_THREADS][CONCURRENT_SEEN];
@@ -43,6 +44,7 @@ struct concurrent_search {
     const struct concurrent *program;
     bool late;    /* a failing assertion does not end the run before the next step */
     bool naive;   /* states are entered as often as schedules lead there */
+    bool rounds;  /* what a spin sees in vain is part of the class, the same in a row once */
     size_t limit; /* of states that are entered */
     size_t entered;
     bool cut, hangs, deadlocks, misused;
@@ -128,7 +130,9 @@ static inline bool concurrent_enabled(const struct concurrent_search *search,
     if (state->phase[t] == WOKEN) return state->owner[step->mutex] == 0;
     if (state->phase[t] == LOOKED) return true;
     if (step->op == OP_LOCK) return state->owner[step->object] == 0;
-    if (step->op == OP_SPIN) return concurrent_holds(step, state->atomic[step->object].value);
+    if (step->op == OP_SPIN)
+        return concurrent_holds(step, state->atomic[step->object].value) ||
+               (search->rounds && state->spun[t] != state->atomic[step->object].write + 1);
     return true;
 }
 
@@ -161,9 +165,15 @@ static inline bool concurrent_do(struct concurrent_search *search, struct concur
         *plain = (struct concurrent_cell){step->value, write};
         break;
     case OP_LOAD:
-    case OP_SPIN:
         concurrent_see(search, state, t, *atomic, false);
         state->reg[t][step->reg] = atomic->value;
+        break;
+    case OP_SPIN:
+        concurrent_see(search, state, t, *atomic, false);
+        state->spun[t] = 0;
+        if (concurrent_holds(step, atomic->value)) break;
+        state->spun[t] = atomic->write + 1;
+        state->at[t]--;
         break;
     case OP_STORE:
         *atomic = (struct concurrent_cell){step->value, write};

@@ -3,7 +3,8 @@
  * concurrent random SEED CLASSES    prints a program with at most so many classes whose runs all
  * end by themselves, and that passes with its threads one by one concurrent classes FILE prints
  * what all schedules of a program come to: its classes as concurrent_run.c does, `assert LINE` for
- * an assertion that fails, `late LINE` for one that fails only behind another, `deadlock`
+ * an assertion that fails, `late LINE` for one that fails only behind another, `deadlock`;
+ *                                   `counted`: classes, if what spins see in vain counts
  */
 #include "oracle/concurrent_random.h"
 #include "oracle/concurrent_search.h"
@@ -59,19 +60,23 @@ static int show(const char *name) {
     struct concurrent_search search = {.limit = 100 * (size_t)STATES, .out = stdout};
     struct concurrent_search late = {.limit = search.limit, .late = true};
     concurrent_search(&search, &program);
+    struct concurrent_search rounds = {.limit = search.limit, .rounds = true};
     concurrent_search(&late, &program);
+    concurrent_search(&rounds, &program);
     for (unsigned line = 0; line < 256; line++)
         if (search.failed[line])
             printf("assert %u\n", line);
         else if (late.failed[line])
             printf("late %u\n", line);
     if (search.deadlocks) printf("%s\n", search.hangs ? "hang" : "deadlock");
-    printf("states %zu\n", search.states.count);
-    int status = search.cut || search.misused || search.classes.count != search.values.count;
+    printf("counted %zu\nstates %zu\n", rounds.classes.count, search.states.count);
+    int status =
+        search.cut || rounds.cut || search.misused || search.classes.count != search.values.count;
     if (status != 0)
         fprintf(stderr, "concurrent: %s: too large, or no program of its language\n", name);
     concurrent_search_free(&search);
     concurrent_search_free(&late);
+    concurrent_search_free(&rounds);
     return 2 * status;
 }
 
