@@ -204,6 +204,7 @@ static void against_the_definition(void **state) {
 
 #define WRITERS 8
 #define RUNS 8
+#define MANY 0xffffffu /* 24 findings: most of the time goes into writing them */
 
 /* Writes runs until it is killed; a byte to the pipe for each that is in the store. */
 static void writer(const char *path, int number, int done) {
@@ -214,8 +215,7 @@ static void writer(const char *path, int number, int done) {
             fprintf(stderr, "%s\n", error.message);
             _exit(1);
         }
-        int64_t run = add(
-            store, &(struct made){"", "b1", NULL, true, false, 1u << number | 1u << (WRITERS + i)});
+        int64_t run = add(store, &(struct made){"", "b1", NULL, true, false, MANY << number});
         if (write(done, &run, sizeof run) != sizeof run) _exit(1);
         hd_store_close(store);
     }
@@ -251,9 +251,8 @@ static void nothing_is_lost(void **state) {
     /* A killed one may have written one that it could not tell. */
     assert_in_range(changes.run.size, said.size, said.size + 3);
     for (size_t i = 0; i < said.size; i++) assert_non_null(hd_changes_run(&changes, said.data[i]));
-    /* Each run is there with both its findings. */
-    assert_int_equal(changes.sighting.size, 2 * changes.run.size);
-    for (size_t i = 0; i < changes.run.size; i++) assert_int_equal(changes.run.data[i].findings, 2);
+    /* Each run is there with all its findings. */
+    assert_int_equal(changes.sighting.size, 24 * changes.run.size);
     hd_changes_free(&changes);
     hd_store_close(store);
     hd_vector_free(&said);
