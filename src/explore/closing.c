@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/map.h"
+#include "explore/closing_idle.h"
 #include "explore/closing_order.h"
 #include "finding/finding.h"
 #include "model/describe.h"
@@ -19,6 +20,8 @@ struct item {
     closing_pins pins;
 };
 
+enum { STACK_DROPPED = 1, STACK_LENT = 2 };
+
 struct closing {
     HD_VECTOR(struct closing_view *) view; /* runs, one of each kind */
     HD_VECTOR(struct item) item;
@@ -29,6 +32,7 @@ struct closing {
     struct hd_map asked;  /* keys of pins */
     struct hd_map known;  /* whole runs: their number */
     struct hd_map placed; /* reasons by text and site */
+    struct hd_map stack;  /* threads: what became of accesses to their stacks */
     closing_reason_list reason;
     uint64_t bytes;
     bool begun;
@@ -61,6 +65,7 @@ void closing_free(struct closing *c) {
     hd_map_free(&c->asked);
     hd_map_free(&c->known);
     hd_map_free(&c->placed);
+    hd_map_free(&c->stack);
     free(c);
 }
 
@@ -158,11 +163,62 @@ static uint32_t find_view(const struct closing *c, const closing_pins *pins) {
     return HD_NONE;
 }
 
-/* Its number, also if one of its kind is known. */
-static uint32_t add_view(struct closing *c, struct hd_model *model, bool *fresh) {
+/* Rounds that wrote to their thread's stack were taken for nothing: only right if nobody else looks
+ * there. */
+static void look_at_stacks(struct closing *c, const struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    for (uint32_t l = 0; l < model->locations; l++) {
+        uint32_t block = model->location[l].block;
+        if (block == HD_NONE || model->block[block].type != HD_BLOCK_STACK) continue;
+        uint32_t owner = model->thread[model->block[block].alloc];
+        for (uint32_t i = model->location_start[l]; i < model->location_start[l + 1]; i++) {
+            uint32_t e = model->location_event[i];
+            if (model->thread[e] == owner) continue;
+            uint32_t *slot = hd_map_slot(&c->stack, view->thread_id[owner], 0);
+            *slot |= STACK_LENT;
+            if (*slot & STACK_DROPPED)
+                closing_add_reason(c, "the stack of a thread in a loop is accessed by another",
+                                   model, e);
+            break;
+        }
+    }
+}
+
+/* Its number, also if one of its kind is known; HD_NONE if the trace can't be used. *idle: the
+ * step that the work is about ends a round that goes nowhere. */
+static uint32_t add_view(struct closing *c, struct hd_trace *trace, const struct closing_work *work,
+                         bool *fresh, enum closing_idle *idle) {
+    uint64_t *id = closing_name_threads(trace);
+    uint32_t *kept = hd_zalloc(trace->threads, sizeof *kept), reader = HD_NONE;
+    for (uint32_t t = 0; work != NULL && t < trace->threads; t++) {
+        for (size_t i = 0; i < work->pins.size; i++)
+            if (work->pins.data[i].thread == id[t]) kept[t] = work->pins.data[i].steps;
+        if (work->aim == CLOSING_FORCED && work->reader == id[t]) reader = t;
+    }
+    uint8_t *wrote = hd_zalloc(trace->threads, 1);
+    *idle = closing_drop_idle(trace, kept, reader, wrote);
+    for (uint32_t t = 0; t < trace->threads; t++)
+        if (wrote[t]) {
+            uint32_t *slot = hd_map_slot(&c->stack, id[t], 0);
+            *slot |= STACK_DROPPED;
+            if (*slot & STACK_LENT)
+                closing_add_reason(c, "the stack of a thread in a loop is accessed by another",
+                                   NULL, HD_NONE);
+        }
+    free(wrote);
+    free(kept);
+    struct hd_model model;
+    struct hd_error error;
+    if (!hd_model_build(trace, &(struct hd_model_options){.lenient = true}, &model, &error)) {
+        closing_add_reason(c, error.message, NULL, HD_NONE);
+        free(id);
+        return HD_NONE;
+    }
     struct closing_view *view = hd_zalloc(1, sizeof *view);
-    closing_view_build(view, model);
+    closing_view_build(view, &model, id);
+    view->normal = *idle == CLOSING_NORMAL;
     closing_find_limits(c, view);
+    look_at_stacks(c, view);
     uint32_t *slot = hd_map_slot(&c->known, view->whole, (uint32_t)c->view.size);
     *fresh = *slot == c->view.size;
     if (!*fresh) {
@@ -608,9 +664,29 @@ static bool crashed_at_once(const struct closing_view *view, const struct closin
     return false;
 }
 
-static void judge(struct closing *c, const struct closing_work *work, uint32_t number) {
+/* What the thread did when it went on is kept as well, so that others can go on after it. */
+static void pin_further(struct closing *c, uint32_t number, const struct closing_work *work) {
+    const struct closing_view *view = c->view.data[number];
+    uint32_t t = thread_of(view, work->reader);
+    uint32_t *steps = hd_zalloc(view->threads, sizeof *steps);
+    for (size_t i = 0; i < work->pins.size; i++)
+        steps[thread_of(view, work->pins.data[i].thread)] = work->pins.data[i].steps;
+    take_past(view, steps, closing_step(view, t, closing_steps(view, t) - 1));
+    closing_pins pins = {0};
+    make_pins(view, steps, &pins);
+    uint32_t *slot = hd_map_slot(&c->asked, key_of(&pins), 0);
+    if (*slot == 0) add_item(c, number, &pins);
+    *slot = 1;
+    hd_vector_free(&pins);
+    free(steps);
+}
+
+static void judge(struct closing *c, const struct closing_work *work, uint32_t number,
+                  enum closing_idle idle) {
     const struct closing_view *view = c->view.data[number];
     bool held = has_pins(view, &work->pins);
+    if (held && idle == CLOSING_IDLE_LAST)
+        return; /* who has these pins is as somebody who has not waited so long */
     if (held && work->aim == CLOSING_FURTHER) {
         uint32_t t = thread_of(view, work->reader), pinned = 0;
         for (size_t i = 0; i < work->pins.size; i++)
@@ -622,6 +698,7 @@ static void judge(struct closing *c, const struct closing_work *work, uint32_t n
     }
     if (held) {
         add_item(c, number, &work->pins);
+        if (work->aim == CLOSING_FURTHER) pin_further(c, number, work);
         return;
     }
     if (work->aim == CLOSING_FURTHER || wrote(view, work) || crashed_at_once(view, work)) return;
@@ -634,21 +711,25 @@ static void judge(struct closing *c, const struct closing_work *work, uint32_t n
                        event);
 }
 
-void closing_done(struct closing *c, struct closing_work *work, struct hd_model *model) {
+void closing_done(struct closing *c, struct closing_work *work, struct hd_trace *trace) {
     c->under_way--;
-    if (model != NULL) {
+    if (trace != NULL) {
         bool fresh;
-        uint32_t number = add_view(c, model, &fresh);
-        judge(c, work, number);
+        enum closing_idle idle;
+        uint32_t number = add_view(c, trace, work, &fresh, &idle);
+        if (number != HD_NONE) judge(c, work, number, idle);
     } else {
         closing_add_reason(c, "a run left no trace", NULL, HD_NONE);
     }
     free_work(work);
 }
 
-static void pin_all(const struct closing_view *view, closing_pins *pins) {
+/* All steps, but for what the thread that crashed did last. */
+static void pin_some(const struct closing_view *view, closing_pins *pins) {
     uint32_t *steps = hd_alloc(view->threads, sizeof *steps);
     for (uint32_t t = 0; t < view->threads; t++) steps[t] = closing_steps(view, t);
+    if (view->crash != HD_NONE)
+        steps[view->model.thread[view->crash]] = view->position[view->crash];
     make_pins(view, steps, pins);
     free(steps);
 }
@@ -659,25 +740,38 @@ static bool is_part(const struct closing *c, size_t number) {
     closing_pins pins = {0};
     bool part = false;
     if (!view->cut) return false;
-    pin_all(view, &pins);
+    pin_some(view, &pins);
     for (size_t i = 0; i < c->view.size && !part; i++)
         part = i != number && has_pins(c->view.data[i], &pins);
+    hd_vector_free(&pins);
+    if (!part || view->crash == HD_NONE) return part;
+    /* And another one crashed in the same way. */
+    make_pins(view, closing_past(view, view->crash), &pins);
+    part = false;
+    for (size_t i = 0; i < c->view.size && !part; i++)
+        part = i != number && c->view.data[i]->crash != HD_NONE && has_pins(c->view.data[i], &pins);
     hd_vector_free(&pins);
     return part;
 }
 
 uint64_t closing_classes(const struct closing *c) {
     struct hd_map data = {0};
-    for (size_t i = 0; i < c->view.size; i++)
-        if (!is_part(c, i)) hd_map_slot(&data, c->view.data[i]->data, 0);
+    for (size_t i = 0; i < c->view.size; i++) {
+        const struct closing_view *view = c->view.data[i];
+        /* Runs that crash are told apart by what led to it. */
+        if (!view->normal || (view->crash == HD_NONE && is_part(c, i))) continue;
+        hd_map_slot(&data, view->data, 0);
+    }
     uint64_t count = data.count;
     hd_map_free(&data);
     return count;
 }
 uint64_t closing_runs(const struct closing *c) { return c->view.size; }
-bool closing_check(struct closing *c, struct hd_model *model) {
+bool closing_check(struct closing *c, struct hd_trace *trace) {
     bool fresh;
-    uint32_t number = add_view(c, model, &fresh);
+    enum closing_idle idle;
+    uint32_t number = add_view(c, trace, NULL, &fresh, &idle);
+    if (number == HD_NONE) return false;
     if (!fresh) return true;
     if (is_part(c, number)) return true;
     closing_pins none = {0};

@@ -5,7 +5,7 @@
  *   struct closing *closing = closing_new();
  *   while ((work = closing_next(closing)) != NULL) {
  *       ... run the program under work->schedule, with a full trace, and load that ...
- *       closing_done(closing, work, &model);
+ *       closing_done(closing, work, &trace);
  *   }
  *   closing_left(closing) == 0 && closing_reasons(closing)->size == 0: nothing is left
  */
@@ -55,12 +55,12 @@ void closing_free(struct closing *closing);
 
 /* The next run that is wanted; NULL: none now. The caller's until closing_done. */
 struct closing_work *closing_next(struct closing *closing);
-/* Takes the model of the run (NULL: it could not be run, or has no trace) and frees the work. */
-void closing_done(struct closing *closing, struct closing_work *work, struct hd_model *model);
+/* Takes the trace of the run (NULL: it could not be run, or has none) and frees the work. */
+void closing_done(struct closing *closing, struct closing_work *work, struct hd_trace *trace);
 /* Gives back what was not run. */
 void closing_give_back(struct closing *closing, struct closing_work *work);
 /* A run that nobody asked for. False: it is of a kind that was not known, and work now. */
-bool closing_check(struct closing *closing, struct hd_model *model);
+bool closing_check(struct closing *closing, struct hd_trace *trace);
 
 /* One more time for this reason; `model` and `event` (HD_NONE: none) say where. */
 void closing_add_reason(struct closing *closing, const char *text, const struct hd_model *model,

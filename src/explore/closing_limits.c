@@ -15,7 +15,8 @@ static const char *note_words(unsigned note) {
     case HD_NOTE_INPUT:
         return "the program reads input";
     case HD_NOTE_CHOICE:
-        return "a call's result depends on time, or on a semaphore or initialiser that is busy";
+        return "what a call does depends on more than what was seen (time, an attempt, a "
+               "cancellation)";
     default:
         return NULL;
     }
@@ -27,7 +28,7 @@ static const char *event_words(const struct closing_view *view, uint32_t e) {
     bool shared = u < view->use_start[e + 1] && view->cell_shared[view->use[u].cell];
     switch (model->kind[e]) {
     case HD_EV_NOTE:
-        return note_words(model->flags[e]);
+        return note_words(model->flags[e] & HD_NOTE_TYPE_MASK);
     case HD_EV_HANDLER_ENTER:
         return "a signal handler runs";
     case HD_EV_WAIT_TIMEOUT:
@@ -82,6 +83,23 @@ static void find_signals(struct closing *c, const struct closing_view *view) {
     free(waiting);
 }
 
+/* Memory that is freed while another thread may still access it may come back as something else. */
+static void find_early_frees(struct closing *c, const struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    for (uint32_t f = 0; f < model->events; f++) {
+        if (model->kind[f] != HD_EV_FREE) continue;
+        const uint32_t *location;
+        uint32_t count = hd_model_locations(model, f, &location);
+        for (uint32_t i = 0; i < count; i++)
+            for (uint32_t k = model->location_start[location[i]];
+                 k < model->location_start[location[i] + 1]; k++) {
+                uint32_t e = model->location_event[k], t = model->thread[e];
+                if (t != model->thread[f] && view->position[e] >= closing_past(view, f)[t])
+                    closing_add_reason(c, "memory may be accessed after it was freed", model, e);
+            }
+    }
+}
+
 static void find_ends(struct closing *c, const struct closing_view *view) {
     const struct hd_model *model = &view->model;
     const struct hd_trace_end *end = &model->trace->end;
@@ -129,6 +147,7 @@ void closing_find_limits(struct closing *c, const struct closing_view *view) {
             closing_add_reason(c, "memory is read after it was freed", model, e);
     }
     find_signals(c, view);
+    find_early_frees(c, view);
     find_ends(c, view);
     find_strangers(c, view);
 }

@@ -30,7 +30,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* ---- threads and steps ---------------------------------------------------------------------- */
 
-static bool is_step(uint8_t kind) {
+bool closing_is_step(uint8_t kind) {
     switch (kind) {
     case HD_EV_NOTE:
     case HD_EV_BLOCKED:
@@ -41,19 +41,6 @@ static bool is_step(uint8_t kind) {
     default:
         return true;
     }
-}
-
-static void name_threads(struct closing_view *view) {
-    const struct hd_model *model = &view->model;
-    uint32_t *made = hd_zalloc(view->threads, sizeof *made);
-    view->thread_id = hd_alloc(view->threads, sizeof *view->thread_id);
-    for (uint32_t t = 0; t < view->threads; t++) view->thread_id[t] = mix(t == 0 ? 1 : 2, t);
-    for (uint32_t e = 0; e < model->events; e++) {
-        uint32_t by = model->thread[e], child = model->object[e];
-        if (model->kind[e] != HD_EV_FORK || child >= view->threads) continue;
-        view->thread_id[child] = mix(view->thread_id[by], 3 + made[by]++);
-    }
-    free(made);
 }
 
 static void list_steps(struct closing_view *view) {
@@ -68,7 +55,7 @@ static void list_steps(struct closing_view *view) {
         view->blocked[t] = HD_NONE;
         for (uint32_t i = model->thread_start[t]; i < model->thread_start[t + 1]; i++) {
             uint32_t e = model->thread_event[i];
-            bool step = is_step(model->kind[e]);
+            bool step = closing_is_step(model->kind[e]);
             view->position[e] = step ? steps - view->start[t] : HD_NONE;
             if (step) view->step[steps++] = e;
             if (model->kind[e] == HD_EV_BLOCKED) view->blocked[t] = e;
@@ -299,19 +286,22 @@ static void hash_steps(struct closing_view *view) {
     view->data = view->whole = 0;
     for (uint32_t t = 0; t < view->threads; t++) {
         uint64_t hash = view->thread_id[t], data = hash;
+        uint32_t counted = closing_steps(view, t);
+        if (view->crash != HD_NONE) counted = closing_past(view, view->crash)[t];
         view->hash[view->start[t] + t] = hash;
         for (uint32_t k = 0; k < closing_steps(view, t); k++) {
             uint32_t e = closing_step(view, t, k);
             hash = closing_hash_step(view, hash, e, NULL);
             view->hash[view->start[t] + t + k + 1] = hash;
+            if (k >= counted) continue;
             if (hd_model_is_access(model, e))
                 data = hash_sources(view, data, e, NULL, true);
             else if (model->kind[e] == HD_EV_TRY_FAILED ||
                      (model->kind[e] == HD_EV_ACQUIRE && (model->flags[e] & HD_LOCK_BY_TRY)))
                 data = mix(data, 5 + (model->kind[e] == HD_EV_TRY_FAILED));
         }
-        view->whole += mix(hash, closing_steps(view, t));
-        view->data += mix(data, closing_steps(view, t));
+        if (closing_steps(view, t) > 0) view->whole += mix(hash, closing_steps(view, t));
+        if (counted > 0) view->data += mix(data, counted);
     }
 }
 
@@ -346,17 +336,17 @@ static void find_pasts(struct closing_view *view) {
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-void closing_view_build(struct closing_view *view, struct hd_model *model) {
+void closing_view_build(struct closing_view *view, struct hd_model *model, uint64_t *thread_id) {
     memset(view, 0, sizeof *view);
     view->model = *model;
     memset(model, 0, sizeof *model);
     view->threads = view->model.threads;
-    name_threads(view);
+    view->thread_id = thread_id;
     list_steps(view);
     list_uses(view);
     list_writes(view);
-    hash_steps(view);
     find_pasts(view);
+    hash_steps(view);
     view->bytes = view->model.bytes + (uint64_t)view->model.events * (view->threads * 4u + 24u) +
                   (uint64_t)view->use_start[view->model.events] * 24u;
 }

@@ -37,16 +37,20 @@ struct closing_view {
     uint32_t *cell_start, *cell_use;  /* by cell: the uses that write, in the order of the run */
     uint32_t *past;    /* [event * threads + t]: steps of t that come before it, itself included */
     uint32_t *blocked; /* by thread: what it was blocked in when the run deadlocked, HD_NONE */
+    bool normal;       /* without rounds of loops that only wait */
     bool cut;          /* the run failed: threads may have had more to do */
     uint32_t crash;    /* the last step before the process died by a signal, HD_NONE */
-    uint64_t data;     /* what all reads of memory saw, and what each trylock gave */
+    uint64_t data;     /* what all reads of memory saw (those that led to a crash), and what each
+                          trylock gave */
     uint64_t whole;    /* the same with the order of operations on locks and the like */
     uint64_t bytes;
 };
 
-/* Takes the model over. */
-void closing_view_build(struct closing_view *view, struct hd_model *model);
+/* Takes the model and the names of its threads over. */
+void closing_view_build(struct closing_view *view, struct hd_model *model, uint64_t *thread_id);
 void closing_view_free(struct closing_view *view);
+
+bool closing_is_step(uint8_t kind);
 
 static inline uint32_t closing_steps(const struct closing_view *view, uint32_t thread) {
     return view->start[thread + 1] - view->start[thread];

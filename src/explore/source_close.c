@@ -40,6 +40,7 @@ static bool next_close(struct explorer *x, struct wanted *wanted) {
     steering->scheduler = HD_SCHED_SERIAL;
     steering->no_trace = false;
     steering->full = true;
+    steering->states = true;
     steering->unchecked = true;
     steering->patience_ms = x->patience_ms;
     say_progress(x, state);
@@ -58,22 +59,21 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
                         const struct hd_result *run) {
     struct closing_state *state = x->closing;
     struct closing *closing = state->closing;
-    struct hd_model model;
-    struct hd_error error;
+    struct hd_trace trace;
+    struct hd_error ignored;
     (void)wanted;
     state->runs++;
     bool there = run->trace_path[0] != '\0' && run->outcome.kind != HD_OUTCOME_HANG &&
-                 hd_model_load(run->trace_path, NULL, &(struct hd_model_options){.lenient = true},
-                               &model, &error);
+                 hd_trace_load(run->trace_path, NULL, &trace, &ignored);
     if (run->outcome.kind == HD_OUTCOME_HANG)
         closing_add_reason(closing, "a run hangs", NULL, HD_NONE);
-    if (there && model.threads > x->result->threads) x->result->threads = model.threads;
-    if (there && model.events > x->result->events) x->result->events = model.events;
+    if (there && trace.threads > x->result->threads) x->result->threads = trace.threads;
+    if (there && trace.events > x->result->events) x->result->events = trace.events;
     if (state->work != NULL) {
-        closing_done(closing, state->work, there ? &model : NULL);
+        closing_done(closing, state->work, there ? &trace : NULL);
         state->work = NULL;
     } else if (there) {
-        state->random = closing_check(closing, &model) ? state->random + 1 : 0;
+        state->random = closing_check(closing, &trace) ? state->random + 1 : 0;
     } else {
         state->random = RANDOM_RUNS;
     }

@@ -100,6 +100,7 @@ struct hd_wire_options hd_steering_options(const struct hd_steering *s) {
                                     .seed = s->seed,
                                     .quantum = s->quantum ? s->quantum : usual,
                                     .full = s->full,
+                                    .states = s->states,
                                     .children = s->children,
                                     .check = s->check,
                                     .granularity = s->granularity,

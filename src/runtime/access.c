@@ -99,6 +99,10 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     }
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
+    if (unlikely(rt.options.states) && !write) {
+        rt_state_take(t, pc);
+        rt_state_note(t, pc);
+    }
     struct rt_cell *cell = rt_cell(address);
     size_t in_cell = 8 - (address & 7);
     if (cell == NULL || site == 0) {

@@ -45,6 +45,7 @@ static struct rt_thread *begin(const volatile void *address, size_t size, uintpt
                                struct rt_spin **lock) {
     struct rt_thread *t = rt_enter();
     *lock = NULL;
+    if (t != NULL && unlikely(rt.options.states)) rt_state_take(t, pc);
     if (t != NULL && unlikely(rt.forcing))
         rt_force_access(t, rt_site(t, pc), (uintptr_t)address, size);
     if (t != NULL && rt.mode == HD_SCHED_FREE) {
@@ -72,6 +73,7 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
+        if (unlikely(rt.options.states) && kind == HD_EV_ATOMIC_READ) rt_state_note(t, pc);
         rt_emit_sync(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, pc);
         t->spin_mark = t->calls_emitted;
     }

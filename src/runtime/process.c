@@ -324,7 +324,10 @@ static void forked_child(void) {
 
 RT_EXPORT pid_t fork(void) {
     struct rt_thread *t = rt_enter();
-    if (t != NULL) rt_leave(t);
+    if (t != NULL) {
+        rt_choice(t, RT_CALLER);
+        rt_leave(t);
+    }
     return REAL(fork)();
 }
 

@@ -58,6 +58,7 @@ struct rt_frame {
 };
 
 #define RT_SPIN_KEYS 4u
+#define RT_READ_PLACES 8u
 
 /* Rounds of a loop that takes the same lock at the same place again and again (polling.c). */
 struct rt_poll {
@@ -130,6 +131,10 @@ struct rt_thread {
     uint32_t spin_keys, spins;
     uint32_t spin_said; /* keys, as bits, that are recorded, with nothing else recorded since */
     struct rt_poll poll;
+    /* places where it read last, and its state at the present read (0: not taken), for state.c */
+    uintptr_t read_pc[RT_READ_PLACES];
+    uint32_t reads;
+    uint64_t own_state, own_high; /* and where the stack ends that it covers */
     /* what the access is about at which it has stopped (0: no access), for POS */
     uintptr_t next_address;
     bool next_write;
@@ -593,6 +598,11 @@ RT_INLINE void rt_poll(struct rt_thread *t, const volatile void *lock, uintptr_t
  */
 void rt_note_life(struct rt_thread *t, enum hd_note_type note, enum hd_note_object what,
                   const volatile void *object, uintptr_t pc);
+
+/* ---- loops that only wait (state.c) --------------------------------------------------------- */
+
+void rt_state_take(struct rt_thread *t, uintptr_t pc);
+void rt_state_note(struct rt_thread *t, uintptr_t pc);
 
 /* ---- what no schedule controls (sources.c) ------------------------------------------------- */
 

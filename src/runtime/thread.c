@@ -356,6 +356,7 @@ RT_EXPORT int pthread_join(pthread_t handle, void **result) {
 RT_EXPORT int pthread_tryjoin_np(pthread_t handle, void **result) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return REAL(pthread_tryjoin_np)(handle, result);
+    rt_choice(t, RT_CALLER);
     int status = join(t, handle, result, JOIN_TRY, 0, NULL, RT_CALLER);
     rt_leave(t);
     return status;
@@ -365,6 +366,7 @@ RT_EXPORT int pthread_timedjoin_np(pthread_t handle, void **result,
                                    const struct timespec *deadline) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return REAL(pthread_timedjoin_np)(handle, result, deadline);
+    rt_choice(t, RT_CALLER);
     int status = join(t, handle, result, JOIN_UNTIL, CLOCK_REALTIME, deadline, RT_CALLER);
     rt_leave(t);
     return status;
@@ -374,6 +376,7 @@ RT_EXPORT int pthread_clockjoin_np(pthread_t handle, void **result, clockid_t cl
                                    const struct timespec *deadline) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return REAL(pthread_clockjoin_np)(handle, result, clock, deadline);
+    rt_choice(t, RT_CALLER);
     int status = join(t, handle, result, JOIN_UNTIL, clock, deadline, RT_CALLER);
     rt_leave(t);
     return status;
@@ -398,6 +401,7 @@ RT_EXPORT int pthread_cancel(pthread_t handle) {
     struct rt_thread *t = rt_enter();
     int status = REAL(pthread_cancel)(handle);
     if (t == NULL) return status;
+    rt_choice(t, RT_CALLER);
     uint32_t number = number_of(handle);
     struct rt_thread *other = number != UINT32_MAX ? rt.slot[number].thread : NULL;
     if (status == 0 && other != NULL) {

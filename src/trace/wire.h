@@ -123,8 +123,10 @@ enum hd_wait_type {
 
 /* TIME, RANDOM, INPUT and CHOICE are the runtime's own, under the replay policy. The thread asks for
  * something that no schedule controls; or does something whose result depends on more than what it
- * sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). They are
- * no hook calls. INIT and DESTROY are calls of pthread_mutex_init and its like. */
+ * sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). STATE: before
+ * a read at a place where it read shortly before; operand = hash of its registers and stack, a
+ * preceding EXT = where that part of the stack ends. They are no hook calls. INIT and DESTROY are
+ * calls of pthread_mutex_init and its like. */
 enum hd_note_type {
     HD_NOTE_TEXT = 0,
     HD_NOTE_TIME,
@@ -132,7 +134,8 @@ enum hd_note_type {
     HD_NOTE_INPUT,
     HD_NOTE_CHOICE,
     HD_NOTE_INIT,
-    HD_NOTE_DESTROY
+    HD_NOTE_DESTROY,
+    HD_NOTE_STATE
 };
 #define HD_NOTE_TYPE_MASK 0x0f
 #define HD_NOTE_OBJECT_SHIFT 4
@@ -199,7 +202,7 @@ struct hd_wire_options {
     uint32_t check;       /* watch for unserializable interleavings (struct hd_wire_check) */
     uint32_t granularity; /* enum hd_granularity */
     uint32_t check_waits; /* at each new violation, for the parent's answer */
-    uint32_t reserved;
+    uint32_t states;      /* notes of what a thread that reads again has of its own (serial) */
 };
 /* What counts as the same memory for such a check: bytes, words of eight, cache lines of 64. */
 enum hd_granularity { HD_GRANULARITY_BYTE = 0, HD_GRANULARITY_WORD, HD_GRANULARITY_LINE };
