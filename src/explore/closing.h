@@ -2,7 +2,7 @@
  * the reason why that can't be said. It knows no explorer: it says which runs it wants, is told
  * what came of them, and several may be under way at once. The argument is in docs/explore.md.
  *
- *   struct closing *closing = closing_new();
+ *   struct closing *closing = closing_new(INFINITY);
  *   while ((work = closing_next(closing)) != NULL) {
  *       ... run the program under work->schedule, with a full trace, and load that ...
  *       closing_done(closing, work, &trace);
@@ -50,7 +50,7 @@ struct closing_reason {
 typedef HD_VECTOR(struct closing_reason) closing_reason_list;
 
 struct closing;
-struct closing *closing_new(void);
+struct closing *closing_new(double until); /* by hd_seconds_now: no question is asked later */
 void closing_free(struct closing *closing);
 
 /* The next run that is wanted; NULL: none now. The caller's until closing_done. */

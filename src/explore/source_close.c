@@ -12,15 +12,17 @@
 
 struct closing_state {
     struct closing *closing;
-    struct closing_work *work; /* under way; NULL: a random run */
-    uint32_t random;           /* random runs since the last that was new */
+    /* Under way, the first is the present one; none: a random run. Several are run together. */
+    HD_VECTOR(struct closing_work *) work;
+    uint32_t random; /* random runs since the last that was new */
     uint64_t runs;
-    bool full; /* no more memory */
+    uint64_t first; /* number of the present run */
+    bool full;      /* no more memory */
 };
 
 static void begin_close(struct explorer *x) {
     struct closing_state *state = hd_zalloc(1, sizeof *state);
-    state->closing = closing_new();
+    state->closing = closing_new(x->deadline);
     x->closing = state;
 }
 
@@ -36,7 +38,13 @@ static bool next_close(struct explorer *x, struct wanted *wanted) {
     struct hd_steering *steering = &wanted->steering;
     if (state->full) return false;
     wanted->own_schedule = true;
-    state->work = closing_next(state->closing);
+    size_t ahead = (size_t)(x->number - state->first);
+    while (state->work.size <= ahead) {
+        struct closing_work *work = closing_next(state->closing);
+        if (work == NULL) break;
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
+        hd_vector_push(&state->work, work);
+    }
     steering->scheduler = HD_SCHED_SERIAL;
     steering->no_trace = false;
     steering->full = true;
@@ -44,15 +52,22 @@ static bool next_close(struct explorer *x, struct wanted *wanted) {
     steering->unchecked = true;
     steering->patience_ms = x->patience_ms;
     say_progress(x, state);
-    if (state->work != NULL) {
+    if (ahead < state->work.size) {
         steering->policy = HD_POLICY_REPLAY;
-        steering->schedule = &state->work->schedule;
+        steering->schedule = &state->work.data[ahead]->schedule;
         return true;
     }
-    if (state->random >= RANDOM_RUNS || closing_reasons(state->closing)->size > 0) return false;
+    if (ahead > 0 || state->random >= RANDOM_RUNS || closing_reasons(state->closing)->size > 0)
+        return false;
     steering->policy = HD_POLICY_POS;
     steering->seed = x->options->seed + 1 + state->random;
     return true;
+}
+
+static struct closing_work *take_first(struct closing_state *state) {
+    struct closing_work *work = state->work.data[0];
+    memmove(state->work.data, state->work.data + 1, --state->work.size * sizeof *state->work.data);
+    return work;
 }
 
 static void learn_close(struct explorer *x, const struct wanted *wanted,
@@ -69,9 +84,11 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
         closing_add_reason(closing, "a run hangs", NULL, HD_NONE);
     if (there && trace.threads > x->result->threads) x->result->threads = trace.threads;
     if (there && trace.events > x->result->events) x->result->events = trace.events;
-    if (state->work != NULL) {
-        closing_done(closing, state->work, there ? &trace : NULL);
-        state->work = NULL;
+    for (; state->first < x->number && state->work.size > 0; state->first++)
+        closing_give_back(closing, take_first(state)); /* it could not be run */
+    state->first = x->number + 1;
+    if (state->work.size > 0) {
+        closing_done(closing, take_first(state), there ? &trace : NULL);
     } else if (there) {
         state->random = closing_check(closing, &trace) ? state->random + 1 : 0;
     } else {
@@ -83,13 +100,18 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
     }
 }
 
+static void give_back(struct closing_state *state) {
+    for (size_t i = 0; i < state->work.size; i++)
+        closing_give_back(state->closing, state->work.data[i]);
+    state->work.size = 0;
+}
+
 void explore_conclude_closing(struct explorer *x) {
     struct closing_state *state = x->closing;
     struct hd_exploration *result = x->result;
     if (state == NULL) return;
     struct closing *closing = state->closing;
-    if (state->work != NULL) closing_give_back(closing, state->work);
-    state->work = NULL;
+    give_back(state);
     struct hd_closed *closed = &result->closed;
     closed->there = true;
     closed->classes = closing_classes(closing);
@@ -114,11 +136,12 @@ void explore_conclude_closing(struct explorer *x) {
 void explore_free_closing(struct explorer *x) {
     if (x->closing == NULL) return;
     struct closing_state *state = x->closing;
-    if (state->work != NULL) closing_give_back(state->closing, state->work);
+    give_back(state);
+    hd_vector_free(&state->work);
     closing_free(state->closing);
     free(state);
     x->closing = NULL;
 }
 
 const struct source explore_close = {
-    .begin = begin_close, .next = next_close, .learn = learn_close};
+    .begin = begin_close, .next = next_close, .learn = learn_close, .independent = true};

@@ -9,13 +9,13 @@
 #include "predict/predict.h"
 
 /* name, pattern in reports, where first and second are in the query */
-#define HD_ORDER_TYPES(X)                                                                \
-    X(EARLY_READ, "read before initialisation") /* read executed: the initial value */   \
-    X(USE_AFTER_FREE, "use after free")         /* free executed, use next */            \
-    X(DOUBLE_FREE, "double free")               /* free executed, other free next */     \
-    X(LATE_INITIALISATION, "write-write order") /* later write, then the first */        \
+#define HD_ORDER_TYPES(X)                                                                  \
+    X(EARLY_READ, "read before initialisation") /* read executed: the initial value */     \
+    X(USE_AFTER_FREE, "use after free")         /* free executed, use next */              \
+    X(DOUBLE_FREE, "double free")               /* free executed, other free next */       \
+    X(LATE_INITIALISATION, "write-write order") /* later write, then the first */          \
     X(MISSED_SIGNAL, "missed signal")           /* signal executed, wait about to begin */ \
-    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */     \
+    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */       \
     X(USE_BEFORE_INIT, "use before init")       /* use executed, initialisation next */
 enum hd_order_type {
 #define X(name, pattern) HD_ORDER_##name,

@@ -1,8 +1,8 @@
 /* Polling through locks, under serial: a thread that takes a lock, looks, and gives it back, again
  * and again. Rounds that read the same and change nothing are one fact: if nobody else ran in
- * between, the second of two equal rounds stays in the trace and those after it are taken out again;
- * their calls count, so that positions stay exact. After a while the thread lets others run, who may
- * change what it looks at. */
+ * between, the second of two equal rounds stays in the trace and those after it are taken out
+ * again; their calls count, so that positions stay exact. After a while the thread lets others run,
+ * who may change what it looks at. */
 #include "runtime/sched.h"
 
 #define FIRST_YIELD 64u

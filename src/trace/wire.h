@@ -121,11 +121,11 @@ enum hd_wait_type {
     HD_WAIT_ONCE
 };
 
-/* TIME, RANDOM, INPUT and CHOICE are the runtime's own, under the replay policy. The thread asks for
- * something that no schedule controls; or does something whose result depends on more than what it
- * sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). STATE: before
- * a read at a place where it read shortly before; operand = hash of its registers and stack, a
- * preceding EXT = where that part of the stack ends. They are no hook calls. INIT and DESTROY are
+/* TIME, RANDOM, INPUT and CHOICE are the runtime's own, under the replay policy. The thread asks
+ * for something that no schedule controls; or does something whose result depends on more than what
+ * it sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). STATE:
+ * before a read at a place where it read shortly before; operand = hash of its registers and stack,
+ * a preceding EXT = where that part of the stack ends. They are no hook calls. INIT and DESTROY are
  * calls of pthread_mutex_init and its like. */
 enum hd_note_type {
     HD_NOTE_TEXT = 0,
@@ -394,8 +394,8 @@ struct hd_wire_chunk {
     uint32_t state; /* enum hd_chunk_state */
     uint32_t stream;
     uint32_t sequence; /* chunks of one stream count from 0 */
-    /* While it is OPEN: events from this index minus 1 on may yet be taken back; 0: none. Set before
-     * any of them is written. */
+    /* While it is OPEN: events from this index minus 1 on may yet be taken back; 0: none. Set
+     * before any of them is written. */
     uint32_t unsettled;
     uint32_t reserved[12];
     struct hd_wire_event event[HD_CHUNK_EVENTS];
