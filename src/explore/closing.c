@@ -214,7 +214,7 @@ static uint32_t add_view(struct closing *c, struct hd_trace *trace, const struct
 /* ---- wanted runs ---------------------------------------------------------------------------- */
 
 bool closing_make_schedule(struct closing *c, const struct closing_view *view,
-                          const closing_events *order, struct hd_schedule *schedule) {
+                           const closing_events *order, struct hd_schedule *schedule) {
     const struct hd_model *model = &view->model;
     uint32_t *at = hd_alloc(view->threads, sizeof *at);
     HD_VECTOR(struct hd_span) span = {0};
@@ -254,7 +254,8 @@ static bool next_item(struct closing *c) {
         memmove(c->item.data, c->item.data + c->item_at, c->item.size * sizeof *c->item.data);
         c->item_at = 0;
     }
-    if (!closing_process(c, &item)) closing_add_item(c, item.view, &item.pins); /* it stays to be done */
+    if (!closing_process(c, &item))
+        closing_add_item(c, item.view, &item.pins); /* it stays to be done */
     hd_vector_free(&item.pins);
     return true;
 }

@@ -1,5 +1,5 @@
-/* What else could each step of a run that reads see, and what could a thread do that another's crash
- * stopped? See closing.h. */
+/* What else could each step of a run that reads see, and what could a thread do that another's
+ * crash stopped? See closing.h. */
 #include "explore/closing_parts.h"
 
 #include "base/alloc.h"
@@ -267,14 +267,16 @@ static void go_further(struct alternatives *a, uint32_t t) {
     memcpy(a->steps, a->pinned, view->threads * sizeof *a->steps);
     if (steps > 0) closing_take_past(view, a->steps, closing_step(view, t, steps - 1));
     for (uint32_t e = 0; steps == 0 && e < model->events; e++)
-        if (model->kind[e] == HD_EV_FORK && model->object[e] == t) closing_take_past(view, a->steps, e);
+        if (model->kind[e] == HD_EV_FORK && model->object[e] == t)
+            closing_take_past(view, a->steps, e);
     /* With the last step of the thread that crashed, it has crashed. */
     if (view->crash != HD_NONE &&
         a->steps[model->thread[view->crash]] > view->position[view->crash])
         return;
     closing_pins pins = {0};
     closing_make_pins(view, a->steps, &pins);
-    uint32_t *slot = hd_map_slot(&a->c->asked, hd_mix64(closing_key(&pins) + view->thread_id[t]), 0);
+    uint32_t *slot =
+        hd_map_slot(&a->c->asked, hd_mix64(closing_key(&pins) + view->thread_id[t]), 0);
     if (*slot == 0) {
         *slot = 1;
         struct closing_work *work = hd_zalloc(1, sizeof *work);

@@ -43,6 +43,18 @@ bool closing_is_step(uint8_t kind) {
     }
 }
 
+/* Does the C library do it? Its allocator has no place where a thread could be held. */
+static bool is_in_library(const struct hd_trace *trace, uint32_t site) {
+    const struct hd_trace_module *in = NULL;
+    for (uint32_t i = 0; i < trace->modules; i++)
+        if (trace->module[i].site_base <= site &&
+            (in == NULL || trace->module[i].site_base >= in->site_base))
+            in = &trace->module[i];
+    if (in == NULL || in->path == NULL) return false;
+    const char *slash = strrchr(in->path, '/');
+    return strncmp(slash != NULL ? slash + 1 : in->path, "libc.", 5) == 0;
+}
+
 static void list_steps(struct closing_view *view) {
     const struct hd_model *model = &view->model;
     view->start = hd_alloc(view->threads + (size_t)1, sizeof *view->start);
@@ -71,7 +83,7 @@ static void list_steps(struct closing_view *view) {
         if (thread == HD_NONE) thread = model->thread[e];
         /* What comes after its last call can't be held back, and a call of malloc neither. */
         bool holds = model->kind[e] != HD_EV_ALLOC && model->kind[e] != HD_EV_FREE &&
-                     hd_schedule_is_call(model, e);
+                     !is_in_library(model->trace, model->site[e]) && hd_schedule_is_call(model, e);
         if (model->thread[e] == thread && holds) view->crash = e;
     }
 }
