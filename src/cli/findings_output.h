@@ -67,8 +67,7 @@ struct hd_findings_options {
         HD_CHOICE("fail-on", 0, "WHAT", &(o)->fail_on, HD_FAIL_ON_WORDS,                         \
                   "exit with status 1 for findings that a run did; for all that are harmful or " \
                   "likely (default); for every one that is shown"),                              \
-        HD_STORE_OPTIONS(&(o)->store, "remember the run and its findings in FILE, for "          \
-                                      "heddle report"),                                          \
+        HD_STORE_OPTIONS(&(o)->store, "the store that remembers runs and their findings"),       \
         HD_CHOICE("color", 0, "WHEN", &(o)->color, "auto|always|never",                          \
                   "colour: on a terminal (default), always, never")
 
