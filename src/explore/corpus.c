@@ -37,6 +37,7 @@ struct hd_steering explore_recording(uint32_t n, uint64_t seed, uint64_t calls) 
 
 void explore_recorded_free(struct recorded *run) {
     for (size_t i = 0; i < DEPTHS; i++) hd_findings_free(&run->findings[i]);
+    hd_findings_free(&run->roles);
     hd_analysis_free(&run->analysis);
     hd_describe_close(run->describe);
     hd_model_free(&run->model);
@@ -162,7 +163,8 @@ static bool record(struct explorer *x, struct recorded **added) {
     x->result->runs.recorded++;
     if (number == 0) learn_limits(x, &run);
     *added = take(x, &steering, &run, number == 0);
-    x->quiet = *added != NULL ? 0 : x->quiet + 1;
+    /* A program that fails by itself may need a few until one passes. */
+    x->quiet = *added != NULL || x->run.size == 0 ? 0 : x->quiet + 1;
     hd_result_free(&run);
     return !x->broken;
 }

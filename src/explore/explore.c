@@ -332,20 +332,30 @@ static void count_candidates(struct explorer *x) {
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* A program that fails in every plain run. */
+/* A program that fails in every plain run. A hunt begins with its serial runs then: one of them may
+ * pass. What hangs would take its time again and again. */
 static bool is_hopeless(struct explorer *x) {
     struct hd_exploration *result = x->result;
     if (result->plain_failed == 0 || result->plain_failed < result->plain_tries) return false;
-    bool hung = result->plain_outcome.kind == HD_OUTCOME_HANG;
     result->flaky = true;
     result->flaky_outcome = result->plain_outcome;
-    if (x->options->plan == HD_PLAN_HUNT && !result->interrupted)
-        x->broken = !hd_fail(x->error, HD_ERR_USAGE,
-                             "%s fails without any schedule being forced on it (%s); a hunt begins "
-                             "with a run that passes%s",
-                             x->program.argv[0], result->plain_outcome.words,
-                             hung ? " (--limit gives it more time)" : "");
-    return true;
+    return x->options->plan != HD_PLAN_HUNT || result->interrupted ||
+           result->plain_outcome.kind == HD_OUTCOME_HANG;
+}
+
+/* Every plain run failed, and no recorded one passed: there is nothing to begin with. */
+static void check_beginning(struct explorer *x) {
+    struct hd_exploration *result = x->result;
+    bool failed = result->plain_tries > 0 && result->plain_failed == result->plain_tries;
+    if (!failed || x->options->plan != HD_PLAN_HUNT || result->interrupted || x->run.size > 0 ||
+        result->failures > 0 || x->broken)
+        return;
+    bool hung = result->plain_outcome.kind == HD_OUTCOME_HANG;
+    x->broken = !hd_fail(x->error, HD_ERR_USAGE,
+                         "%s fails without any schedule being forced on it (%s); a hunt begins "
+                         "with a run that passes%s",
+                         x->program.argv[0], result->plain_outcome.words,
+                         hung ? " (--limit gives it more time)" : "");
 }
 
 static void free_work(struct explorer *x) {
@@ -383,6 +393,7 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
     explore_begin_budget(x);
     explore_plain_runs(x);
     if (!is_hopeless(x) && !x->broken) run_plan(x);
+    check_beginning(x);
     if (!x->broken) conclude_targets(x);
     if (!x->broken) explore_conclude_closing(x);
     explore_drop_early(x);

@@ -29,7 +29,8 @@ struct recorded {
     struct hd_describe *describe;
     struct hd_analysis analysis; /* of both */
     struct hd_findings findings[DEPTHS];
-    bool asked, repeats; /* does its own schedule, followed again, give the same run? */
+    struct hd_findings roles; /* the exact ones once more, by events: see explore_add_role */
+    bool asked, repeats;      /* does its own schedule, followed again, give the same run? */
 };
 
 /* ---- wanted runs ---------------------------------------------------------------------------- */
@@ -49,6 +50,7 @@ struct target {
     bool early;
     const char *sign;   /* of such a place: what it is known for, as a sentence; NULL */
     uint32_t repeat;    /* of the same sites, by other threads */
+    uint32_t roles;     /* others that are represented: see explore_add_role */
     uint32_t tried;     /* variants */
     bool by_block;      /* of a suspicion: see explore/meetings.h */
     uint32_t suspicion; /* number, from 1, of what a finding from the source suspects; 0: none */
@@ -244,6 +246,9 @@ bool explore_repeats(struct explorer *x, struct recorded *run);
 /* queue.c */
 #define RANK_UNLIKELY 2000u /* from here on: what is probably intended */
 void explore_add_target(struct explorer *x, const struct target *target); /* if it is new */
+/* The same sites may stand for other call stacks and other objects, and one of them fails where
+ * another does not: adds a target with the sites of one that is known, if its role is a new one. */
+void explore_add_role(struct explorer *x, const struct target *target);
 /* The same for one whose key, rank and fingerprint are set. */
 bool explore_has_target(const struct explorer *x, uint64_t key);
 void explore_put_target(struct explorer *x, const struct target *target);
@@ -269,9 +274,9 @@ struct source {
     /* After a run. May be NULL. */
     void (*learn)(struct explorer *x, const struct wanted *wanted, const struct hd_result *run);
 };
-extern const struct source explore_predict_exact, explore_predict_relaxed, explore_predict_free,
-    explore_switches, explore_rest, explore_ctrigger, explore_race, explore_stress, explore_sync,
-    explore_pct, explore_pos, explore_from, explore_close;
+extern const struct source explore_predict_exact, explore_predict_roles, explore_predict_relaxed,
+    explore_predict_free, explore_switches, explore_rest, explore_ctrigger, explore_race,
+    explore_stress, explore_sync, explore_pct, explore_pos, explore_from, explore_close;
 
 /* plan.c */
 struct stage {

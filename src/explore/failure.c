@@ -445,9 +445,19 @@ static void add_failure(struct explorer *x, const struct hd_outcome *outcome,
     x->result->failures = (uint32_t)x->failure.size;
 }
 
-/* The finding, once it is known how often the run fails again. */
+/* A run that took too long, once, hangs no more than any other; one that fails as often by itself
+ * says nothing about its schedule. */
+static void was_nothing(struct target *target) {
+    if (target == NULL) return;
+    target->failed = false;
+    memset(&target->outcome, 0, sizeof target->outcome);
+    target->outcome.kind = HD_OUTCOME_PASSED;
+}
+
+/* The finding, once it is known how often the run fails again. If plain runs fail as often, only an
+ * experiment can tell that the schedule has to do with it. */
 static void conclude(struct explorer *x, const struct failed *failed, const struct wanted *wanted,
-                     struct reproduction *again, struct hd_finding_forced *forced) {
+                     struct reproduction *again, bool natural, struct hd_finding_forced *forced) {
     const struct hd_outcome *outcome = again->there ? &again->outcome : &failed->run->outcome;
     struct target *target = failed->target;
     struct failing failing;
@@ -455,6 +465,13 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     look(x, failed, again, &failing);
     struct hd_finding *finding = explain(x, failed, wanted, &failing, outcome, forced, &order);
     finding = prove(x, failed, &failing, finding, forced, &order);
+    if (natural && !hd_finding_is_proved(forced)) {
+        x->result->flaky = true;
+        x->result->flaky_outcome = *outcome;
+        was_nothing(target);
+        explore_failing_free(&failing);
+        return;
+    }
     const struct failure *known = NULL;
     if (target != NULL) known = failure_within(x, &failing, outcome);
     if (known == NULL && target != NULL && finding != target->finding)
@@ -472,14 +489,6 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     add_failure(x, outcome, &order, finding);
     if (target != NULL && finding != target->finding)
         fails_as_known(x, target, &x->failure.data[x->failure.size - 1], outcome);
-}
-
-/* A run that took too long, once, hangs no more than any other. */
-static void was_slow(struct target *target) {
-    if (target == NULL) return;
-    target->failed = false;
-    memset(&target->outcome, 0, sizeof target->outcome);
-    target->outcome.kind = HD_OUTCOME_PASSED;
 }
 
 static const char *control_words(const struct hd_steering *steering) {
@@ -537,16 +546,10 @@ static void examine(struct explorer *x, const struct failed *failed, const struc
                                           : 0;
     if (outcome->kind == HD_OUTCOME_HANG && forced->runs > 0 && forced->reproduced == 0 &&
         x->options->plan == HD_PLAN_HUNT) {
-        was_slow(failed->target);
+        was_nothing(failed->target);
         return;
     }
-    if (is_flaky(x, forced)) {
-        result->flaky = true;
-        result->flaky_outcome = *outcome;
-        was_slow(failed->target);
-        return;
-    }
-    conclude(x, failed, wanted, again, forced);
+    conclude(x, failed, wanted, again, is_flaky(x, forced), forced);
 }
 
 void explore_failure(struct explorer *x, const struct failed *failed) {

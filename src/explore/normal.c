@@ -99,13 +99,13 @@ void explore_plain_runs(struct explorer *x) {
     result->output_runs = result->output_differs = 0;
 }
 
-/* Is one rate higher than another by more than chance: by two standard deviations of the difference
- * that two samples of one rate would have? */
+/* Is one rate higher than another by more than chance: by three standard deviations of the
+ * difference that two samples of one rate would have? */
 static bool is_more(uint32_t count, uint32_t of, uint32_t than, uint32_t of_that) {
     if (of == 0 || of_that == 0) return false;
     double rate = (double)(count + than) / (of + of_that);
     double deviation = sqrt(rate * (1 - rate) * (1.0 / of + 1.0 / of_that));
-    return (double)count / of - (double)than / of_that > 2 * deviation;
+    return (double)count / of - (double)than / of_that > 3 * deviation;
 }
 
 bool explore_is_natural(struct explorer *x, uint32_t runs, uint32_t reproduced) {

@@ -13,6 +13,7 @@
 
 static const struct stage hunt[] = {
     {.source = &explore_predict_exact, .share = 0.6, .despite_failure = true},
+    {.source = &explore_predict_roles, .share = 0.2},
     {.source = &explore_predict_relaxed, .share = 0.3},
     {.source = &explore_predict_free, .share = 0.3},
     {.source = &explore_switches, .share = 0.4},

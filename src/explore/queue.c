@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#define MOST_ROLES 4u   /* of the same sites, beside the one that is tried first */
 #define RANK_EARLY 500u /* after what is harmful by itself, before what is likely to be */
 
 /* ---- the same target ------------------------------------------------------------------------ */
@@ -92,6 +93,40 @@ void explore_add_target(struct explorer *x, const struct target *target) {
     ranked.key = key;
     ranked.rank = target->early ? RANK_EARLY : rank_of(target->finding, target->depth);
     ranked.rank += 100 * target->repeat;
+    explore_put_target(x, &ranked);
+}
+
+/* Who does it, called from where, and to which object. */
+static uint64_t role_of(const struct hd_finding *finding) {
+    uint64_t both = 0;
+    for (uint32_t i = 0; i < finding->events; i++) {
+        const struct hd_finding_event *event = &finding->event[i];
+        uint64_t hash = XXH3_64bits(event->variable, strlen(event->variable));
+        for (uint32_t k = 1; k < event->frames; k++) {
+            const struct hd_frame *frame = &event->frame[k];
+            hash = XXH3_64bits_withSeed(frame->function, strlen(frame->function), hash);
+            hash = XXH3_64bits_withSeed(&frame->line, sizeof frame->line, hash);
+        }
+        both += hash; /* which of a race comes first differs between runs */
+    }
+    return both;
+}
+
+void explore_add_role(struct explorer *x, const struct target *target) {
+    uint64_t sites = key_of(target->finding, true), role = role_of(target->finding);
+    uint32_t known = hd_map_get(&x->key, sites, 0);
+    if (known == 0) {
+        explore_add_target(x, target);
+        return;
+    }
+    struct target *first = x->target.data[known - 1];
+    uint64_t key = XXH3_64bits_withSeed(&role, sizeof role, sites);
+    if (first->roles == MOST_ROLES || role_of(first->finding) == role || explore_has_target(x, key))
+        return;
+    number_fingerprint(x, target->finding);
+    struct target ranked = *target;
+    ranked.key = key;
+    ranked.rank = rank_of(target->finding, target->depth) + 100 * ++first->roles;
     explore_put_target(x, &ranked);
 }
 

@@ -6,6 +6,7 @@
 #include "predict/predict.h"
 
 #define QUERY_NANOSECONDS 2000000000u
+#define MOST_INSTANCES 3000u /* of a kind in a run, of which each is decided for its role */
 #define MANY_EVENTS 1000000u /* the facts of such a run are not kept for the next prediction */
 
 static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth) {
@@ -39,10 +40,25 @@ static void predict_correlated(struct explorer *x, struct hd_predict *predict,
     hd_findings_looked_for(findings, hd_correlated_kind(predict->options.method), &before);
 }
 
+/* Are there more instances than groups, and not too many, of what accesses do? */
+static bool has_roles(const struct recorded *run, enum hd_finding_kind kind) {
+    const struct hd_findings *exact = &run->findings[DEPTH_EXACT];
+    uint64_t instances = 0, groups = 0;
+    if (kind != HD_FINDING_RACE && kind != HD_FINDING_ATOMICITY && kind != HD_FINDING_ORDER)
+        return false;
+    for (size_t i = 0; i < exact->list.size; i++) {
+        if (exact->list.data[i].kind != kind) continue;
+        groups++;
+        instances += exact->list.data[i].instances;
+    }
+    return instances > groups && instances <= MOST_INSTANCES;
+}
+
 static void predict_kinds(struct explorer *x, struct hd_predict *predict, enum depth depth,
-                          struct hd_findings *findings) {
+                          const struct recorded *run, struct hd_findings *findings) {
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT && !explore_phase_is_over(x); k++) {
         if (!is_wanted(&hd_predict_kinds[k], depth)) continue;
+        if (predict->options.instances && !has_roles(run, hd_predict_kinds[k].kind)) continue;
         struct hd_finding_summary before = findings->summary;
         if (!hd_predict_kinds[k].run(predict, findings, x->error)) {
             x->broken = true;
@@ -60,8 +76,25 @@ static uint64_t query_nanoseconds(const struct explorer *x, double until) {
     return tenth < (double)usual ? (tenth > 1e6 ? (uint64_t)tenth : 1000000u) : usual;
 }
 
-/* Predicts from a run and adds the targets that are new. */
-static void predict_from(struct explorer *x, struct recorded *run, enum depth depth) {
+static void add_targets(struct explorer *x, struct recorded *run, enum depth depth, bool roles,
+                        struct hd_findings *findings) {
+    for (size_t i = 0; i < findings->list.size; i++) {
+        struct hd_finding *finding = &findings->list.data[i];
+        bool found =
+            finding->verdict == HD_VERDICT_FEASIBLE || finding->verdict == HD_VERDICT_POSSIBLE;
+        if (!found || finding->witness == NULL) continue;
+        struct target target = {.run = run, .finding = finding, .depth = depth};
+        if (roles) {
+            hd_finding_fingerprint(finding);
+            explore_add_role(x, &target);
+        } else
+            explore_add_target(x, &target);
+    }
+}
+
+/* Predicts from a run and adds the targets that are new; or, if that was done, those of other roles
+ * at the same sites. */
+static void predict_from(struct explorer *x, struct recorded *run, enum depth depth, bool roles) {
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
     struct hd_analysis **passing = hd_alloc(x->run.size, sizeof *passing);
     uint32_t passings = 0;
@@ -80,29 +113,23 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                                .until = x->options->seconds > 0 ? (uint64_t)(until * 1e9) : 0},
                     .jobs = x->options->jobs,
                     .all = true,
+                    .instances = roles,
                     .found_only = true,
                     .correlations = x->options->correlations,
                     .invariants = x->options->invariants,
                     .passing = passing,
                     .passings = passings}};
-    struct hd_findings *findings = &run->findings[depth];
+    struct hd_findings *findings = roles ? &run->roles : &run->findings[depth];
     findings->want_pictures = true;
-    predict_kinds(x, &predict, depth, findings);
-    predict_correlated(x, &predict, findings);
+    predict_kinds(x, &predict, depth, run, findings);
+    if (!roles) predict_correlated(x, &predict, findings);
     free(passing);
     if (run->model.events > MANY_EVENTS) hd_analysis_shrink(&run->analysis);
     if (x->broken) return;
     hd_findings_sort(findings);
-    hd_findings_fingerprint(findings);
-    if (depth == DEPTH_EXACT) count(&x->result->findings, findings);
-    for (size_t i = 0; i < findings->list.size; i++) {
-        struct hd_finding *finding = &findings->list.data[i];
-        bool found =
-            finding->verdict == HD_VERDICT_FEASIBLE || finding->verdict == HD_VERDICT_POSSIBLE;
-        if (!found || finding->witness == NULL) continue;
-        struct target target = {.run = run, .finding = finding, .depth = depth};
-        explore_add_target(x, &target);
-    }
+    if (!roles) hd_findings_fingerprint(findings);
+    if (depth == DEPTH_EXACT && !roles) count(&x->result->findings, findings);
+    add_targets(x, run, depth, roles, findings);
 }
 
 /* ---- while runs are recorded ---------------------------------------------------------------- */
@@ -128,7 +155,7 @@ static bool feed_exact(struct explorer *x) {
     }
     if (added == NULL || explore_phase_is_over(x)) return true;
     explore_report(x, "predicting", x->recordings, x->options->most_recorded);
-    predict_from(x, added, DEPTH_EXACT);
+    predict_from(x, added, DEPTH_EXACT, false);
     if (!x->broken) explore_early_switches(x, added);
     return true;
 }
@@ -141,14 +168,15 @@ static bool next_any(struct explorer *x, struct wanted *wanted) {
     return next_of_rank(x, wanted, UINT32_MAX);
 }
 
-static bool feed_depth(struct explorer *x, enum depth depth) {
+static bool feed_depth(struct explorer *x, enum depth depth, bool roles) {
     if (x->fed >= x->run.size || x->result->failures > 0) return false;
     explore_report(x, "predicting further", x->fed, (uint32_t)x->run.size);
-    predict_from(x, x->run.data[x->fed++], depth);
+    predict_from(x, x->run.data[x->fed++], depth, roles);
     return true;
 }
-static bool feed_relaxed(struct explorer *x) { return feed_depth(x, DEPTH_RELAXED); }
-static bool feed_free(struct explorer *x) { return feed_depth(x, DEPTH_FREE); }
+static bool feed_roles(struct explorer *x) { return feed_depth(x, DEPTH_EXACT, true); }
+static bool feed_relaxed(struct explorer *x) { return feed_depth(x, DEPTH_RELAXED, false); }
+static bool feed_free(struct explorer *x) { return feed_depth(x, DEPTH_FREE, false); }
 
 static bool feed_switches(struct explorer *x) {
     if (x->fed >= x->run.size || x->result->failures > 0) return false;
@@ -156,6 +184,7 @@ static bool feed_switches(struct explorer *x) {
     return true;
 }
 
+const struct source explore_predict_roles = {.next = next_any, .feed = feed_roles};
 const struct source explore_predict_relaxed = {.next = next_any, .feed = feed_relaxed};
 const struct source explore_predict_free = {.next = next_any, .feed = feed_free};
 const struct source explore_switches = {.next = next_any, .feed = feed_switches};
