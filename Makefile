@@ -36,6 +36,7 @@ bench: all
 	@scripts/bench predict $(ARGS)
 	@HEDDLE=$(BUILD)/heddle bench/predict/nondet
 	@scripts/bench expose $(ARGS)
+	@scripts/bench explore $(ARGS)
 	@HEDDLE=$(BUILD)/heddle bench/lint/run --no-project
 
 bench-real: all
@@ -87,7 +88,7 @@ help:
 #: make test        install what is missing, run all tests in release and under ASan+UBSan
 #:                  (PATTERN=cli/cc runs those whose name contains it)
 #: make test-full   the same with the slow exhaustive runs
-#: make bench       recording set beside ThreadSanitizer, Helgrind and DRD; prediction; exposing
+#: make bench       recording set beside ThreadSanitizer, Helgrind and DRD; prediction; exposing; exploring
 #:                  (ARGS=--quick takes two minutes)
 #: make bench-real  build and record real programs
 #: make install     into PREFIX (default /usr/local), under DESTDIR if set; make uninstall
