@@ -3,6 +3,7 @@
 #include "explore/critical.h"
 #include "explore/explorer.h"
 #include "explore/flip.h"
+#include "facts/site.h"
 
 #include <string.h>
 
@@ -105,6 +106,13 @@ static const char *words_of(struct experiments *e, uint32_t event) {
                            *line.site != '\0' ? " " : "", line.site);
 }
 
+/* The same in every run: what is done, and where. */
+static uint64_t place_of(struct experiments *e, uint32_t event) {
+    const struct failing *failing = e->failing;
+    return hd_mix64(hd_site_source(failing->describe, &failing->model, event) +
+                    failing->model.kind[event]);
+}
+
 static void keep(struct experiments *e, const struct hd_flip *flip, uint32_t flips, bool goes_on,
                  uint32_t runs, uint32_t passed) {
     struct hd_finding_forced *forced = e->forced;
@@ -121,6 +129,9 @@ static void keep(struct experiments *e, const struct hd_flip *flip, uint32_t fli
                                           forced->flipped, flips - HD_FINDING_WORDS);
     forced->flipped_runs = runs;
     forced->flipped_passed = passed;
+    if (passed < runs) return;
+    for (uint32_t i = 0; i < flips; i++)
+        e->cause += place_of(e, flip[i].first) ^ hd_mix64(place_of(e, flip[i].second));
 }
 
 /* Runs the failing order with these flips. `goes_on`: only up to the last of them; then its thread

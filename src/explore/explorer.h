@@ -104,6 +104,7 @@ struct order {
 struct failure {
     struct hd_outcome outcome;
     struct order order;
+    uint64_t cause;             /* the places of what an experiment proved; 0: none did */
     struct hd_finding *finding; /* of a target, or made for a run that failed by itself */
 };
 
@@ -379,7 +380,8 @@ struct experiments {
     const struct failing *failing;
     struct hd_finding_forced *forced; /* gets what was tried */
     double until;
-    uint32_t left; /* that may be tried */
+    uint32_t left;  /* that may be tried */
+    uint64_t cause; /* the places of what holds, 0 */
 };
 struct experiments explore_experiments(struct explorer *x, const struct failing *failing,
                                        struct hd_finding_forced *forced);

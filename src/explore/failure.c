@@ -289,16 +289,17 @@ static bool find_set(struct experiments *e, struct hd_critical *cause) {
 
 /* What is called the cause has been tried. If it is none, another is looked for; if there is none,
  * the page says so. */
-static struct hd_finding *prove(struct explorer *x, const struct failed *failed,
-                                const struct failing *failing, struct hd_finding *finding,
-                                struct hd_finding_forced *forced, struct order *order) {
-    struct experiments e = explore_experiments(x, failing, forced);
+static struct hd_finding *prove(struct experiments *e, const struct failed *failed,
+                                struct hd_finding *finding, struct order *order) {
+    struct explorer *x = e->x;
+    const struct failing *failing = e->failing;
+    struct hd_finding_forced *forced = e->forced;
     struct hd_critical cause;
-    if (!failing->there || x->options->repeats == 0 || is_cause(&e, finding, order, false))
+    if (!failing->there || x->options->repeats == 0 || is_cause(e, finding, order, false))
         return finding;
-    bool found = find_cause(&e, &cause);
-    if (!found && is_cause(&e, finding, order, true)) return finding;
-    if (!found) found = find_set(&e, &cause);
+    bool found = find_cause(e, &cause);
+    if (!found && is_cause(e, finding, order, true)) return finding;
+    if (!found) found = find_set(e, &cause);
     bool aimed = failed->target != NULL && finding == failed->target->finding;
     if (!found && (aimed || forced->flipped_runs == 0)) return finding;
     forced->goods = forced->bads = 0;
@@ -438,9 +439,17 @@ static void look(struct explorer *x, const struct failed *failed, struct reprodu
     if (!failing->there) explore_failing_load(failing, failed->run->trace_path);
 }
 
+/* One page a root cause: what fails by the same order is one failure, however it ends. */
+static const struct failure *same_cause(const struct explorer *x, uint64_t cause) {
+    for (size_t i = 0; cause != 0 && i < x->failure.size; i++)
+        if (x->failure.data[i].cause == cause) return &x->failure.data[i];
+    return NULL;
+}
+
 static void add_failure(struct explorer *x, const struct hd_outcome *outcome,
-                        const struct order *order, struct hd_finding *finding) {
-    struct failure failure = {.outcome = *outcome, .order = *order, .finding = finding};
+                        const struct order *order, uint64_t cause, struct hd_finding *finding) {
+    struct failure failure = {
+        .outcome = *outcome, .order = *order, .cause = cause, .finding = finding};
     hd_vector_push(&x->failure, failure);
     x->result->failures = (uint32_t)x->failure.size;
 }
@@ -464,7 +473,8 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     struct order order = {0};
     look(x, failed, again, &failing);
     struct hd_finding *finding = explain(x, failed, wanted, &failing, outcome, forced, &order);
-    finding = prove(x, failed, &failing, finding, forced, &order);
+    struct experiments experiments = explore_experiments(x, &failing, forced);
+    finding = prove(&experiments, failed, finding, &order);
     if (natural && !hd_finding_is_proved(forced)) {
         x->result->flaky = true;
         x->result->flaky_outcome = *outcome;
@@ -476,6 +486,8 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     if (target != NULL) known = failure_within(x, &failing, outcome);
     if (known == NULL && target != NULL && finding != target->finding)
         known = known_failure(x, finding, outcome);
+    if (known == NULL && target != NULL && hd_finding_is_proved(forced))
+        known = same_cause(x, experiments.cause);
     explore_failing_free(&failing);
     if (known != NULL) {
         fails_as_known(x, target, known, outcome);
@@ -486,7 +498,7 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     number_fingerprint(x, finding);
     save(x, again, wanted, finding, forced);
     if (x->failure.size == 0) x->result->has_schedule = again->there;
-    add_failure(x, outcome, &order, finding);
+    add_failure(x, outcome, &order, hd_finding_is_proved(forced) ? experiments.cause : 0, finding);
     if (target != NULL && finding != target->finding)
         fails_as_known(x, target, &x->failure.data[x->failure.size - 1], outcome);
 }
