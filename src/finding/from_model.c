@@ -24,7 +24,7 @@ static const char *verb_of(enum hd_event_kind kind, unsigned flags) {
     case HD_EV_ATOMIC_UPDATE:
         return "atomically updates";
     case HD_EV_FREE:
-        return "frees";
+        return (flags & HD_BLOCK_TYPE_MASK) == HD_BLOCK_STACK ? "ends, and gives back" : "frees";
     case HD_EV_ACQUIRE:
     case HD_EV_READ_ACQUIRE:
         return "acquires";
@@ -52,6 +52,8 @@ static const char *verb_of(enum hd_event_kind kind, unsigned flags) {
         return "arrives at";
     case HD_EV_BARRIER_LEAVE:
         return "leaves";
+    case HD_EV_END:
+        return "ends, holding";
     default:
         return "does";
     }

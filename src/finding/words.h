@@ -49,6 +49,7 @@ const char *hd_words_use_after_destroy(struct hd_findings *findings,
                                        const struct hd_finding *finding);
 const char *hd_words_use_before_init(struct hd_findings *findings,
                                      const struct hd_finding *finding);
+const char *hd_words_never_released(struct hd_findings *findings, const struct hd_finding *finding);
 const char *hd_words_missed_signal(struct hd_findings *findings, const struct hd_finding *finding);
 
 /* "waits for a signal on c at a.c:3"; `type` is an HD_WAIT_ of the trace. */
@@ -87,6 +88,8 @@ void hd_words_nondeterminism(struct hd_findings *findings, struct hd_finding *fi
 #define HD_REPAIR_FREE                                                                         \
     "design change (count the users, the last one frees), code switch (join or wait for them " \
     "before the free)"
+#define HD_REPAIR_RELEASE \
+    "release the lock on every way out of the thread, cancellation included; or a robust mutex"
 #define HD_REPAIR_SIGNAL \
     "condition check (test in a loop, in the section that waits, what the signal says)"
 #define HD_REPAIR_INITIALISATION                                                                \

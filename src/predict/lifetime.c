@@ -34,9 +34,9 @@ static uint32_t object_block(const struct hd_model *model, uint32_t event) {
     }
 }
 
-static bool is_heap(const struct hd_model *model, uint32_t block) {
+static bool has_end(const struct hd_model *model, uint32_t block) {
     return block < model->blocks && model->block[block].free != HD_NONE &&
-           model->block[block].type == HD_BLOCK_HEAP;
+           model->block[block].type != HD_BLOCK_MMAP;
 }
 
 /* Accesses of a block's locations; one that touches several is met several times. */
@@ -55,12 +55,12 @@ static void find_accesses(struct pass *pass, uint32_t block) {
 static void find_object_uses(struct pass *pass) {
     const struct hd_model *model = pass->model;
     bool any = false;
-    for (uint32_t i = 0; i < model->locks; i++) any |= is_heap(model, model->lock[i].block);
+    for (uint32_t i = 0; i < model->locks; i++) any |= has_end(model, model->lock[i].block);
     for (uint32_t i = 0; i < model->objects; i++)
-        any |= is_heap(model, model->sync_object[i].block);
+        any |= has_end(model, model->sync_object[i].block);
     for (uint32_t e = 0; any && e < model->events; e++) {
         uint32_t block = object_block(model, e);
-        if (is_heap(model, block)) add_use(pass, e, model->block[block].free, block);
+        if (has_end(model, block)) add_use(pass, e, model->block[block].free, block);
     }
 }
 
@@ -68,6 +68,6 @@ void hd_order_find_lifetimes(struct hd_order_candidates *candidates) {
     const struct hd_model *model = candidates->model;
     struct pass pass = {.candidates = candidates, .model = model};
     for (uint32_t b = 0; b < model->blocks; b++)
-        if (is_heap(model, b)) find_accesses(&pass, b);
+        if (has_end(model, b)) find_accesses(&pass, b);
     find_object_uses(&pass);
 }

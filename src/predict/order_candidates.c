@@ -120,6 +120,7 @@ void hd_order_candidates_build(struct hd_analysis *analysis, enum hd_reading rea
     hd_order_find_initialisations(candidates);
     hd_order_find_lifetimes(candidates);
     hd_order_find_object_lives(candidates);
+    hd_order_find_unreleased(candidates);
     hd_order_find_wakeups(candidates);
     sort_list(candidates);
 }

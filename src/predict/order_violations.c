@@ -86,6 +86,8 @@ static const char *repair_of(unsigned type) {
         return HD_REPAIR_FREE;
     case HD_ORDER_MISSED_SIGNAL:
         return HD_REPAIR_SIGNAL;
+    case HD_ORDER_NEVER_RELEASED:
+        return HD_REPAIR_RELEASE;
     default:
         return HD_REPAIR_INITIALISATION;
     }
@@ -104,6 +106,8 @@ static const char *conclusion(struct hd_findings *findings, const struct hd_find
         return hd_words_use_after_destroy(findings, finding);
     case HD_ORDER_USE_BEFORE_INIT:
         return hd_words_use_before_init(findings, finding);
+    case HD_ORDER_NEVER_RELEASED:
+        return hd_words_never_released(findings, finding);
     case HD_ORDER_LATE_INITIALISATION:
         return hd_words_late_initialisation(findings, finding);
     default:
@@ -141,6 +145,7 @@ static const char *variable_of(struct search *s, const struct hd_order_candidate
         break;
     case HD_ORDER_USE_AFTER_DESTROY:
     case HD_ORDER_USE_BEFORE_INIT:
+    case HD_ORDER_NEVER_RELEASED:
         text = hd_describe_event(describe, candidate->location, HD_SHORT);
         break;
     default:
@@ -177,6 +182,7 @@ static void add_finding(struct search *s, uint32_t at_candidate, const struct hd
     hd_finding_set_intent(s->findings, &draft, weighing);
     hd_finding_set_events(s->findings, &draft, predict->describe, model, event, 2);
     draft.variable = variable_of(s, candidate, group->type);
+    if (group->type == HD_ORDER_NEVER_RELEASED) draft.event[0].variable = draft.variable;
     if (answer->verdict == HD_FEASIBLE) {
         set_words(s, &draft, group);
         hd_finding_set_witness(s->findings, &draft, predict->describe, model, answer->witness.run,

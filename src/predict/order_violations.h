@@ -15,8 +15,9 @@
     X(DOUBLE_FREE, "double free")               /* free executed, other free next */       \
     X(LATE_INITIALISATION, "write-write order") /* later write, then the first */          \
     X(MISSED_SIGNAL, "missed signal")           /* signal executed, wait about to begin */ \
-    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */       \
-    X(USE_BEFORE_INIT, "use before init")       /* use executed, initialisation next */
+    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */     \
+    X(USE_BEFORE_INIT, "use before init")       /* use executed, initialisation next */  \
+    X(NEVER_RELEASED, "lock never released")    /* its holder has ended, acquire next */
 enum hd_order_type {
 #define X(name, pattern) HD_ORDER_##name,
     HD_ORDER_TYPES(X)
@@ -74,6 +75,7 @@ bool hd_order_follows(const struct hd_order_candidates *candidates, uint32_t eve
 void hd_order_find_initialisations(struct hd_order_candidates *candidates);
 void hd_order_find_lifetimes(struct hd_order_candidates *candidates);
 void hd_order_find_object_lives(struct hd_order_candidates *candidates);
+void hd_order_find_unreleased(struct hd_order_candidates *candidates);
 void hd_order_find_wakeups(struct hd_order_candidates *candidates);
 
 /* The query of a candidate; `form` counts ways to ask, HD_NO_MORE when there is no other. */

@@ -1,5 +1,6 @@
-/* A wait that can begin after its signal: the condition variable keeps no memory of it, and if
- * nobody signals any more, the wait has no end. */
+/* Waits without an end. A wait can begin after its signal: the condition variable keeps no memory of
+ * it, and if nobody signals any more, the wait has no end. A thread ends with a lock that it holds:
+ * whoever wants that lock later waits for ever. */
 #include "facts/waits.h"
 #include "predict/order_violations.h"
 
@@ -25,4 +26,28 @@ void hd_order_find_wakeups(struct hd_order_candidates *candidates) {
                      model->object[edge->to]);
     }
     hd_map_free(&timed);
+}
+
+/* What a thread holds when it ends; a robust mutex is released for it. */
+static void find_waiters(struct hd_order_candidates *candidates, const struct hd_section *held,
+                         uint32_t end) {
+    const struct hd_model *model = candidates->model;
+    for (uint32_t i = model->lock_start[held->lock]; i < model->lock_start[held->lock + 1]; i++) {
+        const struct hd_section *other = &model->section[model->lock_section[i]];
+        if (other->thread == held->thread || (other->read_mode && held->read_mode)) continue;
+        if (model->flags[other->acquire] & (HD_LOCK_BY_TRY | HD_LOCK_BY_WAIT)) continue;
+        if (hd_clocks_before(candidates->kept, other->acquire, held->acquire)) continue;
+        hd_order_add(candidates, HD_ORDER_NEVER_RELEASED, false, end, other->acquire, held->acquire);
+    }
+}
+
+void hd_order_find_unreleased(struct hd_order_candidates *candidates) {
+    const struct hd_model *model = candidates->model;
+    for (uint32_t i = 0; i < model->sections; i++) {
+        const struct hd_section *section = &model->section[i];
+        uint32_t stop = model->thread_start[section->thread + 1u];
+        if (section->release != HD_NONE || stop == model->thread_start[section->thread]) continue;
+        uint32_t last = model->thread_event[stop - 1];
+        if (model->kind[last] == HD_EV_END) find_waiters(candidates, section, last);
+    }
 }

@@ -20,6 +20,7 @@ bool hd_schedule_is_call(const struct hd_model *model, uint32_t event) {
     case HD_EV_HANDLER_LEAVE:
         return false;
     case HD_EV_ALLOC:
+    case HD_EV_FREE:
         return model->flags[event] != HD_BLOCK_STACK && hd_model_calls(model, event) > 0;
     default:
         return hd_model_calls(model, event) > 0;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "runtime/blocking.h"
+#include "runtime/files.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -271,7 +272,11 @@ RT_EXPORT int lockf64(int fd, int command, off_t length) __attribute__((alias("l
 RT_INLINE int control(int fd, int command, void *argument) {
     int try = command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : 0;
     struct rt_thread *t = try != 0 ? rt_touch_begin() : NULL;
-    if (t == NULL) return real(fcntl)(fd, command, argument);
+    if (t == NULL) {
+        int result = real(fcntl)(fd, command, argument);
+        if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) rt_file_copied(fd, result);
+        return result;
+    }
     if (rt_is_serial()) {
         int saved = errno, result = real(fcntl)(fd, try, argument);
         if (result == 0 || !is_taken(errno)) return result;

@@ -3,10 +3,12 @@
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "runtime/blocking.h"
+#include "runtime/files.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,17 +83,20 @@ static void note_vector(struct rt_thread *t, const struct iovec *vector, size_t 
 }
 
 /* Input is written into memory by the time the call returns. */
-static ssize_t received(struct rt_thread *t, ssize_t result, void *to, size_t size, uintptr_t pc) {
+static ssize_t received(struct rt_thread *t, int fd, ssize_t result, bool away, void *to,
+                        size_t size, uintptr_t pc) {
     int saved = errno;
+    if (size > 0) rt_file_got(t, fd, result, away, pc);
     rt_source(t, HD_NOTE_INPUT, pc);
     if (result > 0) rt_touch(t, to, (size_t)result < size ? (size_t)result : size, true, pc);
     finish(t, result);
     errno = saved;
     return result;
 }
-static ssize_t received_vector(struct rt_thread *t, ssize_t result, const struct iovec *vector,
-                               size_t count, uintptr_t pc) {
+static ssize_t received_vector(struct rt_thread *t, int fd, ssize_t result, bool away,
+                               const struct iovec *vector, size_t count, uintptr_t pc) {
     int saved = errno;
+    rt_file_got(t, fd, result, away, pc);
     rt_source(t, HD_NOTE_INPUT, pc);
     if (result > 0) note_vector(t, vector, count, (size_t)result, true, pc);
     finish(t, result);
@@ -107,10 +112,14 @@ static ssize_t received_vector(struct rt_thread *t, ssize_t result, const struct
         bool away = !rt_is_serial() || (blocks);              \
         size_t moved = SIZE_MAX;                              \
         if (away) note(moved);                                \
+        uint32_t file = 0;                                    \
+        if (away) file = rt_file_sent(t, fd, RT_FILE_UNKNOWN, RT_CALLER); \
         ssize_t sent = away ? WITHOUT_TURN(t, call) : (call); \
         int errno_sent = errno;                               \
         moved = sent > 0 ? (size_t)sent : 0;                  \
         if (!away) note(moved);                               \
+        if (away) rt_file_settled(fd, file, moved);           \
+        else rt_file_sent(t, fd, moved, RT_CALLER);           \
         finish(t, sent);                                      \
         errno = errno_sent;                                   \
         sent;                                                 \
@@ -131,55 +140,58 @@ static size_t vector_bytes(const struct iovec *vector, int count) {
 RT_EXPORT ssize_t read(int fd, void *to, size_t size) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(read)(fd, to, size);
-    ssize_t result = RUN(t, input_blocks(fd, 0), real(read)(fd, to, size));
-    return received(t, result, to, size, RT_CALLER);
+    bool away = input_blocks(fd, 0);
+    ssize_t result = RUN(t, away, real(read)(fd, to, size));
+    return received(t, fd, result, away, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t __read_chk(int fd, void *to, size_t size, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__read_chk)(fd, to, size, room);
-    ssize_t result = RUN(t, input_blocks(fd, 0), real(__read_chk)(fd, to, size, room));
-    return received(t, result, to, size, RT_CALLER);
+    bool away = input_blocks(fd, 0);
+    ssize_t result = RUN(t, away, real(__read_chk)(fd, to, size, room));
+    return received(t, fd, result, away, to, size, RT_CALLER);
 }
 
 /* These need a file that can be positioned, and such files are always ready. */
 RT_EXPORT ssize_t pread(int fd, void *to, size_t size, off_t offset) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(pread)(fd, to, size, offset);
-    return received(t, real(pread)(fd, to, size, offset), to, size, RT_CALLER);
+    return received(t, fd, real(pread)(fd, to, size, offset), false, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t pread64(int fd, void *to, size_t size, off_t offset) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(pread)(fd, to, size, offset);
-    return received(t, real(pread)(fd, to, size, offset), to, size, RT_CALLER);
+    return received(t, fd, real(pread)(fd, to, size, offset), false, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t __pread_chk(int fd, void *to, size_t size, off_t offset, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__pread_chk)(fd, to, size, offset, room);
-    return received(t, real(__pread_chk)(fd, to, size, offset, room), to, size, RT_CALLER);
+    return received(t, fd, real(__pread_chk)(fd, to, size, offset, room), false, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t __pread64_chk(int fd, void *to, size_t size, off_t offset, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__pread_chk)(fd, to, size, offset, room);
-    return received(t, real(__pread_chk)(fd, to, size, offset, room), to, size, RT_CALLER);
+    return received(t, fd, real(__pread_chk)(fd, to, size, offset, room), false, to, size, RT_CALLER);
 }
 
 RT_EXPORT ssize_t readv(int fd, const struct iovec *vector, int count) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(readv)(fd, vector, count);
-    ssize_t result = RUN(t, input_blocks(fd, 0), real(readv)(fd, vector, count));
-    return received_vector(t, result, vector, (size_t)count, RT_CALLER);
+    bool away = input_blocks(fd, 0);
+    ssize_t result = RUN(t, away, real(readv)(fd, vector, count));
+    return received_vector(t, fd, result, away, vector, (size_t)count, RT_CALLER);
 }
 RT_EXPORT ssize_t preadv(int fd, const struct iovec *vector, int count, off_t offset) {
     struct rt_thread *t = rt_touch_begin();
     ssize_t result = real(preadv)(fd, vector, count, offset);
     if (t == NULL) return result;
-    return received_vector(t, result, vector, (size_t)count, RT_CALLER);
+    return received_vector(t, fd, result, false, vector, (size_t)count, RT_CALLER);
 }
 RT_EXPORT ssize_t preadv64(int fd, const struct iovec *vector, int count, off_t offset) {
     struct rt_thread *t = rt_touch_begin();
     ssize_t result = real(preadv)(fd, vector, count, offset);
     if (t == NULL) return result;
-    return received_vector(t, result, vector, (size_t)count, RT_CALLER);
+    return received_vector(t, fd, result, false, vector, (size_t)count, RT_CALLER);
 }
 RT_INLINE ssize_t preadv2_at(int fd, const struct iovec *vector, int count, off_t offset, int flags,
                              uintptr_t pc) {
@@ -187,7 +199,7 @@ RT_INLINE ssize_t preadv2_at(int fd, const struct iovec *vector, int count, off_
     if (t == NULL) return real(preadv2)(fd, vector, count, offset, flags);
     bool blocks = offset == -1 && input_blocks(fd, flags & RWF_NOWAIT ? MSG_DONTWAIT : 0);
     ssize_t result = RUN(t, blocks, real(preadv2)(fd, vector, count, offset, flags));
-    return received_vector(t, result, vector, (size_t)count, pc);
+    return received_vector(t, fd, result, blocks, vector, (size_t)count, pc);
 }
 RT_EXPORT ssize_t preadv2(int fd, const struct iovec *vector, int count, off_t offset, int flags) {
     return preadv2_at(fd, vector, count, offset, flags, RT_CALLER);
@@ -200,36 +212,39 @@ RT_EXPORT ssize_t preadv64v2(int fd, const struct iovec *vector, int count, off_
 RT_EXPORT ssize_t recv(int fd, void *to, size_t size, int flags) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(recv)(fd, to, size, flags);
-    ssize_t result = RUN(t, input_blocks(fd, flags), real(recv)(fd, to, size, flags));
-    return received(t, result, to, size, RT_CALLER);
+    bool away = input_blocks(fd, flags);
+    ssize_t result = RUN(t, away, real(recv)(fd, to, size, flags));
+    return received(t, fd, result, away, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t __recv_chk(int fd, void *to, size_t size, size_t room, int flags) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__recv_chk)(fd, to, size, room, flags);
-    ssize_t result = RUN(t, input_blocks(fd, flags), real(__recv_chk)(fd, to, size, room, flags));
-    return received(t, result, to, size, RT_CALLER);
+    bool away = input_blocks(fd, flags);
+    ssize_t result = RUN(t, away, real(__recv_chk)(fd, to, size, room, flags));
+    return received(t, fd, result, away, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t size, int flags,
                            struct sockaddr *restrict address, socklen_t *restrict length) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(recvfrom)(fd, to, size, flags, address, length);
-    ssize_t result =
-        RUN(t, input_blocks(fd, flags), real(recvfrom)(fd, to, size, flags, address, length));
-    return received(t, result, to, size, RT_CALLER);
+    bool away = input_blocks(fd, flags);
+    ssize_t result = RUN(t, away, real(recvfrom)(fd, to, size, flags, address, length));
+    return received(t, fd, result, away, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t __recvfrom_chk(int fd, void *to, size_t size, size_t room, int flags,
                                  struct sockaddr *address, socklen_t *length) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__recvfrom_chk)(fd, to, size, room, flags, address, length);
-    ssize_t result = RUN(t, input_blocks(fd, flags),
-                         real(__recvfrom_chk)(fd, to, size, room, flags, address, length));
-    return received(t, result, to, size, RT_CALLER);
+    bool away = input_blocks(fd, flags);
+    ssize_t result = RUN(t, away, real(__recvfrom_chk)(fd, to, size, room, flags, address, length));
+    return received(t, fd, result, away, to, size, RT_CALLER);
 }
 RT_EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(recvmsg)(fd, message, flags);
-    ssize_t result = RUN(t, input_blocks(fd, flags), real(recvmsg)(fd, message, flags));
-    return received_vector(t, result, message->msg_iov, message->msg_iovlen, RT_CALLER);
+    bool away = input_blocks(fd, flags);
+    ssize_t result = RUN(t, away, real(recvmsg)(fd, message, flags));
+    return received_vector(t, fd, result, away, message->msg_iov, message->msg_iovlen, RT_CALLER);
 }
 RT_EXPORT int recvmmsg(int fd, struct mmsghdr *message, unsigned count, int flags,
                        struct timespec *timeout) {
@@ -338,6 +353,25 @@ RT_EXPORT ssize_t sendfile(int to, int from, off_t *offset, size_t size) {
 }
 RT_EXPORT ssize_t sendfile64(int to, int from, off_t *offset, size_t size) {
     return send_file(to, from, offset, size);
+}
+
+/* ---- event counters ------------------------------------------------------------------------ */
+
+RT_EXPORT int eventfd_read(int fd, eventfd_t *value) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return REAL(eventfd_read)(fd, value);
+    bool away = input_blocks(fd, 0);
+    ssize_t result = RUN(t, away, real(read)(fd, value, sizeof *value));
+    result = received(t, fd, result, away, value, sizeof *value, RT_CALLER);
+    return result == (ssize_t)sizeof *value ? 0 : -1;
+}
+RT_EXPORT int eventfd_write(int fd, eventfd_t value) {
+    struct rt_thread *t = rt_touch_begin();
+    if (t == NULL) return REAL(eventfd_write)(fd, value);
+#define NOTE_NOTHING(moved) (void)(moved)
+    ssize_t result = OUTPUT(t, output_blocks(fd, sizeof value, 0),
+                            real(write)(fd, &value, sizeof value), NOTE_NOTHING);
+    return result == (ssize_t)sizeof value ? 0 : -1;
 }
 
 /* ---- connections --------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "runtime/blocking.h"
+#include "runtime/files.h"
 #include "runtime/strings_plain.h"
 
 #include <poll.h>
@@ -137,6 +138,7 @@ RT_EXPORT int pselect(int files, fd_set *restrict in, fd_set *restrict out, fd_s
     do {                                                                   \
         int saved = errno;                                                 \
         if ((answer) > 0) WRITES(event, (size_t)(answer) * sizeof *event); \
+        if ((answer) > 0) rt_epoll_answered(t, fd, RT_CALLER);             \
         errno = saved;                                                     \
     } while (0)
 

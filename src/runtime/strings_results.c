@@ -20,8 +20,8 @@
 /* clang-format off */
 #define FUNCTIONS(X)                                                                              \
     X(time) X(clock_gettime) X(gettimeofday) X(localtime_r) X(gmtime_r) X(ctime_r) X(asctime_r)   \
-    X(strftime) X(getcwd) X(readlink) X(readlinkat) X(realpath) X(gethostname) X(pipe) X(pipe2)   \
-    X(socketpair) X(getrandom) X(getentropy) X(inet_ntop) X(inet_pton) X(qsort) X(qsort_r) X(strlen)
+    X(strftime) X(getcwd) X(readlink) X(readlinkat) X(realpath) X(gethostname)                    \
+    X(getrandom) X(getentropy) X(inet_ntop) X(inet_pton) X(qsort) X(qsort_r) X(strlen)
 /* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
@@ -104,10 +104,6 @@ RESULT_OF(HD_NOTE_RANDOM, ssize_t, getrandom, getrandom, (void *to, size_t room,
 RESULT_OF(HD_NOTE_RANDOM, int, getentropy, getentropy, (void *to, size_t room), (to, room), to,
           IF_DONE(room))
 
-RESULT(int, pipe, pipe, (int to[2]), (to), to, IF_DONE(2 * sizeof *to))
-RESULT(int, pipe2, pipe2, (int to[2], int flags), (to, flags), to, IF_DONE(2 * sizeof *to))
-RESULT(int, socketpair, socketpair, (int domain, int type, int protocol, int to[2]),
-       (domain, type, protocol, to), to, IF_DONE(2 * sizeof *to))
 RESULT(const char *, inet_ntop, inet_ntop,
        (int family, const void *restrict from, char *restrict to, socklen_t room),
        (family, from, to, room), to, text_bytes(result))

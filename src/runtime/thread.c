@@ -41,6 +41,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->frame_end = t->frame_base + FRAMES;
     t->frame = t->frame_low = t->frame_emitted = t->frame_base;
     t->overflow = 0;
+    t->stack_low = t->stack_end = 0;
     t->registered = true;
     t->stamp = 0;
     t->epoch = 0; /* until BEGIN there is nothing to record */
@@ -93,6 +94,10 @@ static void thread_end(struct rt_thread *t) {
     rt_flush(t);
     rt_robust_end(t);
     rt_stamp(t);
+    if (t->number != 0 && t->stack_end != 0) { /* the first thread's stays */
+        rt_emit_extra(t, t->stack_end - t->stack_low);
+        rt_emit(t, HD_EV_FREE, HD_BLOCK_STACK, t->stack_low, 0);
+    }
     rt_emit(t, HD_EV_END, 0, 0, 0);
     struct rt_slot *slot = &rt.slot[t->number];
     if (rt.mode == HD_SCHED_FREE) {

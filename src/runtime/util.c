@@ -183,4 +183,5 @@ void rt_locks_reset(void) {
     rt_objects_unlock();
     rt_modules_unlock();
     rt_atomics_unlock();
+    rt_files_unlock();
 }
