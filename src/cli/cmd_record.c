@@ -11,10 +11,27 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define COMMAND "record"
+
+/* Programs that get privileges as they start: the loader drops the runtime's environment. */
+static bool is_privileged(const char *path) {
+    struct stat status;
+    return strchr(path, '/') != NULL && stat(path, &status) == 0 &&
+           (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+            ((status.st_mode & S_ISGID) && status.st_gid != getegid()));
+}
+
+/* Threads that are in a child are not seen without being asked for. */
+static void report_children(const struct hd_record_result *result, bool children) {
+    if (children || !result->forked || result->recorded.size != 1) return;
+    if (result->recorded.data[0].threads <= 1)
+        hd_warn(COMMAND, "the program forked, and only its parent, with one thread, was recorded: "
+                         "--follow-fork records the children too");
+}
 
 static void report(const struct hd_record_result *result, double seconds, bool quiet) {
     for (size_t i = 0; i < result->recorded.size; i++) {
@@ -55,8 +72,9 @@ int hd_cmd_record(int argc, char **argv) {
         HD_NUMBER("quantum", 0, "N", &quantum, 1, UINT32_MAX,
                   "serial: time slice, in memory accesses and calls"),
         HD_FLAG("full", 0, &full, "record every access, also those that repeat"),
-        HD_FLAG("children", 0, &children,
+        HD_FLAG("follow-fork", 0, &children,
                 "record forked and exec'ed processes too, as FILE.1, FILE.2, ..."),
+        HD_FLAG("children", 0, &children, "the same as --follow-fork"),
         HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000,
                   "stop CMD after so long (default: no limit)"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
@@ -114,11 +132,18 @@ int hd_cmd_record(int argc, char **argv) {
     int wait_status = result.wait_status;
     status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
     report(&result, (double)seconds, quiet);
+    report_children(&result, children);
     if (!ok) {
         int ended = status;
         status = hd_complain_error(COMMAND, &error);
         if (result.ran)
             hd_warn(COMMAND, "%s ran all the same, and ended with status %d", command[0], ended);
+    } else if (result.recorded.size == 0 && is_privileged(command[0])) {
+        status = hd_complain(COMMAND,
+                             "nothing was recorded: %s is a setuid or setgid program, and the loader "
+                             "keeps heddle's runtime from it; run a copy without these bits (it ran, "
+                             "and ended with status %d)",
+                             command[0], status);
     } else if (result.recorded.size == 0) {
         status = hd_complain(COMMAND,
                              "nothing was recorded: %s is not linked with `heddle cc` or "

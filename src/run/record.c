@@ -265,6 +265,7 @@ bool hd_record(const struct hd_record_options *options, struct hd_record_result 
     bool ok = hd_live_start(&live);
     if (ok) serve(&live);
     if (options->foreground) take_terminal_back();
+    result->forked = live.forked;
     hd_unregister_run(&live.registered, live.forked || result->refused > 0);
     count_run(live.host, -1);
     unblock_write_signals(&writing, &live.mask);

@@ -46,6 +46,7 @@ struct hd_record_result {
     int wait_status; /* of the command itself, as from waitpid */
     HD_VECTOR(struct hd_recorded) recorded;
     unsigned refused;                 /* instrumented processes that ran unrecorded */
+    bool forked;                      /* a recorded process made a child process */
     bool stopped;                     /* `look` said so */
     bool timed_out;                   /* the job's time limit was reached */
     int interrupted;                  /* the signal that asked to stop (apart), 0 if none did */
