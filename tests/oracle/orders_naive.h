@@ -207,6 +207,44 @@ static inline void naive_wake(struct naive_orders *n, const struct hd_edge *edge
     naive_order_ask(n, HD_ORDER_MISSED_SIGNAL, edge->from, wait, &query);
 }
 
+/* How often a thread holds a lock, in a mode, before an event: by counting. */
+static inline int naive_holds(const struct hd_model *m, uint32_t thread, uint32_t lock, bool reading,
+                              uint32_t before) {
+    enum hd_event_kind takes = reading ? HD_EV_READ_ACQUIRE : HD_EV_ACQUIRE;
+    enum hd_event_kind gives = reading ? HD_EV_READ_RELEASE : HD_EV_RELEASE;
+    int count = 0;
+    for (uint32_t e = 0; e < before; e++) {
+        if (m->thread[e] != thread || m->object[e] != lock) continue;
+        count += m->kind[e] == takes;
+        count -= m->kind[e] == gives && count > 0;
+    }
+    return count;
+}
+
+/* A thread has ended with a lock; another is about to take it. */
+static inline void naive_unreleased(struct naive_orders *n, uint32_t end) {
+    const struct hd_model *m = n->model;
+    for (uint32_t e = 0; e < m->events; e++) {
+        bool reads = m->kind[e] == HD_EV_READ_ACQUIRE;
+        if ((m->kind[e] != HD_EV_ACQUIRE && !reads) || m->thread[e] == m->thread[end]) continue;
+        if (naive_holds(m, m->thread[e], m->object[e], reads, e) > 0) continue;
+        bool writes = naive_holds(m, m->thread[end], m->object[e], false, m->events) > 0;
+        bool read = naive_holds(m, m->thread[end], m->object[e], true, m->events) > 0;
+        if (!writes && (!read || reads)) continue;
+        bool first = kind_behind(m, end) == HD_NONE;
+        struct hd_stop stop[2] = {{e, false}, {end, true}};
+        struct hd_precedes order[1];
+        if (!first) order[0] = (struct hd_precedes){kind_behind(m, end), end};
+        struct hd_query query = {.stop = stop,
+                                 .stops = first ? 2 : 1,
+                                 .order = order,
+                                 .orders = !first,
+                                 .reader = HD_NONE,
+                                 .writer = HD_NONE};
+        naive_order_ask(n, HD_ORDER_NEVER_RELEASED, end, e, &query);
+    }
+}
+
 static inline void naive_orders(struct naive_orders *n, const struct small *small,
                                 enum hd_reading reading, const uint32_t *branches) {
     const struct hd_model *m = n->model = small->model;
@@ -219,6 +257,8 @@ static inline void naive_orders(struct naive_orders *n, const struct small *smal
     for (uint32_t b = 0; b < m->blocks; b++) naive_life(n, b);
     for (uint32_t i = 0; i < m->edges; i++)
         if (m->edge[i].type == HD_EDGE_SIGNAL) naive_wake(n, &m->edge[i]);
+    for (uint32_t e = 0; e < m->events; e++)
+        if (m->kind[e] == HD_EV_END) naive_unreleased(n, e);
 }
 
 #endif
