@@ -213,6 +213,8 @@ static const struct hd_field end_fields[] = {
     HD_FIELD_FLAG(struct hd_trace_end, runtime_fault),
     HD_FIELD_NUMBER(struct hd_trace_end, lost_events, UINT64_MAX),
     HD_FIELD_CHARS(struct hd_trace_end, missing),
+    HD_FIELD_FLAG(struct hd_trace_end, misused),
+    HD_FIELD_CHARS(struct hd_trace_end, misuse),
     HD_FIELDS_END};
 
 /* A struct in a struct. */

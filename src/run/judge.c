@@ -77,6 +77,7 @@ bool hd_judge(const struct hd_job *job, const struct hd_host *host, const struct
     struct hd_outcome_facts facts = {.wait_status = run->wait_status,
                                      .runtime_fault =
                                          run->end.runtime_fault ? run->end.missing : NULL,
+                                     .misuse = run->end.misused ? run->end.misuse : NULL,
                                      .deadlocked = run->end.deadlocked || end->stuck,
                                      .timed_out = end->timed_out,
                                      .flooded = end->flooded,

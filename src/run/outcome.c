@@ -118,6 +118,8 @@ void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *o
         say(outcome, HD_OUTCOME_SANITIZER, status, "sanitizer: %s", outcome->detail);
     } else if (!exited) {
         judge_signal(facts, outcome);
+    } else if (facts->misuse != NULL) {
+        say(outcome, HD_OUTCOME_MEMORY, status, "%s", facts->misuse);
     } else if (facts->asked_oracle) {
         if (facts->oracle_status != 0)
             say(outcome, HD_OUTCOME_ORACLE, facts->oracle_status,

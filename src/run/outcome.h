@@ -1,6 +1,7 @@
 /* How a run of the program under test ended, judged and put into words. A run fails if it was
  * killed by a signal, failed an assertion, deadlocked, did not end in time, has a sanitizer's
- * report on its standard error, or is found bad by the oracle; without an oracle also if its exit
+ * report on its standard error, used memory that was freed or wrote or read beyond the end of a
+ * block, or is found bad by the oracle; without an oracle also if its exit
  * status is not the one expected, or (if there is a reference) its standard output differs. A run
  * in which heddle's own runtime crashed says nothing about the program: it does not fail. */
 #ifndef HEDDLE_RUN_OUTCOME_H
@@ -19,6 +20,7 @@
     X(SANITIZER, "sanitizer") \
     X(ASSERTION, "assertion") \
     X(SIGNAL, "signal")       \
+    X(MEMORY, "memory")       \
     X(ORACLE, "oracle")       \
     X(EXIT, "exit")           \
     X(OUTPUT, "output")
@@ -41,6 +43,7 @@ struct hd_outcome {
 struct hd_outcome_facts {
     int wait_status;           /* as from waitpid */
     const char *runtime_fault; /* how heddle's own runtime crashed; NULL: it did not */
+    const char *misuse;        /* of memory, as the runtime saw it; NULL: none */
     bool deadlocked; /* the serial scheduler, or standstill.h, found that nobody could go on */
     bool timed_out;  /* killed by us at the time limit */
     bool flooded;    /* killed by us because of its endless output */

@@ -125,6 +125,15 @@ static struct hd_trace_end how_it_ended(const struct hd_wire_session *memory,
                  memory->fault_signal, (unsigned long long)memory->fault_pc,
                  (unsigned long long)memory->fault_address);
     }
+    if (memory->misuse != HD_MISUSE_NONE) {
+        end.misused = true;
+        snprintf(end.misuse, sizeof end.misuse, "%s: T%u %s %u byte%s %s",
+                 memory->misuse == HD_MISUSE_FREED ? "use after free" : "heap overrun",
+                 memory->misuse_thread, memory->misuse_write ? "writes" : "reads",
+                 memory->misuse_size, memory->misuse_size == 1 ? "" : "s",
+                 memory->misuse == HD_MISUSE_FREED ? "of a block that has been freed"
+                                                   : "beyond the end of a block");
+    }
     if (wait_status != NULL && WIFEXITED(*wait_status)) {
         end.exited = true;
         end.status = WEXITSTATUS(*wait_status);

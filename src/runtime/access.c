@@ -40,6 +40,7 @@ RT_INLINE void leave(struct rt_thread *t) {
 RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, uintptr_t address,
                       size_t size, bool write, uint32_t site) {
     t->busy++;
+    rt_look_at_mark(t, cell, address, size, write, site);
     rt_note_shape(site, size, write);
     if (rt.mode != HD_SCHED_FREE)
         rt_remember(t, cell, address, slot);
@@ -171,6 +172,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
             unsigned tag = RT_TAG(owner);
             if (owner != 0 && (tag != t->owner_tag || tag == RT_TAG_ALIEN))
                 stamp = stamp || !rt_is_past(t, owner);
+            rt_look_at_mark(t, cell, at, size, write, site);
             rt_flush_cell(t, cell, at);
             *cell = (struct rt_cell){.owner = mine};
         }
@@ -220,6 +222,7 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
     }
     t->busy++;
     for (unsigned i = 0; i < count; i++) {
+        rt_look_at_mark(t, &cell[i], address, size, write, site);
         if (rt.mode == HD_SCHED_FREE)
             rt_remember_free(t, &cell[i], first + 8 * i, slot[i], write);
         else

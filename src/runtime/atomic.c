@@ -70,6 +70,9 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
     bool again = kind == HD_EV_ATOMIC_READ && spinning(t, address, pc);
     if (!again && !rt.check_only) {
         struct rt_cell *cell = rt_cell((uintptr_t)address);
+        if (cell != NULL)
+            rt_look_at_mark(t, cell, (uintptr_t)address, (size_t)1 << log_size,
+                            kind != HD_EV_ATOMIC_READ, rt_site(t, pc));
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};

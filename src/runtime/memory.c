@@ -63,6 +63,19 @@ static bool resolved(void) {
 /* ---- recording ---------------------------------------------------------------------------- */
 
 #define CLEAR_LIMIT (256u * 1024u)
+/* Of a block that is freed its first bytes are marked: uses after free are found there. */
+#define MOST_MARKED 512u
+/* Blocks of more bytes may be mappings, where others may be mapped later. */
+#define MOST_BEYOND (64u * 1024u)
+
+/* What the allocator has beyond the bytes that were asked for is not the program's. */
+static void mark_beyond(struct rt_thread *t, void *block, size_t bytes, size_t usable) {
+    uintptr_t end = ((uintptr_t)block + bytes + 7) & ~(uintptr_t)7;
+    uintptr_t last = (uintptr_t)block + usable;
+    if (end >= last || usable > MOST_BEYOND || rt.mode != HD_SCHED_SERIAL) return;
+    rt_shadow_clear(t, end, last - end);
+    rt_shadow_mark(end, last - end, HD_MISUSE_BEYOND);
+}
 
 static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
     if (block == NULL) return;
@@ -73,6 +86,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     } else {
         rt_flush(t);
         rt_new_epoch(t);
+        rt_marks_age();
     }
     rt_stamp(t);
     rt_emit_extra(t, bytes);
@@ -85,6 +99,9 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
     if (bytes > CLEAR_LIMIT) rt_flush(t);
     rt_shadow_clear(t, (uintptr_t)block, bytes);
+    if (type == HD_BLOCK_HEAP)
+        rt_shadow_mark((uintptr_t)block, bytes < MOST_MARKED ? bytes : MOST_MARKED,
+                       HD_MISUSE_FREED);
     rt_stamp(t);
     rt_emit_extra(t, bytes);
     rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
@@ -107,9 +124,13 @@ static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
     void *block = alignment > 16 ? real.memalign(alignment, bytes)
                   : zero         ? real.calloc(1, bytes)
                                  : real.malloc(bytes);
-    if (t == NULL) return block;
+    if (t == NULL) {
+        if (block != NULL) rt_shadow_unmark((uintptr_t)block, real.usable(block));
+        return block;
+    }
     int saved = errno;
     born(t, block, bytes, zero ? HD_BLOCK_HEAP | HD_BLOCK_ZEROED : HD_BLOCK_HEAP, pc);
+    if (block != NULL) mark_beyond(t, block, bytes, real.usable(block));
     rt_leave(t);
     errno = saved;
     return block;
@@ -138,7 +159,11 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     }
     if (unlikely(!resolved())) return NULL;
     struct rt_thread *t = rt_enter_from(pc);
-    if (t == NULL) return real.realloc(block, bytes);
+    if (t == NULL) {
+        void *moved = real.realloc(block, bytes);
+        if (moved != NULL) rt_shadow_unmark((uintptr_t)moved, real.usable(moved));
+        return moved;
+    }
     size_t old = real.usable(block);
     int saved = errno;
     /* Under free another thread must not be given the old block before its end is recorded. Under
@@ -150,6 +175,7 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     void *moved = real.realloc(block, bytes);
     saved = errno;
     if (alone && moved == block) {
+        rt_shadow_unmark((uintptr_t)block, real.usable(block));
         rt_access_range(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
         if (bytes > old) grows(t, block, old, bytes, pc);
     } else if (alone && (moved != NULL || bytes == 0)) {
@@ -209,11 +235,18 @@ RT_EXPORT void *pvalloc(size_t bytes) {
 }
 RT_EXPORT size_t malloc_usable_size(void *block) {
     if (block != NULL && is_early(block)) return early_bytes(block);
-    return resolved() ? real.usable(block) : 0;
+    if (!resolved()) return 0;
+    size_t usable = real.usable(block);
+    if (block != NULL) rt_shadow_unmark((uintptr_t)block, usable); /* now it is the program's */
+    return usable;
 }
 
 /* ---- C++: the real operators throw, call new handlers, or come from the program ----------------
  */
+
+static size_t usable_size(void *block) {
+    return is_early(block) ? early_bytes(block) : resolved() ? real.usable(block) : 0;
+}
 
 #define NEW(name, parameters, arguments, bytes)                           \
     RT_EXPORT void *name parameters;                                      \
@@ -226,13 +259,13 @@ RT_EXPORT size_t malloc_usable_size(void *block) {
         born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                  \
         return block;                                                     \
     }
-#define DELETE(name, parameters, arguments)                                                 \
-    RT_EXPORT void name parameters;                                                         \
-    RT_EXPORT void name parameters {                                                        \
-        struct rt_thread *t = block != NULL ? rt_enter() : NULL;                            \
-        if (t != NULL) dies(t, block, malloc_usable_size(block), HD_BLOCK_HEAP, RT_CALLER); \
-        REAL(name) arguments;                                                               \
-        if (t != NULL) rt_leave(t);                                                         \
+#define DELETE(name, parameters, arguments)                                          \
+    RT_EXPORT void name parameters;                                                  \
+    RT_EXPORT void name parameters {                                                 \
+        struct rt_thread *t = block != NULL ? rt_enter() : NULL;                     \
+        if (t != NULL) dies(t, block, usable_size(block), HD_BLOCK_HEAP, RT_CALLER); \
+        REAL(name) arguments;                                                        \
+        if (t != NULL) rt_leave(t);                                                  \
     }
 
 struct new_scope {

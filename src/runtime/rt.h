@@ -310,6 +310,15 @@ RT_INLINE uint32_t rt_deferred(uint32_t low) {
 extern struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
 struct rt_cell *rt_shadow_map(uintptr_t address); /* NULL: address has no shadow */
 void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes);
+/* Marks (serial): whole cells that nobody may access, because their block is freed or ends before
+ * them (enum hd_misuse). A marked cell has no owner, a mark in its first slot and the mark's age in
+ * the second; the marks of an older age do not count. Memory that is given out takes its marks off,
+ * or, where it is large or not given out by us, begins a new age. */
+void rt_shadow_mark(uintptr_t address, size_t bytes, uint32_t mark); /* cells that were cleared */
+void rt_shadow_unmark(uintptr_t address, size_t bytes);
+void rt_marks_age(void);
+void rt_misuse(struct rt_thread *t, const struct rt_cell *cell, uintptr_t address, size_t size,
+               bool write, uint32_t site);
 
 #define RT_SHADOW_OFFSET(address) ((uint32_t)(address) >> 3)
 
@@ -320,6 +329,13 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     if (unlikely(base == NULL)) base = rt_shadow_map(address);
     if (unlikely(base == NULL)) return NULL;
     return base + RT_SHADOW_OFFSET(address);
+}
+
+/* An access is about to be recorded: is it one to a marked cell? */
+RT_INLINE void rt_look_at_mark(struct rt_thread *t, const struct rt_cell *cell, uintptr_t address,
+                               size_t size, bool write, uint32_t site) {
+    if (unlikely(cell->owner == 0 && cell->slot[0] != 0))
+        rt_misuse(t, cell, address, size, write, site);
 }
 
 /* ---- events (events.c) -------------------------------------------------------------------- */

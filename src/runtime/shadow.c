@@ -75,10 +75,67 @@ void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
             } else {
                 for (uintptr_t at = address; from < to; from++, at += 8) {
                     rt_flush_cell(t, from, at);
-                    if (from->owner != owner) *from = (struct rt_cell){.owner = owner};
+                    if (from->owner != owner || from->slot[0] != 0)
+                        *from = (struct rt_cell){.owner = owner};
                 }
             }
         }
         address = stop;
     }
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+static uint32_t age;
+
+void rt_marks_age(void) { __atomic_fetch_add(&age, 1, __ATOMIC_RELAXED); }
+
+/* Where nobody has accessed anything there is no shadow, and no mark. */
+static struct rt_cell *known_cell(uintptr_t address) {
+    uintptr_t index = address >> RT_SHADOW_SHIFT;
+    struct rt_cell *base = index < RT_SHADOW_ENTRIES ? rt_shadow[index] : NULL;
+    return base != NULL ? base + RT_SHADOW_OFFSET(address) : NULL;
+}
+
+void rt_shadow_mark(uintptr_t address, size_t bytes, uint32_t mark) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    for (uintptr_t at = (address + 7) & ~(uintptr_t)7; at + 8 <= address + bytes; at += 8) {
+        struct rt_cell *cell = rt_cell(at);
+        if (cell == NULL || cell->owner != 0) continue;
+        cell->slot[0] = mark;
+        cell->slot[1] = age;
+    }
+}
+
+void rt_shadow_unmark(uintptr_t address, size_t bytes) {
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    if (bytes > LARGE) {
+        rt_marks_age();
+        return;
+    }
+    for (uintptr_t at = address & ~(uintptr_t)7; at < address + bytes; at += 8) {
+        struct rt_cell *cell = known_cell(at);
+        if (cell != NULL && cell->owner == 0) cell->slot[0] = cell->slot[1] = 0;
+    }
+}
+
+/* The C library maps stacks out of our sight, where blocks may have been. */
+static bool is_on_stack(uintptr_t address) {
+    for (uint32_t i = 0; i < rt.threads; i++) {
+        const struct rt_thread *t = rt.slot[i].thread;
+        if (t != NULL && address >= t->stack_low && address < t->stack_end) return true;
+    }
+    return false;
+}
+
+RT_NOINLINE void rt_misuse(struct rt_thread *t, const struct rt_cell *cell, uintptr_t address,
+                           size_t size, bool write, uint32_t site) {
+    struct hd_wire_session *session = rt.session;
+    if (rt.mode != HD_SCHED_SERIAL || cell->slot[1] != age || site == 0 || session == NULL ||
+        session->misuse != HD_MISUSE_NONE || is_on_stack(address))
+        return;
+    session->misuse_thread = t->number;
+    session->misuse_size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    session->misuse_write = write;
+    session->misuse = cell->slot[0];
 }

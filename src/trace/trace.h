@@ -31,8 +31,10 @@ struct hd_trace_end {
     bool deadlocked;
     bool runtime_fault; /* the runtime itself crashed, see `missing`; only in the run's own process
                          */
+    bool misused;       /* memory that was freed, or beyond its block: see `misuse`; likewise */
     uint64_t lost_events;
     char missing[256];
+    char misuse[128];
 };
 
 enum hd_trace_format { HD_FORMAT_BINARY = 0, HD_FORMAT_TEXT, HD_FORMAT_RAPIDBIN };

@@ -412,6 +412,8 @@ struct hd_wire_module {
     uint8_t build_id[32];
 };
 
+enum hd_misuse { HD_MISUSE_NONE = 0, HD_MISUSE_FREED, HD_MISUSE_BEYOND };
+
 struct hd_wire_session {
     uint64_t magic;
     uint32_t version;
@@ -438,6 +440,8 @@ struct hd_wire_session {
     uint32_t fault_signal;
     uint32_t forked; /* set by a child process that it made */
     uint64_t fault_pc, fault_address;
+    /* the first access to memory that was freed, or that is beyond its block: enum hd_misuse */
+    uint32_t misuse, misuse_thread, misuse_size, misuse_write;
     uint64_t answer[HD_ANSWER_WORDS];
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];
