@@ -1,4 +1,5 @@
 /* Inconsistent updates as findings, in words. */
+#include "mine/corr_file.h"
 #include "mine/evidence.h"
 #include "mine/mine.h"
 #include "source/source.h"
@@ -106,10 +107,7 @@ static const char *support(struct writer *writer, const struct hd_correlation *r
 }
 
 static const char *mode_of(struct writer *writer, uint8_t mode, uint32_t variable) {
-    return hd_finding_text(writer->out, "%s(%s)",
-                           mode == HD_MINE_WRITE  ? "write"
-                           : mode == HD_MINE_READ ? "read"
-                                                  : "any",
+    return hd_finding_text(writer->out, "%s(%s)", hd_mine_mode_name(mode),
                            writer->mine->names.name[variable]);
 }
 
