@@ -139,11 +139,12 @@ int hd_cmd_record(int argc, char **argv) {
         if (result.ran)
             hd_warn(COMMAND, "%s ran all the same, and ended with status %d", command[0], ended);
     } else if (result.recorded.size == 0 && is_privileged(command[0])) {
-        status = hd_complain(COMMAND,
-                             "nothing was recorded: %s is a setuid or setgid program, and the loader "
-                             "keeps heddle's runtime from it; run a copy without these bits (it ran, "
-                             "and ended with status %d)",
-                             command[0], status);
+        status =
+            hd_complain(COMMAND,
+                        "nothing was recorded: %s is a setuid or setgid program, and the loader "
+                        "keeps heddle's runtime from it; run a copy without these bits (it ran, "
+                        "and ended with status %d)",
+                        command[0], status);
     } else if (result.recorded.size == 0) {
         status = hd_complain(COMMAND,
                              "nothing was recorded: %s is not linked with `heddle cc` or "

@@ -240,11 +240,12 @@ const char *hd_words_use_before_init(struct hd_findings *findings,
 const char *hd_words_never_released(struct hd_findings *findings,
                                     const struct hd_finding *finding) {
     const struct hd_finding_event *end = &finding->event[0], *acquire = &finding->event[1];
-    return hd_finding_text(findings,
-                           "%s ends and still holds %s. Next %s: nobody gives it back, and %s waits "
-                           "for ever.",
-                           end->thread, finding->variable,
-                           hd_words_step(findings, acquire, finding->variable), acquire->thread);
+    return hd_finding_text(
+        findings,
+        "%s ends and still holds %s. Next %s: nobody gives it back, and %s waits "
+        "for ever.",
+        end->thread, finding->variable, hd_words_step(findings, acquire, finding->variable),
+        acquire->thread);
 }
 
 const char *hd_words_missed_signal(struct hd_findings *findings, const struct hd_finding *finding) {

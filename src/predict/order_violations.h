@@ -15,8 +15,8 @@
     X(DOUBLE_FREE, "double free")               /* free executed, other free next */       \
     X(LATE_INITIALISATION, "write-write order") /* later write, then the first */          \
     X(MISSED_SIGNAL, "missed signal")           /* signal executed, wait about to begin */ \
-    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */     \
-    X(USE_BEFORE_INIT, "use before init")       /* use executed, initialisation next */  \
+    X(USE_AFTER_DESTROY, "use after destroy")   /* destruction executed, use next */       \
+    X(USE_BEFORE_INIT, "use before init")       /* use executed, initialisation next */    \
     X(NEVER_RELEASED, "lock never released")    /* its holder has ended, acquire next */
 enum hd_order_type {
 #define X(name, pattern) HD_ORDER_##name,

@@ -1,6 +1,6 @@
-/* Waits without an end. A wait can begin after its signal: the condition variable keeps no memory of
- * it, and if nobody signals any more, the wait has no end. A thread ends with a lock that it holds:
- * whoever wants that lock later waits for ever. */
+/* Waits without an end. A wait can begin after its signal: the condition variable keeps no memory
+ * of it, and if nobody signals any more, the wait has no end. A thread ends with a lock that it
+ * holds: whoever wants that lock later waits for ever. */
 #include "facts/waits.h"
 #include "predict/order_violations.h"
 
@@ -37,7 +37,8 @@ static void find_waiters(struct hd_order_candidates *candidates, const struct hd
         if (other->thread == held->thread || (other->read_mode && held->read_mode)) continue;
         if (model->flags[other->acquire] & (HD_LOCK_BY_TRY | HD_LOCK_BY_WAIT)) continue;
         if (hd_clocks_before(candidates->kept, other->acquire, held->acquire)) continue;
-        hd_order_add(candidates, HD_ORDER_NEVER_RELEASED, false, end, other->acquire, held->acquire);
+        hd_order_add(candidates, HD_ORDER_NEVER_RELEASED, false, end, other->acquire,
+                     held->acquire);
     }
 }
 

@@ -107,22 +107,24 @@ static ssize_t received_vector(struct rt_thread *t, int fd, ssize_t result, bool
 /* Output is read from memory during the call. With the turn, the exact number of bytes is
  * noted after it. Otherwise it must be noted before: by the time the call returns, whoever got the
  * bytes may have let another thread reuse the buffer. */
-#define OUTPUT(t, blocks, call, note)                         \
-    __extension__({                                           \
-        bool away = !rt_is_serial() || (blocks);              \
-        size_t moved = SIZE_MAX;                              \
-        if (away) note(moved);                                \
-        uint32_t file = 0;                                    \
+#define OUTPUT(t, blocks, call, note)                                     \
+    __extension__({                                                       \
+        bool away = !rt_is_serial() || (blocks);                          \
+        size_t moved = SIZE_MAX;                                          \
+        if (away) note(moved);                                            \
+        uint32_t file = 0;                                                \
         if (away) file = rt_file_sent(t, fd, RT_FILE_UNKNOWN, RT_CALLER); \
-        ssize_t sent = away ? WITHOUT_TURN(t, call) : (call); \
-        int errno_sent = errno;                               \
-        moved = sent > 0 ? (size_t)sent : 0;                  \
-        if (!away) note(moved);                               \
-        if (away) rt_file_settled(fd, file, moved);           \
-        else rt_file_sent(t, fd, moved, RT_CALLER);           \
-        finish(t, sent);                                      \
-        errno = errno_sent;                                   \
-        sent;                                                 \
+        ssize_t sent = away ? WITHOUT_TURN(t, call) : (call);             \
+        int errno_sent = errno;                                           \
+        moved = sent > 0 ? (size_t)sent : 0;                              \
+        if (!away) note(moved);                                           \
+        if (away)                                                         \
+            rt_file_settled(fd, file, moved);                             \
+        else                                                              \
+            rt_file_sent(t, fd, moved, RT_CALLER);                        \
+        finish(t, sent);                                                  \
+        errno = errno_sent;                                               \
+        sent;                                                             \
     })
 #define NOTE_BUFFER(moved) READS(from, (moved) < size ? (moved) : size)
 #define NOTE_VECTOR(moved) note_vector(t, vector, (size_t)count, moved, false, RT_CALLER)
@@ -166,12 +168,14 @@ RT_EXPORT ssize_t pread64(int fd, void *to, size_t size, off_t offset) {
 RT_EXPORT ssize_t __pread_chk(int fd, void *to, size_t size, off_t offset, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__pread_chk)(fd, to, size, offset, room);
-    return received(t, fd, real(__pread_chk)(fd, to, size, offset, room), false, to, size, RT_CALLER);
+    return received(t, fd, real(__pread_chk)(fd, to, size, offset, room), false, to, size,
+                    RT_CALLER);
 }
 RT_EXPORT ssize_t __pread64_chk(int fd, void *to, size_t size, off_t offset, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__pread_chk)(fd, to, size, offset, room);
-    return received(t, fd, real(__pread_chk)(fd, to, size, offset, room), false, to, size, RT_CALLER);
+    return received(t, fd, real(__pread_chk)(fd, to, size, offset, room), false, to, size,
+                    RT_CALLER);
 }
 
 RT_EXPORT ssize_t readv(int fd, const struct iovec *vector, int count) {

@@ -19,10 +19,10 @@ enum channel_type { BYTES, MESSAGES, COUNTER };
 
 struct channel {
     enum channel_type type;
-    uint32_t users;         /* descriptors that lead here */
-    uint32_t first, count;  /* of the writes that are kept */
+    uint32_t users;        /* descriptors that lead here */
+    uint32_t first, count; /* of the writes that are kept */
     uint64_t left[WRITES_KEPT];
-    bool closed;            /* a writing end was: readers get its end */
+    bool closed; /* a writing end was: readers get its end */
 };
 static struct channel channels[CHANNELS + 1]; /* 0: none */
 static uint16_t sends[FILES], gets[FILES];    /* by descriptor */
@@ -138,7 +138,8 @@ void rt_file_got(struct rt_thread *t, int fd, ssize_t bytes, bool away, uintptr_
     errno = saved;
 }
 
-/* ---- epoll: what is told to it comes before its answers --------------------------------------- */
+/* ---- epoll: what is told to it comes before its answers ---------------------------------------
+ */
 
 static void epoll_event(struct rt_thread *t, int fd, bool tells, uintptr_t pc) {
     if (!is_known(fd)) return;
@@ -158,7 +159,8 @@ RT_EXPORT int epoll_ctl(int set, int operation, int fd, struct epoll_event *even
     return REAL(epoll_ctl)(set, operation, fd, event);
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------ */
+/* ---- descriptors ------------------------------------------------------------------------------
+ */
 
 void rt_file_copied(int from, int to) {
     if (rt.mode == HD_SCHED_OFF || !is_known(from) || !is_known(to) || from == to) return;
@@ -182,12 +184,12 @@ static void lead_pair(const int fd[2], enum channel_type type, bool both_ways) {
 }
 
 /* A pair of descriptors was made, and written where the program wants them. */
-#define MADE(call, type, both_ways)                  \
-    struct rt_thread *t = rt_touch_begin();          \
-    int result = REAL call;                          \
-    if (result != 0 || t == NULL) return result;     \
-    WRITES(fd, 2 * sizeof *fd);                      \
-    lead_pair(fd, type, both_ways);                  \
+#define MADE(call, type, both_ways)              \
+    struct rt_thread *t = rt_touch_begin();      \
+    int result = REAL call;                      \
+    if (result != 0 || t == NULL) return result; \
+    WRITES(fd, 2 * sizeof *fd);                  \
+    lead_pair(fd, type, both_ways);              \
     return result
 
 RT_EXPORT int pipe(int fd[2]) { MADE((pipe)(fd), BYTES, false); }

@@ -208,8 +208,8 @@ static inline void naive_wake(struct naive_orders *n, const struct hd_edge *edge
 }
 
 /* How often a thread holds a lock, in a mode, before an event: by counting. */
-static inline int naive_holds(const struct hd_model *m, uint32_t thread, uint32_t lock, bool reading,
-                              uint32_t before) {
+static inline int naive_holds(const struct hd_model *m, uint32_t thread, uint32_t lock,
+                              bool reading, uint32_t before) {
     enum hd_event_kind takes = reading ? HD_EV_READ_ACQUIRE : HD_EV_ACQUIRE;
     enum hd_event_kind gives = reading ? HD_EV_READ_RELEASE : HD_EV_RELEASE;
     int count = 0;

@@ -1,5 +1,5 @@
-/* Order between threads through descriptors: `file_order HOW`. All of it is right but the cases that
- * are named for what is wrong. */
+/* Order between threads through descriptors: `file_order HOW`. All of it is right but the cases
+ * that are named for what is wrong. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
