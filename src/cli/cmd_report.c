@@ -80,10 +80,12 @@ static void add_file(struct collected *all, const struct hd_findings_file *file)
     for (uint32_t i = 0; i < file->warnings; i++) hd_vector_push(&all->warning, file->warning[i]);
 }
 
-/* Source that changed after the trace, or after the findings were written, is not what ran. */
+/* Source that changed after the trace or the program, or else after the findings were written, is
+ * not what ran. */
 static time_t time_of(const struct hd_findings_file *file, const char *path) {
     struct stat status;
-    if (stat(file->path, &status) == 0 && S_ISREG(status.st_mode)) return status.st_mtime;
+    bool of_source = file->format != NULL && strcmp(file->format, "source") == 0;
+    if (!of_source && stat(file->path, &status) == 0 && S_ISREG(status.st_mode)) return status.st_mtime;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? status.st_mtime : 0;
 }
 
