@@ -85,7 +85,8 @@ static void add_file(struct collected *all, const struct hd_findings_file *file)
 static time_t time_of(const struct hd_findings_file *file, const char *path) {
     struct stat status;
     bool of_source = file->format != NULL && strcmp(file->format, "source") == 0;
-    if (!of_source && stat(file->path, &status) == 0 && S_ISREG(status.st_mode)) return status.st_mtime;
+    if (!of_source && stat(file->path, &status) == 0 && S_ISREG(status.st_mode))
+        return status.st_mtime;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? status.st_mtime : 0;
 }
 

@@ -65,6 +65,7 @@ uint32_t hd_cells_reborn(struct hd_cells *cells, uint32_t event, const uint32_t 
                      : 0; /* new memory has locations of its own */
     cells->list.size = 0;
     uint32_t block = model->object[event];
+    if (!frees && model->block[block].alloc != event) return 0; /* it stays, and gets nothing */
     if (block != HD_NONE) {
         const struct hd_block *memory = &model->block[block];
         for (uint32_t l = model->block_start[block]; l < model->block_start[block + 1]; l++)

@@ -224,9 +224,11 @@ static bool grow_block(struct hd_build *build, struct lines *lines, const struct
     while (build->block.data[last].next != HD_NONE) last = build->block.data[last].next;
     struct hd_block part = build->block.data[last];
     uint64_t end = address + bytes, start = part.address + part.bytes;
+    *number = last;
+    if (start >= end) return true; /* it did not get more */
     *number = (uint32_t)build->block.size;
-    part = (struct hd_block){.address = start < end ? start : end,
-                             .bytes = start < end ? end - start : 0,
+    part = (struct hd_block){.address = start,
+                             .bytes = end - start,
                              .alloc = event,
                              .free = HD_NONE,
                              .type = part.type,

@@ -32,12 +32,22 @@ static uint32_t common_lock(const struct hd_model *model, uint32_t a, uint32_t b
     return HD_NONE;
 }
 
+/* Is it a read by realloc, which left the block in its place? The program wants nothing of it. */
+static bool is_of_realloc(const struct hd_model *model, uint32_t read) {
+    uint32_t thread = model->thread[read];
+    uint32_t at = model->thread_start[thread] + hd_model_position(model, read) + 1;
+    if (at >= model->thread_start[thread + 1]) return false;
+    uint32_t next = model->thread_event[at];
+    return model->kind[next] == HD_EV_ALLOC && (model->flags[next] & HD_BLOCK_GROWN) != 0 &&
+           model->site[next] == model->site[read];
+}
+
 /* Did somebody read the location before its first write? */
 static bool initial_value_is_read(const struct hd_model *model, uint32_t location, uint32_t write) {
     const uint32_t *event = model->location_event + model->location_start[location];
     uint32_t count = model->location_start[location + 1] - model->location_start[location];
     for (uint32_t i = 0; i < count && event[i] < write; i++)
-        if (hd_model_is_read(model, event[i])) return true;
+        if (hd_model_is_read(model, event[i]) && !is_of_realloc(model, event[i])) return true;
     return hd_model_is_read(model, write);
 }
 

@@ -107,10 +107,14 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
 }
 
-static void grows(struct rt_thread *t, void *block, size_t old, size_t bytes, uintptr_t pc) {
+#define SMALL_BLOCK 64u
+/* It stays in its place: from now on it has this many bytes, where at least `old` were its own. */
+static void lives_on(struct rt_thread *t, void *block, size_t old, size_t bytes, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block + old, bytes - old);
-    rt_shadow_clear(t, (uintptr_t)block + old, bytes - old);
+    if (bytes > old) {
+        if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block + old, bytes - old);
+        rt_shadow_clear(t, (uintptr_t)block + old, bytes - old);
+    }
     rt_stamp(t);
     rt_emit_extra(t, bytes);
     rt_emit(t, HD_EV_ALLOC, HD_BLOCK_HEAP | HD_BLOCK_GROWN, (uintptr_t)block, site);
@@ -177,7 +181,9 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     if (alone && moved == block) {
         rt_shadow_unmark((uintptr_t)block, real.usable(block));
         rt_access_range(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
-        if (bytes > old) grows(t, block, old, bytes, pc);
+        /* Only the allocator's size is known, which is more than was asked for, but not twice as
+         * much, unless the block is small. */
+        if (bytes > old / 2 || old <= SMALL_BLOCK) lives_on(t, block, old, bytes, pc);
     } else if (alone && (moved != NULL || bytes == 0)) {
         dies(t, block, old, HD_BLOCK_HEAP, pc);
         if (moved != NULL) born(t, moved, bytes, HD_BLOCK_HEAP, pc);

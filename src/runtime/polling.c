@@ -1,12 +1,9 @@
 /* Polling through locks, under serial: a thread that takes a lock, looks, and gives it back, again
  * and again. Rounds that read the same and change nothing are one fact: if nobody else ran in
  * between, the second of two equal rounds stays in the trace and those after it are taken out
- * again; their calls count, so that positions stay exact. After a while the thread lets others run,
- * who may change what it looks at. */
+ * again; their calls count, so that positions stay exact. Who runs when does not depend on it: a
+ * run that is not recorded takes the same schedule. */
 #include "runtime/sched.h"
-
-#define FIRST_YIELD 64u
-#define LAST_YIELD 65536u
 
 static bool is_position(unsigned kind) {
     return kind == HD_EV_COUNT || kind == HD_EV_PUSH || kind == HD_EV_POP;
@@ -70,7 +67,6 @@ static void begin_round(struct rt_thread *t, bool goes_on) {
     __atomic_store_n(&t->chunk->unsettled, index + 1, __ATOMIC_RELEASE);
     t->poll.calls = t->calls_emitted;
     t->poll.branches = t->branches_emitted;
-    t->poll.rounds = 0;
 }
 
 /* Is what was written since the second round began still there, and nobody else's? */
@@ -100,18 +96,8 @@ void rt_poll_slow(struct rt_thread *t) {
         begin_round(t, false);
         return;
     }
-    if (poll->second == poll->first || !came_again(t)) {
-        if (poll->second != poll->first) poll->limit = 0;
+    if (poll->second == poll->first || !came_again(t))
         begin_round(t, true);
-        return;
-    }
-    take_out(t);
-    if (poll->limit == 0) poll->limit = FIRST_YIELD;
-    if (++poll->rounds < poll->limit) return;
-    poll->rounds = 0;
-    if (__atomic_load_n(&sched.ready_count, __ATOMIC_RELAXED) == 0 && sched.leaving == NULL) return;
-    /* If it finds nothing changed, it will look longer the next time: who writes down two rounds
-     * in each turn fills the trace as well. */
-    if (poll->limit < LAST_YIELD) poll->limit *= 2;
-    if (!rt_sched_sleeps(t)) rt_sched_yield(t);
+    else
+        take_out(t);
 }

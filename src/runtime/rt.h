@@ -67,7 +67,6 @@ struct rt_poll {
     uint32_t sequence;                    /* of that chunk */
     struct hd_wire_event *first, *second; /* where they begin */
     uint64_t calls, branches;             /* that were recorded when the second began */
-    uint32_t rounds, limit; /* taken out since the thread let others run; so many at most */
 };
 
 /* Lives in thread-local storage; other threads reach it through rt.slot[number].thread. The first

@@ -100,7 +100,8 @@ static struct rt_cell *known_cell(uintptr_t address) {
 void rt_shadow_mark(uintptr_t address, size_t bytes, uint32_t mark) {
     if (rt.mode != HD_SCHED_SERIAL) return;
     for (uintptr_t at = (address + 7) & ~(uintptr_t)7; at + 8 <= address + bytes; at += 8) {
-        struct rt_cell *cell = rt_cell(at);
+        /* a checked run that is not recorded has no shadow of this kind */
+        struct rt_cell *cell = rt.checking ? known_cell(at) : rt_cell(at);
         if (cell == NULL || cell->owner != 0) continue;
         cell->slot[0] = mark;
         cell->slot[1] = age;

@@ -131,7 +131,7 @@ static bool quick_check(struct hd_store *store, struct hd_error *error) {
 }
 
 /* An application number and a version; both 0 in an empty file. */
-static bool check_version(struct hd_store *store, int64_t *version, struct hd_error *error) {
+static bool read_version(struct hd_store *store, int64_t *version, struct hd_error *error) {
     int64_t application, objects;
     if (!hd_sql_number(store, error, &application, 0, "PRAGMA application_id", "") ||
         !hd_sql_number(store, error, version, 0, "PRAGMA user_version", "") ||
@@ -147,6 +147,14 @@ static bool check_version(struct hd_store *store, int64_t *version, struct hd_er
                        "%d)",
                        store->path, (long long)*version, HD_STORE_VERSION);
     return quick_check(store, error) && check_schema(store, (int)*version, error);
+}
+
+/* All of it at one moment: another process may be making the store. */
+static bool check_version(struct hd_store *store, int64_t *version, struct hd_error *error) {
+    if (!hd_sql_script(store, "BEGIN", error)) return false;
+    if (read_version(store, version, error) && hd_sql_commit(store, error)) return true;
+    hd_sql_roll_back(store);
+    return false;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------*/

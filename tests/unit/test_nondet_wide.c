@@ -20,7 +20,7 @@
 static struct hd_nondet_stats decide(const struct hd_model *model, bool paper, uint64_t until) {
     struct hd_error error = {0};
     struct hd_nondet nondet;
-    struct hd_analysis analysis = {.model = model};
+    struct hd_analysis analysis = {.model = model, .most_candidates = UINT64_MAX};
     struct hd_predict predict = {
         .analysis = &analysis,
         .model = model,

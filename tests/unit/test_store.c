@@ -283,8 +283,10 @@ static void kept_is_changed_by_one_at_a_time(void **state) {
                 struct hd_store *store = hd_store_open("kept.db", HD_STORE_KEEP, &error);
                 if (store == NULL ||
                     !hd_store_keep(store, "default", HD_STORE_INVARIANTS, k % 2 ? "app" : "other",
-                                   one_more, NULL, &error))
+                                   one_more, NULL, &error)) {
+                    fprintf(stderr, "%s\n", error.message);
                     _exit(1);
+                }
                 hd_store_close(store);
             }
             _exit(0);
