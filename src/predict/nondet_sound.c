@@ -87,6 +87,10 @@ static void note(struct hd_sound_worker *worker, uint32_t number, uint32_t seen,
 
 bool hd_sound_ask(const struct hd_sound_shared *shared, struct hd_sound_worker *worker,
                   const struct hd_triplet *triplet) {
+    if (hd_budget_is_over(&shared->predict->options.budget)) {
+        note(worker, triplet->read, triplet->seen, triplet->other, HD_UNDECIDED);
+        return false;
+    }
     worker->stats.asked++;
     hd_nondet_question(shared->couples, &shared->couples->read.data[triplet->read], triplet->other,
                        &worker->question);
