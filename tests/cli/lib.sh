@@ -106,3 +106,11 @@ compile_program() { # NAME [ARGUMENT]...
         expect_status 0 "$HEDDLE" cc -g -O1 -o "$name" "$@" "$PROGRAMS/$name.c" -pthread
     fi
 }
+
+# Whether the next of many programs is to be tried: all are, or one of every $HEDDLE_TEST_SAMPLE. The slow
+# builds test heddle itself on a sample; the verdicts on all of them are the release build's matter.
+sample_at=0
+in_sample() {
+    sample_at=$((sample_at + 1))
+    [ $((sample_at % ${HEDDLE_TEST_SAMPLE:-1})) = 0 ]
+}

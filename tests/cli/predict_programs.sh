@@ -40,7 +40,7 @@ END
 predict_twin() { # buggy|fixed
     local program twin must may variable rest options verdict checked=0 wanted=$1
     while IFS=$'\t' read -r program twin must may variable rest; do
-        [ "$twin" = "$wanted" ] || continue
+        [ "$twin" = "$wanted" ] && in_sample || continue
         if [ "$twin" = fixed ]; then compile_program "$program" -DFIXED; else compile_program "$program"; fi
         for options in "${schedules[@]}"; do
             rm -f trace.hdt
@@ -55,5 +55,5 @@ predict_twin() { # buggy|fixed
         done
         rm -f "$program"
     done <"$PROGRAMS/verdicts.tsv"
-    [ "$checked" -ge 100 ] || fail "only $checked runs were checked"
+    [ "$checked" -ge $((100 / ${HEDDLE_TEST_SAMPLE:-1})) ] || fail "only $checked runs were checked"
 }
