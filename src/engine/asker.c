@@ -60,9 +60,10 @@ struct hd_kept_witness hd_witness_keep(const struct hd_witness *witness) {
     struct hd_kept_witness kept = {.next = witness->next};
     const uint32_t *event = witness->event;
     uint32_t count = witness->count, runs = count > 0, start = 0;
-    for (uint32_t i = 1; i < count; i++) runs += event[i] != event[i - 1] + 1;
+    uint32_t known = witness->start > 1 ? witness->start : 1; /* one run */
+    for (uint32_t i = known; i < count; i++) runs += event[i] != event[i - 1] + 1;
     kept.run = hd_alloc(runs + (size_t)1, sizeof *kept.run);
-    for (uint32_t i = 1; i <= count; i++) {
+    for (uint32_t i = known; i <= count; i++) {
         if (i < count && event[i] == event[i - 1] + 1) continue;
         kept.run[kept.runs++] = (struct hd_span){event[start], i - start};
         start = i;

@@ -327,6 +327,26 @@ static uint32_t write_stretch(struct hd_engine *engine, uint32_t upto, uint32_t 
     return fill;
 }
 
+/* Most witnesses begin as the trace does: the longest such beginning. `witness->start` says how
+ * much of it the last witness left in place. */
+static uint32_t write_beginning(struct hd_engine *engine, struct hd_witness *witness) {
+    const struct hd_model *model = engine->model;
+    uint32_t count = model->events, *done = engine->past;
+    if (engine->slices.size > 0) {
+        if (engine->slices.data[0].thread != HD_NONE) return 0;
+        if (engine->slices.data[0].upto < count) count = engine->slices.data[0].upto;
+    }
+    for (uint32_t t = 0; t < engine->threads; t++) {
+        const uint32_t *left = model->thread_event + model->thread_start[t] + engine->cut[t];
+        if (left < model->thread_event + model->thread_start[t + 1] && *left < count) count = *left;
+    }
+    for (uint32_t i = witness->start; i < count; i++) witness->event[i] = i;
+    for (uint32_t t = 0; t < engine->threads; t++)
+        done[t] =
+            hd_lower_bound(model->thread_event + model->thread_start[t], engine->cut[t], count);
+    return count;
+}
+
 static void write_witness(struct hd_engine *engine, struct hd_witness *witness) {
     const struct hd_model *model = engine->model;
     const struct hd_query *query = engine->query;
@@ -336,8 +356,9 @@ static void write_witness(struct hd_engine *engine, struct hd_witness *witness) 
         witness->event = hd_realloc(witness->event, total, sizeof *witness->event);
         witness->room = (uint32_t)total;
     }
-    uint32_t fill = 0, *done = engine->past;
+    uint32_t *done = engine->past;
     memset(done, 0, engine->threads * sizeof *done);
+    uint32_t fill = witness->start = write_beginning(engine, witness);
     for (size_t i = 0; i < engine->slices.size; i++) {
         uint32_t thread = engine->slices.data[i].thread, upto = engine->slices.data[i].upto;
         if (thread == HD_NONE) {

@@ -44,7 +44,8 @@ struct hd_query {
 struct hd_witness {
     uint32_t *event;
     uint32_t count;
-    uint32_t next; /* how many at the end are not executed */
+    uint32_t next;  /* how many at the end are not executed */
+    uint32_t start; /* at least so many at the beginning are the trace's first events, in order */
     uint32_t room;
 };
 void hd_witness_free(struct hd_witness *witness);
