@@ -65,6 +65,7 @@ static void fails_as_known(struct explorer *x, struct target *target, const stru
     forced->same_as = known->finding->fingerprint;
     target->finding->forced = forced;
     target->finding->verdict = HD_VERDICT_CONFIRMED;
+    target->finding->harm = HD_HARM_ITSELF;
 }
 
 void explore_no_failure(struct explorer *x, struct target *target) {
@@ -494,7 +495,10 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
         return;
     }
     finding->forced = forced;
-    if (forced->reproduced > 0) finding->verdict = HD_VERDICT_CONFIRMED;
+    if (forced->reproduced > 0) {
+        finding->verdict = HD_VERDICT_CONFIRMED;
+        finding->harm = HD_HARM_ITSELF; /* it was seen, whatever was thought likely before */
+    }
     number_fingerprint(x, finding);
     save(x, again, wanted, finding, forced);
     if (x->failure.size == 0) x->result->has_schedule = again->there;

@@ -81,8 +81,11 @@ static void say(struct hd_outcome *outcome, enum hd_outcome_kind kind, int statu
     outcome->status = status;
     va_list list;
     va_start(list, format);
-    vsnprintf(outcome->words, sizeof outcome->words, format, list);
+    int length = vsnprintf(outcome->words, sizeof outcome->words, format, list);
     va_end(list);
+    /* They stand within sentences; the C library ends its own with a full stop. */
+    if (length > 0 && (size_t)length < sizeof outcome->words && outcome->words[length - 1] == '.')
+        outcome->words[length - 1] = '\0';
 }
 
 static void judge_signal(const struct hd_outcome_facts *facts, struct hd_outcome *outcome) {

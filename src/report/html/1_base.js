@@ -74,7 +74,7 @@ const FINDINGS = DATA.findings.map((finding, number) => {
     number,
     finding,
     files: [...files],
-    title: `${HEAD.kinds[finding.kind] || finding.kind} on ${finding.variable || "?"}`,
+    title: (HEAD.kinds[finding.kind] || finding.kind) + (finding.variable ? ` on ${finding.variable}` : ""),
     place: placesOf(finding.events.slice(0, 3)),
     functions: [...new Set(finding.events.map((event) => event.function).filter(Boolean))].join(", "),
     file: first && first.file ? first.file : "",

@@ -29,7 +29,7 @@ function rowNode(item, index) {
     return h("div", { class: "heading", role: "presentation" }, h("span", {}, item.heading), h("span", { class: "count" }, String(item.count)));
   const { row } = item, finding = row.finding;
   const forced = finding.forced;
-  const end = forced && forced.failed ? forced.words : finding.harm === "itself" ? "" : HARMS[finding.harm] || "";
+  const end = forced && forced.failed ? forced.words : forced ? "no visible failure" : finding.harm === "itself" ? "" : HARMS[finding.harm] || "";
   return h("div", {
     class: "row" + (index === LIST.selected ? " selected" : ""), role: "option", id: "row-" + row.number,
     "aria-selected": index === LIST.selected ? "true" : "false",

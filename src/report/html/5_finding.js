@@ -133,6 +133,10 @@ function facts(finding) {
     add("Forced", forced.words + (forced.runs ? `; reproduced ${forced.reproduced} of ${forced.runs}` : "") +
       (forced.switches ? `, with ${forced.switches} context switch${forced.switches === 1 ? "" : "es"}` : ""));
     add("Same failure as", forced.same_as);
+    const tried = forced.experiment;
+    if (tried)
+      add("Cause tried", `this schedule fails ${forced.reproduced} of ${forced.runs} times; with only ${tried.order} ` +
+        `it passes ${tried.passed} of ${tried.runs} times` + (tried.holds ? "" : "; heddle could not tell which order causes it"));
   }
   add("Seen", finding.seen);
   add("Possible", finding.possible);
