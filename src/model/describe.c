@@ -102,15 +102,39 @@ const char *hd_describe_block(struct hd_describe *describe, uint32_t index, enum
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
+/* "heap#1->count", or "field count of struct queue, in 192-byte block ...". */
+static const char *part_of_block(struct hd_describe *describe, const struct hd_pointee *type,
+                                 const char *part, const char *plain, uint64_t start,
+                                 enum hd_detail detail) {
+    if (detail != HD_LONG) {
+        const char *from = start == 0 ? plain
+                                      : hd_pool_format(describe->pool, "%s+%llu", plain,
+                                                       (unsigned long long)start);
+        return hd_pool_format(describe->pool, "%s->%s", from, part);
+    }
+    return hd_pool_format(describe->pool, "%s %s of %s, in %s", *part == '{' ? "fields" : "field",
+                          part, hd_pointee_name(type), plain);
+}
+
+/* `location` tells which accesses to ask, HD_NONE if there are none. */
 static const char *in_block(struct hd_describe *describe, uint32_t block, uint64_t address,
-                            enum hd_detail detail) {
+                            uint64_t size, uint32_t location, enum hd_detail detail) {
     uint32_t whole = describe->model->block[block].whole;
     if (whole < describe->model->blocks) block = whole;
     const char *name = hd_describe_block(describe, block, detail);
-    uint64_t start = describe->model->block[block].address;
-    unsigned long long offset = address >= start ? address - start : 0;
-    if (detail == HD_LONG) return hd_pool_format(describe->pool, "%s, offset %llu", name, offset);
-    return offset ? hd_pool_format(describe->pool, "%s+%llu", name, offset) : name;
+    uint64_t begin = describe->model->block[block].address, start;
+    unsigned long long offset = address >= begin ? address - begin : 0;
+    const char *plain = name;
+    if (detail == HD_LONG)
+        plain = hd_pool_format(describe->pool, "%s, offset %llu", name, offset);
+    else if (offset != 0)
+        plain = hd_pool_format(describe->pool, "%s+%llu", name, offset);
+    const struct hd_pointee *type = hd_describe_structure(describe, block, location, &start);
+    if (type == NULL || address < start || start < begin) return plain;
+    const char *part = hd_pointee_part(type, address - start, size);
+    if (*part != '.') return plain; /* all of it, or what has no name */
+    return part_of_block(describe, type, part + 1, detail == HD_LONG ? plain : name, start - begin,
+                         detail);
 }
 
 static bool is_named(const struct hd_describe *describe) {
@@ -137,7 +161,7 @@ static bool is_stack(const struct hd_describe *describe, uint32_t block) {
 static const char *on_stack(struct hd_describe *describe, uint32_t event, uint64_t address,
                             uint64_t size, uint32_t block, enum hd_detail detail) {
     const char *name = hd_describe_local(describe, event, block, address, size);
-    if (name == NULL) return in_block(describe, block, address, detail);
+    if (name == NULL) return in_block(describe, block, address, size, HD_NONE, detail);
     uint32_t first = describe->model->block[block].alloc;
     const char *thread = hd_describe_thread(describe, describe->model->thread[first]);
     if (detail == HD_SHORT) return name;
@@ -147,10 +171,11 @@ static const char *on_stack(struct hd_describe *describe, uint32_t event, uint64
 
 /* What `event` touches there. */
 static const char *memory(struct hd_describe *describe, uint32_t event, uint64_t address,
-                          uint64_t size, uint32_t block, enum hd_detail detail) {
+                          uint64_t size, uint32_t block, uint32_t location, enum hd_detail detail) {
     if (is_named(describe)) return named_memory(describe, address);
     if (is_stack(describe, block)) return on_stack(describe, event, address, size, block, detail);
-    if (block < describe->model->blocks) return in_block(describe, block, address, detail);
+    if (block < describe->model->blocks)
+        return in_block(describe, block, address, size, location, detail);
     const char *name =
         hd_symbols_variable(hd_describe_symbols(describe), address, size, NULL, NULL);
     if (name) return name;
@@ -170,6 +195,7 @@ static bool is_nameless(struct hd_describe *describe, const struct hd_location *
 static const char *with_name(struct hd_describe *describe, const struct hd_name *name,
                              const char *plain, enum hd_detail detail) {
     if (detail != HD_LONG) return text_of(describe, name->expression);
+    if (strncmp(plain, "field", 5) == 0) return plain; /* the debug information says it too */
     const char *known = *name->variable != '\0' ? name->variable : name->expression;
     return hd_pool_format(describe->pool, "%s, in %s", known, plain);
 }
@@ -192,7 +218,7 @@ const char *hd_describe_location(struct hd_describe *describe, uint32_t index,
     const struct hd_location *location = &describe->model->location[index];
     uint32_t first = describe->model->location_event[describe->model->location_start[index]];
     const char *plain =
-        memory(describe, first, location->address, location->bytes, location->block, detail);
+        memory(describe, first, location->address, location->bytes, location->block, index, detail);
     if (!hd_describe_has_names(describe) || !is_nameless(describe, location, location->bytes))
         return plain;
     const struct hd_name *name = name_of_location(describe, index);
@@ -211,7 +237,7 @@ static const char *named_object(struct hd_describe *describe, uint64_t operand) 
 static const char *object_at(struct hd_describe *describe, uint32_t event, uint64_t operand,
                              uint32_t block, const char *word, enum hd_detail detail) {
     if (is_named(describe)) return named_object(describe, operand);
-    const char *text = memory(describe, event, operand, OBJECT_BYTES, block, detail);
+    const char *text = memory(describe, event, operand, OBJECT_BYTES, block, HD_NONE, detail);
     if (detail != HD_LONG || block >= describe->model->blocks) return text;
     return hd_pool_format(describe->pool, "%s in %s", word, text);
 }
@@ -315,14 +341,15 @@ static const char *accessed_plain(struct hd_describe *describe, uint32_t event, 
     const struct hd_location *location = &model->location[first];
     uint64_t size = hd_trace_size(model->trace, event);
     if (is_stack(describe, location->block))
-        return memory(describe, event, location->address, size, location->block, detail);
+        return memory(describe, event, location->address, size, location->block, first, detail);
     /* the programs that ask walk over events, and neighbours are often about the same thing */
     struct hd_recent_memory *recent =
         &describe->recent[(first * 2 + (detail == HD_LONG)) % HD_RECENT];
     if (recent->text && recent->location == first && recent->size == size &&
         recent->detail == (uint8_t)detail && recent->block == location->block)
         return recent->text;
-    const char *text = memory(describe, event, location->address, size, location->block, detail);
+    const char *text =
+        memory(describe, event, location->address, size, location->block, first, detail);
     *recent = (struct hd_recent_memory){text, size, first, location->block, (uint8_t)detail};
     return text;
 }

@@ -10,10 +10,11 @@
 struct hd_describe;
 
 /* How much to say about memory without a name of its own:
- * short, for findings: "heap#3+8", "main::done"
+ * short, for findings: "heap#3+8", "heap#3->count", "main::done"
  * apart, for lists of events: the same, but local variables of the same name in several threads are
  * told apart: "work::state of T2"
- * long, for sentences: "32-byte block allocated in f (file.c:12), offset 8" */
+ * long, for sentences: "32-byte block allocated in f (file.c:12), offset 8", "field count of struct
+ * queue, in 32-byte block ..." */
 enum hd_detail { HD_SHORT, HD_APART, HD_LONG };
 
 /* Opens the symbols of the model's modules when they are first needed. Never fails. */

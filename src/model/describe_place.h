@@ -25,6 +25,16 @@ struct hd_recent_local {
 };
 #define HD_RECENT_LOCALS 1024
 
+/* What was asked about a site and a size: what is allocated there, or what an access goes through
+ * (`node` then says whether it writes). */
+struct hd_recent_type {
+    const struct hd_pointee *type;
+    uint64_t bytes, offset;
+    uint32_t site, node;
+    bool used;
+};
+#define HD_RECENT_TYPES 1024
+
 /* The frame of an event and its words, one for each pair of site and call stack that needs its own.
  */
 struct hd_named_frame {
@@ -45,6 +55,7 @@ struct hd_describe {
     const char **thread_name;
     struct hd_recent_memory recent[HD_RECENT];
     struct hd_recent_local recent_local[HD_RECENT_LOCALS];
+    struct hd_recent_type recent_block[HD_RECENT_TYPES], recent_access[HD_RECENT_TYPES];
     struct hd_map stacks; /* site and call tree node -> stack */
     HD_VECTOR(struct hd_frames) stack;
     struct hd_map places; /* site, alone or with a call tree node -> place */
@@ -66,6 +77,10 @@ uint32_t hd_describe_outer(const struct hd_trace *trace, uint32_t node);
  * function that it is of (hd_symbols_local); NULL if neither is known. */
 const char *hd_describe_local(struct hd_describe *describe, uint32_t event, uint32_t block,
                               uint64_t address, uint64_t size);
+/* The structure that memory of a block is a part of, and where it starts; NULL if that is not
+ * certain. `location` may be HD_NONE. */
+const struct hd_pointee *hd_describe_structure(struct hd_describe *describe, uint32_t block,
+                                               uint32_t location, uint64_t *start);
 
 struct hd_symbols *hd_describe_symbols(struct hd_describe *describe);
 

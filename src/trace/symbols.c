@@ -312,6 +312,39 @@ const char *hd_symbols_local(struct hd_symbols *symbols, uint32_t site, int64_t 
     return hd_pool_format(symbols->pool, "a local of %s", function);
 }
 
+/* ---- heap memory -------------------------------------------------------------------------- */
+
+static const struct hd_pointee *keep(struct hd_symbols *symbols, const struct hd_pointee *type) {
+    struct hd_pointee *kept = hd_pool_alloc(symbols->pool, sizeof *kept);
+    *kept = *type;
+    return kept;
+}
+
+const struct hd_pointee *hd_symbols_allocated(struct hd_symbols *symbols, uint32_t site,
+                                              uint64_t bytes, bool *returned) {
+    struct module *module = site ? module_of_site(symbols, site) : NULL;
+    struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
+    struct hd_pointee type;
+    *returned = false;
+    if (!binary ||
+        !hd_binary_allocated(binary, address_of_site(module, site), bytes, &type, returned))
+        return NULL;
+    return keep(symbols, &type);
+}
+
+const struct hd_pointee *hd_symbols_accessed(struct hd_symbols *symbols, uint32_t site,
+                                             uint64_t size, bool write, uint64_t *offset) {
+    struct module *module = site ? module_of_site(symbols, site) : NULL;
+    struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
+    struct hd_pointee type;
+    if (!binary ||
+        !hd_binary_accessed(binary, address_of_site(module, site), size, write, &type, offset))
+        return NULL;
+    return keep(symbols, &type);
+}
+
+const char *hd_pointee_name(const struct hd_pointee *pointee) { return pointee->name; }
+
 const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address) {
     struct module *module = module_of_data(symbols, address);
     struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;

@@ -47,6 +47,21 @@ const char *hd_symbols_variable(struct hd_symbols *symbols, uint64_t address, ui
 const char *hd_symbols_local(struct hd_symbols *symbols, uint32_t site, int64_t offset,
                              uint64_t size, bool inside);
 
+/* The structure that a heap block is, if that is certain: the program keeps what the allocating
+ * call returned in a pointer to it, and it has as many bytes. NULL if not; then *returned says
+ * whether the function returns the block, so that its caller's site is the one to ask about next.
+ */
+struct hd_pointee;
+const struct hd_pointee *hd_symbols_allocated(struct hd_symbols *symbols, uint32_t site,
+                                              uint64_t bytes, bool *returned);
+/* The structure that an access of the program is to a part of, by the pointer that it goes through,
+ * with the offset in it; NULL if that is not certain. */
+const struct hd_pointee *hd_symbols_accessed(struct hd_symbols *symbols, uint32_t site,
+                                             uint64_t size, bool write, uint64_t *offset);
+/* "struct queue"; and the part of it, ".count", ".item[3].size", "" for all of it. */
+const char *hd_pointee_name(const struct hd_pointee *pointee);
+const char *hd_pointee_part(const struct hd_pointee *pointee, uint64_t offset, uint64_t size);
+
 /* The NUL-terminated text that a module's file holds at an address (an annotation's), or NULL. */
 const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address);
 

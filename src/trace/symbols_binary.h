@@ -68,6 +68,15 @@ struct hd_binary {
     bool symbols_read, units_read, all_walked;
 };
 
+/* A structure that a pointer leads to. */
+struct hd_pointee {
+    struct hd_binary *binary;
+    Dwarf_Die type;
+    const char *name;
+    uint64_t bytes;
+    bool open_ended; /* ends in an array without a length */
+};
+
 /* symbols_file.c. Returns NULL and a reason if the file can't be used. */
 struct hd_binary *hd_binary_open(struct hd_pool *pool, const char *directory, const char *path,
                                  const uint8_t *build_id, uint32_t build_id_length, char *reason,
@@ -80,6 +89,10 @@ const struct hd_symbol *hd_binary_symbol(struct hd_binary *binary, uint64_t addr
 const char *hd_symbol_name(struct hd_binary *binary, const struct hd_symbol *symbol);
 /* The NUL-terminated text in the file's own image at an address, NULL if there is none. */
 const char *hd_binary_text(struct hd_binary *binary, uint64_t address);
+
+/* The machine's code at an address, with how much of it there is; NULL. */
+const uint8_t *hd_binary_code(struct hd_binary *binary, uint64_t address, size_t *bytes);
+bool hd_binary_is_x86_64(struct hd_binary *binary);
 
 /* symbols_units.c */
 void hd_units_read(struct hd_binary *binary);
@@ -98,18 +111,43 @@ uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
 
 /* The function or inlined call around an address, HD_NONE. */
 uint32_t hd_binary_scope(struct hd_binary *binary, uint64_t address);
+/* The function around it that is not inlined, HD_NONE. */
+uint32_t hd_binary_function(struct hd_binary *binary, uint64_t address);
 
 /* symbols_local.c: the local variable in a function's frame, NULL if none is known; and the name of
  * the function, NULL if not even that is. */
 const char *hd_binary_local(struct hd_binary *binary, uint64_t address, int64_t offset,
                             uint64_t size, const char **function);
 
+/* The same as a DIE, with where it begins in the frame; a register's place in the frame, by the
+ * debug information's number. */
+bool hd_frame_variable(struct hd_binary *binary, uint64_t address, int64_t offset, Dwarf_Die *die,
+                       int64_t *start);
+bool hd_register_offset(struct hd_binary *binary, uint64_t address, unsigned number,
+                        int64_t *offset);
+
+/* symbols_pointer.c: the structure that a call's result is kept in a pointer to, if the result has
+ * that many bytes; else whether it is returned to the caller. */
+bool hd_binary_allocated(struct hd_binary *binary, uint64_t address, uint64_t bytes,
+                         struct hd_pointee *type, bool *returned);
+/* The structure whose part the access after a hook's call goes to, and the offset in it. */
+bool hd_binary_accessed(struct hd_binary *binary, uint64_t address, uint64_t size, bool write,
+                        struct hd_pointee *type, uint64_t *offset);
+
 /* symbols_data.c: the variable at an address, NULL if none is known. */
 const char *hd_binary_variable(struct hd_binary *binary, uint64_t address, uint64_t size,
                                const char **base, uint64_t *offset);
+/* The type of the scalar that begins at an address. */
+bool hd_binary_data_type(struct hd_binary *binary, uint64_t address, Dwarf_Die *type);
 
 /* symbols_type.c: bytes of a type, 0 if unknown; and the expression for a part of a variable. */
 uint64_t hd_type_size(Dwarf_Die *type);
+/* Takes typedefs and qualifiers off, and follows a declaration to its type unit. */
+bool hd_type_peel(Dwarf_Die *type);
+/* Goes from a type to that of the scalar that begins at the offset. */
+bool hd_type_scalar_at(Dwarf_Die *type, uint64_t offset);
+/* False unless it is a structure, class or union that is defined. */
+bool hd_pointee_make(struct hd_binary *binary, Dwarf_Die *declared, struct hd_pointee *to);
 bool hd_type_of(Dwarf_Die *die, Dwarf_Die *type);
 void hd_type_part(Dwarf_Die *type, uint64_t offset, uint64_t size, char *text, size_t text_size);
 

@@ -117,6 +117,13 @@ uint32_t hd_binary_scope(struct hd_binary *binary, uint64_t address) {
     return range != HD_NONE ? binary->unit[unit].code.item[range].value : HD_NONE;
 }
 
+uint32_t hd_binary_function(struct hd_binary *binary, uint64_t address) {
+    uint32_t scope = hd_binary_scope(binary, address);
+    while (scope != HD_NONE && binary->scope[scope].kind == HD_SCOPE_INLINED)
+        scope = binary->scope[scope].parent;
+    return scope != HD_NONE && binary->scope[scope].kind == HD_SCOPE_FUNCTION ? scope : HD_NONE;
+}
+
 uint32_t hd_binary_frames(struct hd_binary *binary, uint64_t address,
                           struct hd_frame frame[HD_FRAMES_MAX]) {
     hd_units_read(binary);

@@ -87,3 +87,9 @@ const char *hd_binary_variable(struct hd_binary *binary, uint64_t address, uint6
         snprintf(part, sizeof part, "+%llu", (unsigned long long)*offset);
     return part[0] ? hd_pool_format(binary->pool, "%s%s", *base, part) : *base;
 }
+
+bool hd_binary_data_type(struct hd_binary *binary, uint64_t address, Dwarf_Die *type) {
+    struct hd_data_object *object = find_object(binary, address);
+    return object != NULL && hd_type_of(&object->die, type) &&
+           hd_type_scalar_at(type, address - object->lo);
+}

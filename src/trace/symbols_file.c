@@ -313,7 +313,8 @@ const char *hd_symbol_name(struct hd_binary *binary, const struct hd_symbol *sym
 
 /* ---- the file's own bytes ----------------------------------------------------------------- */
 
-const char *hd_binary_text(struct hd_binary *binary, uint64_t address) {
+/* The bytes that the file has for an address, and how many; NULL. */
+static const char *image_at(struct hd_binary *binary, uint64_t address, uint64_t *bytes) {
     for (Elf_Scn *section = NULL; (section = elf_nextscn(binary->elf, section));) {
         GElf_Shdr header;
         if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
@@ -323,10 +324,28 @@ const char *hd_binary_text(struct hd_binary *binary, uint64_t address) {
         Elf_Data *data = elf_rawdata(section, NULL);
         uint64_t offset = address - header.sh_addr;
         if (!data || !data->d_buf || offset >= data->d_size) return NULL;
-        const char *text = (const char *)data->d_buf + offset;
-        uint64_t room = data->d_size - offset;
-        size_t length = strnlen(text, room < LONGEST_TEXT ? room : LONGEST_TEXT);
-        return length == room ? NULL : hd_pool_intern(binary->pool, text, length);
+        *bytes = data->d_size - offset;
+        return (const char *)data->d_buf + offset;
     }
     return NULL;
+}
+
+const char *hd_binary_text(struct hd_binary *binary, uint64_t address) {
+    uint64_t room;
+    const char *text = image_at(binary, address, &room);
+    if (!text) return NULL;
+    size_t length = strnlen(text, room < LONGEST_TEXT ? room : LONGEST_TEXT);
+    return length == room ? NULL : hd_pool_intern(binary->pool, text, length);
+}
+
+const uint8_t *hd_binary_code(struct hd_binary *binary, uint64_t address, size_t *bytes) {
+    uint64_t room;
+    const char *code = image_at(binary, address, &room);
+    if (code) *bytes = room;
+    return (const uint8_t *)code;
+}
+
+bool hd_binary_is_x86_64(struct hd_binary *binary) {
+    GElf_Ehdr header;
+    return gelf_getehdr(binary->elf, &header) && header.e_machine == EM_X86_64;
 }

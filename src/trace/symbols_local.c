@@ -51,8 +51,8 @@ static bool is_register(const Dwarf_Op *operation, unsigned *number, int64_t *of
 }
 
 /* A register's value at an address, as an offset from the canonical frame address. */
-static bool register_offset(struct hd_binary *binary, uint64_t address, unsigned number,
-                            int64_t *offset) {
+bool hd_register_offset(struct hd_binary *binary, uint64_t address, unsigned number,
+                        int64_t *offset) {
     if (binary->unwind == NULL) binary->unwind = dwarf_getcfi_elf(binary->elf);
     Dwarf_Frame *frame;
     if (binary->unwind == NULL || dwarf_cfi_addrframe(binary->unwind, address, &frame) != 0)
@@ -76,7 +76,7 @@ static bool find_frame_base(struct search *search, Dwarf_Die *function) {
     search->frame_base = 0;
     if (operation.atom == DW_OP_call_frame_cfa) return true;
     if (!is_register(&operation, &number, &distance) ||
-        !register_offset(search->binary, search->address, number, &search->frame_base))
+        !hd_register_offset(search->binary, search->address, number, &search->frame_base))
         return false;
     return !__builtin_add_overflow(search->frame_base, distance, &search->frame_base);
 }
@@ -91,7 +91,7 @@ static bool start_by(struct search *search, const Dwarf_Op *operation, uint64_t 
     if (operation->atom == DW_OP_fbreg)
         return !__builtin_add_overflow(search->frame_base, (int64_t)operation->number, start);
     if (operation->atom < DW_OP_breg0 || !is_register(operation, &number, &distance) ||
-        !register_offset(search->binary, address, number, start))
+        !hd_register_offset(search->binary, address, number, start))
         return false;
     return !__builtin_add_overflow(*start, distance, start);
 }
@@ -150,23 +150,35 @@ static void look_in(struct search *search, Dwarf_Die *scope, Dwarf_Die *function
     } while (dwarf_siblingof(&die, &die) == 0);
 }
 
+/* The variable at a place in the frame. */
+static bool find(struct search *search, uint32_t scope) {
+    Dwarf_Die die = search->binary->scope[scope].die;
+    if (!find_frame_base(search, &die)) return false;
+    look_in(search, &die, &die, 0);
+    if (search->found > 0) return true;
+    search->anywhere = true; /* a block that the code has not come to yet, or has left */
+    look_in(search, &die, &die, 0);
+    return search->found == 1;
+}
+
+bool hd_frame_variable(struct hd_binary *binary, uint64_t address, int64_t offset, Dwarf_Die *die,
+                       int64_t *start) {
+    uint32_t scope = hd_binary_function(binary, address);
+    struct search search = {.binary = binary, .address = address, .offset = offset};
+    if (scope == HD_NONE || !find(&search, scope)) return false;
+    *die = search.die;
+    *start = search.start;
+    return true;
+}
+
 const char *hd_binary_local(struct hd_binary *binary, uint64_t address, int64_t offset,
                             uint64_t size, const char **function) {
     *function = NULL;
-    uint32_t scope = hd_binary_scope(binary, address);
-    while (scope != HD_NONE && binary->scope[scope].kind == HD_SCOPE_INLINED)
-        scope = binary->scope[scope].parent;
-    if (scope == HD_NONE || binary->scope[scope].kind != HD_SCOPE_FUNCTION) return NULL;
+    uint32_t scope = hd_binary_function(binary, address);
+    if (scope == HD_NONE) return NULL;
     *function = hd_scope_name(binary, scope);
     struct search search = {.binary = binary, .address = address, .offset = offset};
-    Dwarf_Die die = binary->scope[scope].die;
-    if (!find_frame_base(&search, &die)) return NULL;
-    look_in(&search, &die, &die, 0);
-    if (search.found == 0) { /* a block that the code has not come to yet, or has left */
-        search.anywhere = true;
-        look_in(&search, &die, &die, 0);
-        if (search.found != 1) return NULL;
-    }
+    if (!find(&search, scope)) return NULL;
     const char *owner = dwarf_diename(&search.function);
     char part[512] = "";
     Dwarf_Die type;

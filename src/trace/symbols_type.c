@@ -46,7 +46,7 @@ bool hd_type_of(Dwarf_Die *die, Dwarf_Die *type) {
 }
 
 /* Takes typedefs and qualifiers off, and follows a declaration to its type unit. */
-static bool peel(Dwarf_Die *type) {
+bool hd_type_peel(Dwarf_Die *type) {
     for (unsigned i = 0; i < DEEPEST_TYPE; i++) {
         Dwarf_Die inner;
         Dwarf_Attribute signature;
@@ -111,7 +111,7 @@ static unsigned dimensions(Dwarf_Die *array, uint64_t extent[MOST_DIMENSIONS]) {
 static uint64_t type_size(Dwarf_Die *given, unsigned depth) {
     Dwarf_Die type = *given, element;
     uint64_t size, extent[MOST_DIMENSIONS];
-    if (depth > DEEPEST_TYPE || !peel(&type)) return 0;
+    if (depth > DEEPEST_TYPE || !hd_type_peel(&type)) return 0;
     if (number(&type, DW_AT_byte_size, &size)) return size;
     int tag = dwarf_tag(&type);
     if (tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type ||
@@ -348,7 +348,8 @@ static enum fit array_part(struct query *query, Dwarf_Die *type, uint64_t offset
 static enum fit part(struct query *query, Dwarf_Die *given, uint64_t offset, uint64_t size,
                      unsigned depth) {
     Dwarf_Die type = *given;
-    if (depth > DEEPEST_TYPE || query->steps++ > MOST_STEPS || !peel(&type)) return FIT_INSIDE;
+    if (depth > DEEPEST_TYPE || query->steps++ > MOST_STEPS || !hd_type_peel(&type))
+        return FIT_INSIDE;
     switch (dwarf_tag(&type)) {
     case DW_TAG_structure_type:
     case DW_TAG_class_type:
@@ -369,4 +370,97 @@ void hd_type_part(Dwarf_Die *type, uint64_t offset, uint64_t size, char *text, s
     if (!size) size = 1;
     if (size > UINT64_MAX / 4) size = UINT64_MAX / 4;
     part(&query, type, offset, size, 0);
+}
+
+/* ---- structures that pointers lead to ----------------------------------------------------- */
+
+bool hd_type_scalar_at(Dwarf_Die *type, uint64_t offset) {
+    uint64_t extent[MOST_DIMENSIONS];
+    for (unsigned depth = 0; depth < DEEPEST_TYPE && hd_type_peel(type); depth++) {
+        Dwarf_Die die, element;
+        struct member member;
+        bool inside = false;
+        unsigned limit = MOST_STEPS;
+        switch (dwarf_tag(type)) {
+        case DW_TAG_structure_type:
+        case DW_TAG_class_type:
+            if (dwarf_child(type, &die) != 0) return false;
+            do {
+                inside = read_member(&die, &member) && !member.bits && member.lo <= offset &&
+                         offset < member.hi;
+            } while (!inside && --limit != 0 && dwarf_siblingof(&die, &die) == 0);
+            if (!inside) return false;
+            offset -= member.lo;
+            *type = member.type;
+            continue;
+        case DW_TAG_array_type:
+            if (!hd_type_of(type, &element) || dimensions(type, extent) != 1) return false;
+            if (hd_type_size(&element) == 0) return false;
+            offset %= hd_type_size(&element);
+            *type = element;
+            continue;
+        case DW_TAG_union_type:
+            return false; /* nobody knows which member it is */
+        default:
+            return offset == 0;
+        }
+    }
+    return false;
+}
+
+/* Whether its last member is an array that goes on as far as there is memory. */
+static bool is_open_ended(Dwarf_Die *type) {
+    Dwarf_Die die, last = {0};
+    uint64_t extent[MOST_DIMENSIONS];
+    unsigned limit = MOST_STEPS;
+    bool any = false;
+    if (dwarf_tag(type) == DW_TAG_union_type || dwarf_child(type, &die) != 0) return false;
+    do {
+        struct member member;
+        if (!read_member(&die, &member)) continue;
+        last = member.type;
+        any = true;
+    } while (--limit != 0 && dwarf_siblingof(&die, &die) == 0);
+    return any && hd_type_peel(&last) && dwarf_tag(&last) == DW_TAG_array_type &&
+           dimensions(&last, extent) == 1 && extent[0] == 0;
+}
+
+/* "struct queue" in C, "Queue" in C++, "queue_t" of a type that has no other name. */
+static const char *structure_name(struct hd_binary *binary, Dwarf_Die *type, const char *alias) {
+    const char *name = dwarf_diename(type);
+    if (name == NULL) return alias != NULL ? hd_pool_text(binary->pool, alias) : NULL;
+    Dwarf_Die unit;
+    int language = dwarf_diecu(type, &unit, NULL, NULL) != NULL ? dwarf_srclang(&unit) : -1;
+    bool c = language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
+             language == DW_LANG_C11;
+    if (!c) return hd_pool_text(binary->pool, name);
+    return hd_pool_format(binary->pool, "%s %s",
+                          dwarf_tag(type) == DW_TAG_union_type ? "union" : "struct", name);
+}
+
+bool hd_pointee_make(struct hd_binary *binary, Dwarf_Die *declared, struct hd_pointee *to) {
+    const char *alias = NULL;
+    Dwarf_Die type = *declared, inner;
+    for (unsigned i = 0; i < DEEPEST_TYPE && dwarf_tag(&type) != DW_TAG_structure_type; i++) {
+        if (dwarf_tag(&type) == DW_TAG_typedef) alias = dwarf_diename(&type);
+        if (!hd_type_of(&type, &inner)) break;
+        type = inner;
+    }
+    type = *declared;
+    if (!hd_type_peel(&type)) return false;
+    int tag = dwarf_tag(&type);
+    if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type && tag != DW_TAG_union_type)
+        return false;
+    *to = (struct hd_pointee){.binary = binary, .type = type, .bytes = hd_type_size(&type)};
+    if (to->bytes == 0) return false; /* only declared here */
+    to->open_ended = is_open_ended(&type);
+    to->name = structure_name(binary, &type, alias);
+    return to->name != NULL;
+}
+
+const char *hd_pointee_part(const struct hd_pointee *from, uint64_t offset, uint64_t size) {
+    struct hd_pointee pointee = *from;
+    char part_text[512];
+    hd_type_part(&pointee.type, offset, size, part_text, sizeof part_text);
+    return hd_pool_text(pointee.binary->pool, part_text);
 }
