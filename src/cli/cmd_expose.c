@@ -1,6 +1,7 @@
 /* heddle expose: run a program under a strategy until it fails, save what makes it fail. */
 #include "base/clock.h"
 #include "base/json.h"
+#include "cli/campaign_option.h"
 #include "cli/commands.h"
 #include "cli/findings_output.h"
 #include "cli/names_option.h"
@@ -17,8 +18,16 @@
 
 /* ---- progress ------------------------------------------------------------------------------- */
 
+struct drawing {
+    struct hd_status_line line;
+    struct hd_campaign *campaign; /* NULL: none */
+};
+
 static void draw(void *context, const struct hd_explore_progress *progress) {
-    struct hd_status_line *drawn = context;
+    struct drawing *drawing = context;
+    struct hd_status_line *drawn = &drawing->line;
+    if (drawing->campaign != NULL)
+        hd_campaign_note(drawing->campaign, progress->failures, progress->what);
     if (!hd_status_line_due(drawn, progress->what)) return;
     char line[512];
     double seconds = (double)(hd_now_ns() - drawn->start_ns) * 1e-9;
@@ -93,6 +102,7 @@ int hd_cmd_expose(int argc, char **argv) {
     bool same_output = false, stats = false, aslr = false, list = false, keep_control = false,
          no_server = false;
     const char *names = NULL;
+    struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
                   "how threads are steered (default ctrigger)"),
@@ -110,6 +120,7 @@ int hd_cmd_expose(int argc, char **argv) {
                   "a run that takes longer hangs (default: from the plain runs)"),
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the first run (default 1)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "pct, pos: N runs at once (default 1)"),
+        HD_CAMPAIGN_OPTIONS(&campaign),
         HD_FLAG("no-fork-server", 0, &no_server,
                 "execute the program for every run, not once for all"),
         HD_TEXT("output", 'o', "FILE", &output,
@@ -156,6 +167,8 @@ int hd_cmd_expose(int argc, char **argv) {
         .operands_last = true};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
+    if (hd_campaign_option_is_worker(&campaign))
+        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, no_server);
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
@@ -164,8 +177,8 @@ int hd_cmd_expose(int argc, char **argv) {
     char *library = hd_runtime_directory(&error);
     if (library == NULL) return hd_complain_error(COMMAND, &error);
     char *path = hd_explore_path(argv[first], "expose");
-    struct hd_status_line line;
-    hd_status_line_begin(&line);
+    struct drawing drawing = {.campaign = NULL};
+    hd_status_line_begin(&drawing.line);
     static const enum hd_pruning pruning[] = {HD_PRUNE_RULES, HD_PRUNE_POLY, HD_PRUNE_NONE};
     char fault[HD_FAULT_WORDS] = "";
     struct hd_host host = {.library_directory = library,
@@ -199,24 +212,28 @@ int hd_cmd_expose(int argc, char **argv) {
                                         .reproducer = output != NULL ? output : path,
                                         .list = list ? list_candidate : NULL,
                                         .report = draw,
-                                        .report_context = &line};
+                                        .report_context = &drawing};
     struct hd_cover cover = {0}, open = {0};
     wanted.cover = &cover;
     wanted.trace_all = wanted.until_covered = cover_file != NULL;
     if (targets_file != NULL) wanted.targets_cover = &open;
     struct hd_exploration exploration;
     bool done = (targets_file == NULL || hd_cover_load(targets_file, &open, &error)) &&
+                hd_campaign_option_open(&campaign, &wanted, &drawing.campaign, &error) &&
                 hd_explore(&wanted, &exploration, &error);
-    hd_status_line_wipe(&line);
+    hd_status_line_wipe(&drawing.line);
     int interrupted = 0;
     if (done) {
         interrupted = exploration.interrupted;
         status = finish(&exploration, &wanted, &report, stats);
+        if (!hd_campaign_option_close(COMMAND, drawing.campaign, &exploration))
+            status = HD_EXIT_FAILED;
         if (cover_file != NULL && !hd_cover_save(cover_file, &cover, &error))
             status = hd_complain_error(COMMAND, &error);
         hd_exploration_free(&exploration);
     } else {
         status = hd_findings_failed(&report, hd_complain_error(COMMAND, &error));
+        hd_campaign_option_close(COMMAND, drawing.campaign, NULL);
     }
     hd_findings_options_free(&report);
     hd_cover_free(&cover);

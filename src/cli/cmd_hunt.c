@@ -1,5 +1,6 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
 #include "base/clock.h"
+#include "cli/campaign_option.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
@@ -19,8 +20,16 @@
 
 /* ---- while it works ------------------------------------------------------------------------- */
 
+struct drawing {
+    struct hd_status_line line;
+    struct hd_campaign *campaign; /* NULL: none */
+};
+
 static void draw(void *context, const struct hd_explore_progress *progress) {
-    struct hd_status_line *status = context;
+    struct drawing *drawing = context;
+    struct hd_status_line *status = &drawing->line;
+    if (drawing->campaign != NULL)
+        hd_campaign_note(drawing->campaign, progress->failures, progress->what);
     if (!hd_status_line_due(status, progress->what)) return;
     char line[512];
     int used = snprintf(line, sizeof line, "%s", progress->what);
@@ -96,6 +105,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false, complete = false, no_server = false;
     const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
+    struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -127,6 +137,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                   "predict with N threads (default: the cores), N runs at once (default 1)"),
         HD_FLAG("no-fork-server", 0, &no_server,
                 "execute the program for every run, not once for all"),
+        HD_CAMPAIGN_OPTIONS(&campaign),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_TEXT("cover", 0, "FILE", &cover_file,
                 "write what the traced runs covered to FILE, for heddle cover"),
@@ -156,6 +167,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         .operands_last = true};
     int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
+    if (hd_campaign_option_is_worker(&campaign))
+        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, no_server);
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
@@ -188,8 +201,8 @@ int hd_cmd_hunt(int argc, char **argv) {
     if (from != NULL && suspicions.findings.list.size == 0)
         hd_warn(COMMAND, "%s has no findings: there is nothing to force", from);
     char *path = hd_explore_path(argv[operands], "heddle");
-    struct hd_status_line line;
-    hd_status_line_begin(&line);
+    struct drawing drawing = {.campaign = NULL};
+    hd_status_line_begin(&drawing.line);
     char fault[HD_FAULT_WORDS] = "";
     struct hd_host host = {.library_directory = library,
                            .stop = hd_stop_on_signals(HD_STOP_ALL),
@@ -228,21 +241,24 @@ int hd_cmd_hunt(int argc, char **argv) {
                                                       : output != NULL ? output
                                                                        : path,
                                         .report = draw,
-                                        .report_context = &line};
+                                        .report_context = &drawing};
     struct hd_cover cover = {0};
     wanted.cover = &cover;
     struct hd_exploration hunt;
-    bool done = hd_explore(&wanted, &hunt, &error);
-    hd_status_line_wipe(&line);
+    bool done = hd_campaign_option_open(&campaign, &wanted, &drawing.campaign, &error) &&
+                hd_explore(&wanted, &hunt, &error);
+    hd_status_line_wipe(&drawing.line);
     int interrupted = 0;
     if (done) {
         interrupted = hunt.interrupted;
         status = finish(&hunt, &wanted, &report, all);
+        if (!hd_campaign_option_close(COMMAND, drawing.campaign, &hunt)) status = HD_EXIT_FAILED;
         if (cover_file != NULL && !hd_cover_save(cover_file, &cover, &error))
             status = hd_complain_error(COMMAND, &error);
         hd_exploration_free(&hunt);
     } else {
         status = hd_findings_failed(&report, hd_complain_error(COMMAND, &error));
+        hd_campaign_option_close(COMMAND, drawing.campaign, NULL);
     }
     hd_findings_options_free(&report);
     hd_cover_free(&cover);

@@ -25,6 +25,7 @@
     X(stats, "stats", "Look", "threads, events, shared locations, locks and sites of a trace")   \
     X(dump, "dump", "Look", "print a trace, one line an event")                                  \
     X(convert, "convert", "Look", "turn a trace into another format")                            \
+    X(campaign, "campaign", "Look", "where a campaign stands; merge two; keep one going")        \
     X(doctor, "doctor", "Look", "what works on this machine, and what to do about the rest")
 
 /* Each gets its own name as argv[0] and returns the exit status. */

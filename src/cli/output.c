@@ -123,7 +123,8 @@ bool hd_color(FILE *stream) {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     if (no_color && *no_color) return false;
     if (!term || strcmp(term, "dumb") == 0) return false;
-    return isatty(fileno(stream));
+    /* mpirun gives its programs a terminal whatever its own output is. */
+    return isatty(fileno(stream)) && getenv("OMPI_COMM_WORLD_SIZE") == NULL;
 }
 
 const char *hd_style_on(FILE *stream, enum hd_style style) {

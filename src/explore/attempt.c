@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#define MOST_AT_ONCE 16u /* in threads of this process: each run has three open files */
+
 /* Is there time for it, and does nobody ask to stop? */
 static bool may_run(struct explorer *x) {
     return !explore_is_stopped(x) && hd_seconds_now() < x->last;
@@ -80,12 +82,48 @@ static void *run_many(void *batch) {
 }
 
 uint32_t explore_at_once(const struct explorer *x) {
-    return x->options->at_once > 0 ? x->options->at_once : 1;
+    if (x->options->elsewhere != NULL) return x->options->elsewhere->ahead;
+    unsigned at_once = x->options->at_once > 0 ? x->options->at_once : 1;
+    return at_once < MOST_AT_ONCE ? at_once : MOST_AT_ONCE;
 }
 
-void explore_begin_all(struct explorer *x, struct attempt *attempt, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) attempt[i].ran = attempt[i].broken = false;
+/* ---- done by somebody else ------------------------------------------------------------------ */
+
+static void ask(struct explorer *x, struct attempt *attempt, bool now) {
+    const struct hd_elsewhere *elsewhere = x->options->elsewhere;
+    struct hd_job job = {.program = x->program, .steering = attempt->steering};
+    job.program.limit_ms = limit_for(x, &attempt->steering, attempt->hangs, &attempt->cut);
+    attempt->ticket = elsewhere->ask(elsewhere->context, &job, now);
+    attempt->asked = true;
+}
+
+static void take(struct explorer *x, struct attempt *attempt) {
+    const struct hd_elsewhere *elsewhere = x->options->elsewhere;
+    enum hd_taken taken = elsewhere->take(elsewhere->context, attempt->ticket, x->last,
+                                          &attempt->run, &attempt->error);
+    attempt->asked = false;
+    attempt->ran = taken == HD_TAKEN;
+    attempt->broken = taken == HD_TAKEN_BROKEN;
+    if (taken == HD_TAKEN_NOT) explore_is_stopped(x);
+}
+
+static void forget(struct explorer *x, struct attempt *attempt) {
+    const struct hd_elsewhere *elsewhere = x->options->elsewhere;
+    if (attempt->ran) hd_result_free(&attempt->run);
+    if (attempt->asked) elsewhere->drop(elsewhere->context, attempt->ticket);
+    attempt->ran = attempt->asked = false;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static void begin(struct explorer *x, struct attempt *attempt, uint32_t count, bool now) {
+    for (uint32_t i = 0; i < count; i++)
+        attempt[i].ran = attempt[i].broken = attempt[i].asked = false;
     if (count == 0 || !may_run(x)) return;
+    if (x->options->elsewhere != NULL) {
+        for (uint32_t i = 0; i < count; i++) ask(x, &attempt[i], now);
+        return;
+    }
     /* In this thread, which lives as long as the exploration. */
     hd_server_prepare(x->host.server, &x->program, &x->host);
     struct batch batch = {.x = x, .attempt = attempt, .count = count};
@@ -98,7 +136,12 @@ void explore_begin_all(struct explorer *x, struct attempt *attempt, uint32_t cou
     free(thread);
 }
 
+void explore_begin_all(struct explorer *x, struct attempt *attempt, uint32_t count) {
+    begin(x, attempt, count, true);
+}
+
 bool explore_take_run(struct explorer *x, struct attempt *attempt) {
+    if (attempt->asked) take(x, attempt);
     if (attempt->broken && !x->broken) *x->error = attempt->error;
     x->broken |= attempt->broken;
     if (!attempt->ran) return false;
@@ -133,9 +176,16 @@ static struct early_run *find(struct explorer *x, uint64_t key) {
 
 bool explore_has_early(struct explorer *x, uint64_t key) { return find(x, key) != NULL; }
 
+/* Whoever runs them elsewhere should not wait for us. */
+bool explore_wants_coming(struct explorer *x, uint64_t key) {
+    if (!explore_has_early(x, key)) return true;
+    return x->options->elsewhere != NULL && x->early.size < explore_at_once(x) / 2;
+}
+
 static void drop(struct explorer *x, size_t number) {
     struct early_run *run = &x->early.data[number];
-    if (run->attempt.ran) hd_result_free(&run->attempt.run);
+    forget(x, run->attempt);
+    free(run->attempt);
     memmove(run, run + 1, (x->early.size - number - 1) * sizeof *run);
     x->early.size--;
 }
@@ -149,23 +199,36 @@ void explore_drop_early(struct explorer *x) {
 static void run_early(struct explorer *x, const struct coming *coming, uint32_t count) {
     struct attempt *attempt = hd_zalloc(count, sizeof *attempt);
     for (uint32_t i = 0; i < count; i++) attempt[i].steering = coming[i].steering;
-    explore_begin_all(x, attempt, count);
+    begin(x, attempt, count, false);
     for (uint32_t i = 0; i < count; i++) {
-        struct early_run early = {.key = coming[i].key, .attempt = attempt[i]};
         /* One that could not be run is tried again when its turn comes, and says why then. */
-        if (attempt[i].ran || i == 0) hd_vector_push(&x->early, early);
+        if (!attempt[i].ran && !attempt[i].asked && i > 0) continue;
+        struct attempt *kept = hd_alloc(1, sizeof *kept);
+        *kept = attempt[i];
+        struct early_run early = {.key = coming[i].key, .attempt = kept};
+        hd_vector_push(&x->early, early);
     }
     free(attempt);
     while (x->early.size > 4 * (size_t)explore_at_once(x) + 1) drop(x, 0);
 }
 
+/* Those that are under way already are left out. */
+static void run_coming(struct explorer *x, const struct coming *coming, uint32_t count) {
+    struct coming *fresh = hd_alloc(count, sizeof *fresh);
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!explore_has_early(x, coming[i].key)) fresh[left++] = coming[i];
+    if (left > 0) run_early(x, fresh, left);
+    free(fresh);
+}
+
 bool explore_run_early(struct explorer *x, const struct coming *coming, uint32_t count,
                        struct hd_result *run) {
     if (!may_run(x)) return false;
-    if (!explore_has_early(x, coming[0].key)) run_early(x, coming, count);
+    if (count > 1 || !explore_has_early(x, coming[0].key)) run_coming(x, coming, count);
     struct early_run *early = find(x, coming[0].key);
-    struct attempt attempt = early->attempt;
-    early->attempt.ran = false; /* it is this one's now */
+    struct attempt attempt = *early->attempt;
+    early->attempt->ran = early->attempt->asked = false; /* it is this one's now */
     drop(x, (size_t)(early - x->early.data));
     if (!explore_take_run(x, &attempt)) return false;
     *run = attempt.run;

@@ -54,7 +54,9 @@ void explore_begin_budget(struct explorer *x) {
     x->last = x->deadline + GRACE * seconds + GRACE_SECONDS;
     x->phase_end = x->deadline;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    x->crowd = 1 + (explore_at_once(x) - 1) / (cores > 0 ? (uint32_t)cores : 1);
+    /* Whoever does runs elsewhere knows how crowded it is there. */
+    uint32_t at_once = x->options->elsewhere != NULL ? 1 : explore_at_once(x);
+    x->crowd = 1 + (at_once - 1) / (cores > 0 ? (uint32_t)cores : 1);
 }
 
 double explore_until(const struct explorer *x, double seconds) {

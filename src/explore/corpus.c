@@ -12,6 +12,7 @@
 #define LEAST_PATIENCE_MS 100u
 #define MOST_SLICES 20000u    /* of a run: each costs as much as many accesses */
 #define RECORDINGS 0x5ec04d5u /* in their keys */
+#define RECORDINGS_MOST 16u   /* at once */
 #define QUIET_RUNS 3u         /* without anything new, after which there will be nothing new */
 
 /* ---- how to record -------------------------------------------------------------------------- */
@@ -139,7 +140,7 @@ static struct recorded *take(struct explorer *x, const struct hd_steering *steer
 /* A recording, and those that come after it. The first of all says how long a run is. */
 static uint32_t coming_recordings(struct explorer *x, uint32_t number, struct coming *coming) {
     uint32_t count = 0, most = number > 0 ? explore_at_once(x) : 1;
-    if (most > COMING_MOST) most = COMING_MOST;
+    if (most > RECORDINGS_MOST) most = RECORDINGS_MOST;
     do {
         struct coming *next = &coming[count];
         next->steering = explore_recording(number + count, x->options->seed, x->calls);
@@ -147,7 +148,7 @@ static uint32_t coming_recordings(struct explorer *x, uint32_t number, struct co
         next->key =
             hd_mix64((uint64_t)next->steering.quantum << 32 | (number + count)) ^ RECORDINGS;
     } while (++count < most && number + count < x->options->most_recorded &&
-             !explore_has_early(x, coming[0].key));
+             explore_wants_coming(x, coming[0].key));
     return count;
 }
 
@@ -155,7 +156,7 @@ static uint32_t coming_recordings(struct explorer *x, uint32_t number, struct co
 static bool record(struct explorer *x, struct recorded **added) {
     struct hd_result run;
     uint32_t number = x->recordings++;
-    struct coming coming[COMING_MOST];
+    struct coming coming[RECORDINGS_MOST];
     uint32_t count = coming_recordings(x, number, coming);
     const struct hd_steering steering = coming[0].steering;
     *added = NULL;

@@ -72,25 +72,29 @@ static struct coming coming_of(const struct explorer *x, const struct target *ta
  * on at once. */
 static bool run_target(struct explorer *x, const struct target *target, uint32_t variant,
                        const struct hd_schedule *schedule, struct hd_result *run) {
-    struct coming coming[COMING_MOST];
-    struct hd_schedule other[COMING_MOST];
-    struct target *next[COMING_MOST];
     uint32_t count = 1, others = 0, most = explore_at_once(x);
+    struct coming *coming = hd_alloc(most, sizeof *coming);
+    struct hd_schedule *other = hd_alloc(most, sizeof *other);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
+    struct target **next = hd_alloc(most, sizeof *next);
     coming[0] = coming_of(x, target, variant, schedule);
-    if (most > COMING_MOST) most = COMING_MOST;
-    if (most > 1 && !explore_has_early(x, coming[0].key))
+    if (most > 1 && explore_wants_coming(x, coming[0].key))
         others = explore_coming_targets(x, variant, next, most - 1);
     for (uint32_t i = 0; i < others; i++) {
         struct hd_error ignored;
-        if (!explore_make_variant(next[i], variant, &other[count], &ignored)) continue;
+        if (explore_has_early(x, coming_key(next[i], variant)) ||
+            !explore_make_variant(next[i], variant, &other[count], &ignored))
+            continue;
         coming[count] = coming_of(x, next[i], variant, &other[count]);
-        bool wanted = !explore_has_early(x, coming[count].key) &&
-                      !hd_dead_ends_has(&x->dead_ends, &other[count]);
+        bool wanted = !hd_dead_ends_has(&x->dead_ends, &other[count]);
         if (!wanted) hd_schedule_free(&other[count]);
         count += wanted;
     }
     bool ran = explore_run_early(x, coming, count, run);
     for (uint32_t i = 1; i < count; i++) hd_schedule_free(&other[i]);
+    free(coming);
+    free(other);
+    free(next);
     return ran;
 }
 
@@ -131,10 +135,9 @@ static struct wanted wanted_of(const struct explorer *x, const struct stage *sta
 /* The runs of a strategy that learns nothing on the way are known in advance. */
 static bool run_steered(struct explorer *x, const struct stage *stage, const struct wanted *wanted,
                         struct hd_result *run) {
-    struct coming coming[COMING_MOST];
     uint32_t most = stage->source->independent ? explore_at_once(x) : 1, count = 0;
+    struct coming *coming = hd_alloc(most, sizeof *coming);
     uint64_t number = x->number, all = (uint64_t)stage->runs * x->options->strategy_runs;
-    if (most > COMING_MOST) most = COMING_MOST;
     if (stage->runs > 0 && most > all - number) most = (uint32_t)(all - number);
     do {
         struct wanted next = wanted_of(x, stage);
@@ -142,9 +145,11 @@ static bool run_steered(struct explorer *x, const struct stage *stage, const str
         coming[count].key = hd_mix64((uint64_t)(uintptr_t)stage) + x->number;
         coming[count].steering = count > 0 ? next.steering : wanted->steering;
         x->number++;
-    } while (++count < most && !explore_has_early(x, coming[0].key));
+    } while (++count < most && (count > 1 || explore_wants_coming(x, coming[0].key)));
     x->number = number;
-    return explore_run_early(x, coming, count, run);
+    bool ran = explore_run_early(x, coming, count, run);
+    free(coming);
+    return ran;
 }
 
 static void steer(struct explorer *x, const struct stage *stage, const struct wanted *wanted) {

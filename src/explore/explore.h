@@ -15,7 +15,7 @@
 #include "facts/correlated.h"
 #include "finding/finding.h"
 #include "learn/invariants.h"
-#include "run/run.h"
+#include "run/elsewhere.h"
 
 enum hd_plan {
     HD_PLAN_HUNT,  /* predictions first; then what needs none */
@@ -59,7 +59,9 @@ struct hd_explore_options {
     uint64_t seed;
     unsigned jobs;    /* for predictions; 0: one for each core */
     unsigned at_once; /* runs of the program at the same time (1) */
-    bool no_server;   /* execute the program for every run (forked from one that waits: server.h) */
+    /* Who does the runs instead of this process; NULL: nobody. */
+    const struct hd_elsewhere *elsewhere;
+    bool no_server; /* execute the program for every run (forked from one that waits: server.h) */
     enum hd_output_rule output;
     bool first; /* stop at the first failure */
     /* Variables that belong together: what may come between their accesses is predicted too. May be

@@ -71,7 +71,9 @@ struct wanted {
 struct attempt {
     struct hd_steering steering; /* what it points to must live until the run is over */
     bool hangs;
-    bool ran; /* as explore_run says */
+    bool ran;        /* as explore_run says */
+    bool asked;      /* somebody else does the run, under... */
+    uint32_t ticket; /* ...this number: it is not taken yet */
     struct hd_result run;
     bool cut;              /* by the end of the time that there is */
     bool broken;           /* it could not be run, and... */
@@ -81,7 +83,7 @@ struct attempt {
 /* A run that was done together with others, and was not asked for yet. */
 struct early_run {
     uint64_t key;
-    struct attempt attempt;
+    struct attempt *attempt;
 };
 
 /* ---- failures ------------------------------------------------------------------------------- */
@@ -196,7 +198,8 @@ uint64_t explore_hang_ms(const struct explorer *x, const struct hd_steering *ste
  * was up before it ended; then *run needs no freeing. */
 bool explore_run(struct explorer *x, const struct hd_steering *steering, bool hangs,
                  struct hd_result *run);
-/* Several runs, as many of them at the same time as the user allows: explore_at_once, at least 1.
+/* Several runs, as many of them at the same time as the user allows: explore_at_once, at least 1
+ * (so many are known ahead, if somebody else does them).
  * What comes of each does not depend on that number, nor on which one ends first. */
 void explore_run_all(struct explorer *x, struct attempt *attempt, uint32_t count);
 uint32_t explore_at_once(const struct explorer *x);
@@ -213,10 +216,11 @@ struct coming {
     uint64_t key;
     struct hd_steering steering; /* what it points to must live until the call returns */
 };
-#define COMING_MOST 16u
 bool explore_run_early(struct explorer *x, const struct coming *coming, uint32_t count,
                        struct hd_result *run);
 bool explore_has_early(struct explorer *x, uint64_t key); /* it need not be run any more */
+/* Is it time to say what comes next, with a run of this key? */
+bool explore_wants_coming(struct explorer *x, uint64_t key);
 void explore_drop_early(struct explorer *x);
 
 /* normal.c */

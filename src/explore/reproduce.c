@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define MINIMISE_SECONDS 10.0
+#define REPEATS_MOST 16u    /* at once */
 #define REPEAT_SECONDS 20.0 /* hangs take their time */
 #define PATIENT_US 150000u  /* of a suspension that is to be repeated */
 #define MOST_ALONE 6u       /* targets of one run that are tried alone */
@@ -52,7 +53,7 @@ static bool fails_again(struct explorer *x, const struct hd_steering *steering,
 /* One thread runs at a time: runs that go on at once do not disturb each other. */
 static uint32_t repeats_at_once(const struct explorer *x, const struct hd_steering *steering) {
     uint32_t most = steering->scheduler == HD_SCHED_SERIAL ? explore_at_once(x) : 1;
-    return most < COMING_MOST ? most : COMING_MOST;
+    return most < REPEATS_MOST ? most : REPEATS_MOST;
 }
 
 static void repeat(struct explorer *x, const struct hd_steering *steering,
@@ -61,7 +62,7 @@ static void repeat(struct explorer *x, const struct hd_steering *steering,
     uint32_t times = x->options->repeats, most = repeats_at_once(x, steering);
     *runs = *reproduced = 0;
     while (*runs < times && (*runs == 0 || hd_seconds_now() < until)) {
-        struct attempt attempt[COMING_MOST];
+        struct attempt attempt[REPEATS_MOST];
         uint32_t count = most < times - *runs ? most : times - *runs;
         explore_report(x, "reproducing", *runs, times);
         for (uint32_t i = 0; i < count; i++)

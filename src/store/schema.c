@@ -1,8 +1,6 @@
 /* See schema.h. Times are seconds since 1970; words are those of heddle-findings/1. */
 #include "store/schema.h"
 
-#include <assert.h>
-
 /* Runs and what they found.
  *
  * A series is what makes runs comparable: the same command on the same target with the same
@@ -44,8 +42,11 @@ static const char version_2[] =
     "CREATE TABLE baseline (finding INTEGER PRIMARY KEY REFERENCES finding(id),"
     " since INTEGER NOT NULL REFERENCES run(id)) STRICT;";
 
-const char *hd_store_step(int from) {
-    static const char *const step[HD_STORE_VERSION] = {version_1, version_2};
-    assert(from >= 0 && from < HD_STORE_VERSION);
-    return step[from];
-}
+static const char *const steps[] = {version_1, version_2};
+
+const struct hd_sql_kind hd_store_kind = {.name = "store",
+                                          .made_by = "a command makes it with --store",
+                                          .application = 0x68647374, /* "hdst" */
+                                          .most_value = 64 * 1024 * 1024,
+                                          .version = sizeof steps / sizeof *steps,
+                                          .step = steps};

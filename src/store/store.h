@@ -2,7 +2,7 @@
  * years and from any number of processes at once. A run is added in one transaction: it is there
  * with all its findings, or not at all.
  *
- * The file is untrusted input. It must have exactly the tables of its version (store/schema.h), so
+ * The file is untrusted input. It must have exactly the tables of its version (store/sql.h), so
  * triggers, views and whatever else SQL can hide in a file are refused before anything of it is
  * used; what is in the tables is checked by those who read it. A damaged file is said to be so and
  * never replaced: hd_store_set_aside moves it away if the user wants that. */

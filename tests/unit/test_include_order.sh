@@ -7,7 +7,7 @@ import pathlib, re, sys
 
 # Directories of one inner list may not include each other.
 order = [["base"], ["trace"], ["runtime"], ["model"], ["facts"], ["finding"], ["learn"], ["engine"],
-         ["predict"], ["methods"], ["cover"], ["source"], ["mine", "lint"], ["run"], ["explore"], ["store"],
+         ["predict"], ["methods"], ["cover"], ["source"], ["mine", "lint"], ["run"], ["explore"], ["store"], ["campaign"],
          ["report"], ["toolchain"], ["cli"]]
 rank = {name: i for i, row in enumerate(order) for name in row}
 include = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -1,0 +1,88 @@
+# What the tests of campaigns share; sourced after lib.sh.
+
+# What a hunt printed, without its times.
+body() { # FILE
+    sed -E 's/[0-9.]+ s$/TIME/; s/[0-9.]+ seconds/TIME/' "$1"
+}
+
+same_page() { # FILE FILE
+    diff <(body "$1") <(body "$2") >.difference || { cat .difference; fail "$1 and $2 differ"; }
+}
+
+# A field of `heddle campaign --format json`.
+field() { # FILE NAME
+    "$HEDDLE" campaign --format json "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$2"
+}
+
+# What is in a campaign file: jobs with how they ended, no rows, times or machines.
+results() { # FILE
+    python3 - "$1" <<'END'
+import sqlite3, sys
+db = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+for row in db.execute("SELECT job, nth, outcome FROM result ORDER BY job, nth"):
+    print(*row)
+END
+}
+
+# Six threads' worth of orders under one lock: ninety ways, no failure.
+write_ways() { # FILE
+    cat >"$1" <<'END'
+#include <pthread.h>
+#include <unistd.h>
+static int x, y, z;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *first(void *unused) {
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&m);
+        x++;
+        pthread_mutex_unlock(&m);
+    }
+    return unused;
+}
+static void *second(void *unused) {
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&m);
+        y += x;
+        pthread_mutex_unlock(&m);
+    }
+    return unused;
+}
+static void *third(void *unused) {
+    for (int i = 0; i < 2; i++) {
+        pthread_mutex_lock(&m);
+        z += y + x;
+        x += z;
+        pthread_mutex_unlock(&m);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t thread[3];
+    pthread_create(&thread[0], NULL, first, NULL);
+    pthread_create(&thread[1], NULL, second, NULL);
+    pthread_create(&thread[2], NULL, third, NULL);
+    for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
+    usleep(SLEEP);
+    return 0;
+}
+END
+}
+
+need_mpi() {
+    command -v mpirun >/dev/null || skip "no mpirun: Open MPI is not installed (openmpi-bin)"
+    mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    # Open MPI's own memory, which it keeps until the process ends.
+    cat >mpi.leaks <<'END'
+leak:libopen-pal
+leak:libopen-rte
+leak:libmpi
+leak:mca_
+leak:libpmix
+leak:libevent
+leak:libhwloc
+END
+    export LSAN_OPTIONS=suppressions=$PWD/mpi.leaks:print_suppressions=0
+    mpirun -n 2 true 2>.mpi || { cat .mpi; skip "mpirun does not work here"; }
+}
