@@ -16,6 +16,8 @@ struct closing *closing_new(double until) {
     return c;
 }
 
+void closing_set_until(struct closing *c, double until) { c->until = until; }
+
 void closing_free_work(struct closing_work *work) {
     hd_vector_free(&work->pins);
     hd_vector_free(&work->before);
@@ -366,10 +368,10 @@ static void judge(struct closing *c, const struct closing_work *work, uint32_t n
                        event);
 }
 
-void closing_done(struct closing *c, struct closing_work *work, struct hd_trace *trace) {
+bool closing_done(struct closing *c, struct closing_work *work, struct hd_trace *trace) {
+    bool fresh = false;
     c->under_way--;
     if (trace != NULL) {
-        bool fresh;
         enum closing_idle idle;
         uint32_t number = add_view(c, trace, work, &fresh, &idle);
         if (number != HD_NONE) judge(c, work, number, idle);
@@ -377,6 +379,7 @@ void closing_done(struct closing *c, struct closing_work *work, struct hd_trace 
         closing_add_reason(c, "a run left no trace", NULL, HD_NONE);
     }
     closing_free_work(work);
+    return fresh;
 }
 
 /* All steps, but for what the thread that crashed did last. */

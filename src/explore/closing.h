@@ -50,13 +50,16 @@ struct closing_reason {
 typedef HD_VECTOR(struct closing_reason) closing_reason_list;
 
 struct closing;
-struct closing *closing_new(double until); /* by hd_seconds_now: no question is asked later */
+struct closing *closing_new(double until);
+/* By hd_seconds_now: no question is asked later. */
+void closing_set_until(struct closing *closing, double until);
 void closing_free(struct closing *closing);
 
 /* The next run that is wanted; NULL: none now. The caller's until closing_done. */
 struct closing_work *closing_next(struct closing *closing);
-/* Takes the trace of the run (NULL: it could not be run, or has none) and frees the work. */
-void closing_done(struct closing *closing, struct closing_work *work, struct hd_trace *trace);
+/* Takes the trace of the run (NULL: it could not be run, or has none) and frees the work. True:
+ * no run like it is known. */
+bool closing_done(struct closing *closing, struct closing_work *work, struct hd_trace *trace);
 /* Gives back what was not run. */
 void closing_give_back(struct closing *closing, struct closing_work *work);
 /* A run that nobody asked for. False: it is of a kind that was not known, and work now. */

@@ -76,8 +76,14 @@ static bool fits(const struct explorer *x, const struct hd_result *run) {
     return x->bytes + run->wire_events * HD_EVENT_BYTES_MOST < hd_memory_limit() / 2;
 }
 
-/* Adds a run that passed, if it shows something new. */
-static struct recorded *add(struct explorer *x, const struct hd_result *run) {
+void explore_keep(struct explorer *x, struct recorded *run) {
+    x->bytes += run->model.bytes;
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since findings point into runs */
+    hd_vector_push(&x->run, run);
+}
+
+/* Loads a run that passed, and adds it if it shows something new. */
+static struct recorded *load(struct explorer *x, const struct hd_result *run, bool *fresh_run) {
     struct hd_exploration *result = x->result;
     struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
     struct hd_model *model = &recorded->model;
@@ -95,18 +101,26 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
     if (model->trace->hook_calls > x->calls) x->calls = model->trace->hook_calls;
     uint32_t fresh = hd_history_add(&x->history, model);
     if (x->collect != NULL) fresh += x->collect(x, recorded);
-    if (fresh == 0) {
-        explore_recorded_free(recorded);
-        return NULL;
-    }
-    x->bytes += model->bytes;
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since findings point into runs */
-    hd_vector_push(&x->run, recorded);
+    *fresh_run = fresh > 0;
+    if (fresh > 0) explore_keep(x, recorded);
     return recorded;
+}
+
+static struct recorded *add(struct explorer *x, const struct hd_result *run) {
+    bool fresh;
+    struct recorded *recorded = load(x, run, &fresh);
+    if (recorded == NULL || fresh) return recorded;
+    explore_recorded_free(recorded);
+    return NULL;
 }
 
 struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run) {
     return run->trace_path[0] != '\0' && fits(x, run) ? add(x, run) : NULL;
+}
+
+struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh) {
+    *fresh = false;
+    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run, fresh) : NULL;
 }
 
 static struct recorded *take(struct explorer *x, const struct hd_steering *steering,
@@ -126,7 +140,7 @@ static struct recorded *take(struct explorer *x, const struct hd_steering *steer
                                  run->outcome.words);
     } else if (fits(x, run)) {
         added = add(x, run);
-        if (first && added == NULL && !x->broken)
+        if (first && x->run.size == 0 && !x->broken)
             x->broken = !hd_fail(x->error, HD_ERR_FORMAT, "the recorded run shows no event");
     } else if (first) {
         x->broken = !hd_fail(x->error, HD_ERR_LIMIT,

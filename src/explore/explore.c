@@ -98,7 +98,7 @@ static bool run_target(struct explorer *x, const struct target *target, uint32_t
     return ran;
 }
 
-static void force(struct explorer *x, struct target *target) {
+void explore_force(struct explorer *x, struct target *target) {
     struct hd_schedule schedule;
     struct hd_result run;
     uint32_t variant = target->tried++;
@@ -192,7 +192,7 @@ static bool next_run(struct explorer *x, const struct stage *stage) {
     struct wanted wanted = wanted_of(x, stage);
     bool any = stage->source->next(x, &wanted);
     if (any && wanted.target != NULL)
-        force(x, wanted.target);
+        explore_force(x, wanted.target);
     else if (any)
         steer(x, stage, &wanted);
     x->number += any;
@@ -224,6 +224,7 @@ static void run_plan(struct explorer *x) {
     for (uint32_t i = 0; i < stages && !explore_is_over(x); i++) {
         if (plan[i].runs > 0 && x->options->strategy_runs == 0) continue;
         if (result->failures > 0 && !plan[i].despite_failure) continue;
+        if (explore_is_closed(x) && !plan[i].in_parallel) continue;
         run_stage(x, &plan[i]);
     }
     if (!explore_is_over(x))
@@ -274,11 +275,13 @@ static bool is_proved(struct explorer *x, const struct target *target) {
 
 static void conclude_targets(struct explorer *x) {
     struct hd_findings *findings = &x->result->findings;
+    bool closed = explore_is_closed(x);
     for (size_t i = 0; i < x->target.size; i++) {
         struct target *target = x->target.data[i];
         struct hd_finding *finding = target->finding;
         if (target->suspicion > 0) continue;
-        if (target->tried == 0 && target->depth != DEPTH_SWITCH) x->result->left++;
+        if (target->tried == 0 && target->depth != DEPTH_SWITCH && !target->closes && !closed)
+            x->result->left++;
         if (target->tried > 0 && finding->forced == NULL && target->reached)
             conclude_reached(x, target);
         if (finding->forced != NULL || is_proved(x, target))

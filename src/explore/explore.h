@@ -115,6 +115,13 @@ struct hd_explore_runs {
     uint32_t repeated; /* for rates, schedules and explanations */
 };
 
+/* Do two accesses of a run race? */
+enum hd_closed_races {
+    HD_CLOSED_NO_RACES,
+    HD_CLOSED_RACES,
+    HD_CLOSED_RACES_UNKNOWN /* predicted, but the program diverged */
+};
+
 /* How far closing got (docs/explore.md). */
 struct hd_closed {
     bool there;                     /* it was tried */
@@ -122,6 +129,7 @@ struct hd_closed {
     uint64_t classes;               /* ways in which reads see writes, that were run */
     uint64_t runs;                  /* that it took */
     uint64_t left;                  /* runs that are known to be wanted */
+    enum hd_closed_races races;     /* if it is complete and nothing fails */
     HD_VECTOR(const char *) reason; /* why it is not complete */
 };
 

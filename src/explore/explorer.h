@@ -55,6 +55,7 @@ struct target {
     bool by_block;      /* of a suspicion: see explore/meetings.h */
     uint32_t suspicion; /* number, from 1, of what a finding from the source suspects; 0: none */
     bool reached, failed;
+    bool closes;               /* closing runs it anyway: it is from one of its runs */
     bool shown;                /* a forced run really did it: its own trace says so */
     struct hd_outcome outcome; /* of the forced run that says most */
 };
@@ -194,6 +195,9 @@ double explore_until(const struct explorer *x, double seconds);
 uint64_t explore_limit_ms(const struct explorer *x, const struct hd_steering *steering);
 uint64_t explore_hang_ms(const struct explorer *x, const struct hd_steering *steering);
 
+/* explore.c: runs a target's next variant. */
+void explore_force(struct explorer *x, struct target *target);
+
 /* attempt.c: one run, known to hang or not. False: it could not be run, a signal came or the time
  * was up before it ended; then *run needs no freeing. */
 bool explore_run(struct explorer *x, const struct hd_steering *steering, bool hangs,
@@ -244,6 +248,10 @@ void explore_recorded_free(struct recorded *run);
 /* Takes a run that passed, and was not recorded to predict from, for one of them. NULL: it shows
  * nothing new. */
 struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run);
+/* The same for any run, whether it shows something new or not; NULL: it can't be loaded. *fresh:
+ * it does, and is kept. Otherwise the caller keeps it (explore_keep) or frees it. */
+struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh);
+void explore_keep(struct explorer *x, struct recorded *run);
 /* Does the program repeat itself if it is made to follow a recorded run's own schedule? If so, and
  * it diverges from that of a proved prediction, that depends on something which is in no trace. */
 bool explore_repeats(struct explorer *x, struct recorded *run);
@@ -281,7 +289,8 @@ struct source {
 };
 extern const struct source explore_predict_exact, explore_predict_roles, explore_predict_relaxed,
     explore_predict_free, explore_switches, explore_rest, explore_ctrigger, explore_race,
-    explore_stress, explore_sync, explore_pct, explore_pos, explore_from, explore_close;
+    explore_stress, explore_sync, explore_pct, explore_pos, explore_from, explore_close,
+    explore_close_small;
 
 /* plan.c */
 struct stage {
@@ -289,6 +298,7 @@ struct stage {
     double share;         /* of the time that is left */
     uint32_t runs;        /* times strategy_runs; 0: as many as there are */
     bool despite_failure; /* also if something failed already */
+    bool in_parallel;     /* threads really run at once: it may do what closing does not cover */
     enum hd_strategy strategy;
 };
 const struct stage *explore_plan(const struct hd_explore_options *options, uint32_t *stages);
@@ -308,7 +318,14 @@ bool explore_look_at_suspicion(struct explorer *x, struct target *target,
 void explore_conclude_suspicions(struct explorer *x);
 void explore_free_suspicions(struct explorer *x);
 
-/* source_close.c: what came of it, for the result. */
+/* source_predict.c: predicts from a run of closing's that passed: everything if it shows something
+ * new, else races and deadlocks. What is found there is forced, as far as it is harmful by itself.
+ * False: it was not decided of all pairs whether they race, of all locks whether they deadlock. */
+bool explore_ask_run(struct explorer *x, const struct hd_result *run);
+
+/* source_close.c: is nothing left? */
+bool explore_is_closed(const struct explorer *x);
+/* What came of it, for the result. */
 void explore_conclude_closing(struct explorer *x);
 void explore_free_closing(struct explorer *x);
 

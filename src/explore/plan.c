@@ -16,14 +16,25 @@ static const struct stage hunt[] = {
     {.source = &explore_predict_roles, .share = 0.2},
     {.source = &explore_predict_relaxed, .share = 0.3},
     {.source = &explore_predict_free, .share = 0.3},
+    /* A small test is closed here, in less time than the next stages take. With nothing left to run
+     * they are needless, but for the one whose threads really run in parallel. Where it can be
+     * foreseen that the time is not enough it gives up early. After a failure it is what follows:
+     * what else is there? */
+    {.source = &explore_close_small, .share = 0.3, .despite_failure = true},
     {.source = &explore_switches, .share = 0.4},
     /* The strategies that expose most where nothing was predicted, cheapest first; CTrigger's runs
      * have several targets at first, and it needs more of them. */
     {.source = &explore_pos, .share = 1.0 / 3, .runs = 1, .strategy = HD_STRATEGY_POS},
     {.source = &explore_pct, .share = 1.0 / 2, .runs = 1, .strategy = HD_STRATEGY_PCT},
-    {.source = &explore_ctrigger, .share = 1, .runs = 2, .strategy = HD_STRATEGY_CTRIGGER},
+    {.source = &explore_ctrigger,
+     .share = 1,
+     .runs = 2,
+     .in_parallel = true,
+     .strategy = HD_STRATEGY_CTRIGGER},
     /* What the first stages had no time for. */
-    {.source = &explore_rest, .share = 1}};
+    {.source = &explore_rest, .share = 1},
+    /* All others have nothing left to try: what is known to be wanted is, until the time is up. */
+    {.source = &explore_close, .share = 1}};
 
 static const struct stage expose[HD_STRATEGY_COUNT] = {
     [HD_STRATEGY_CTRIGGER] = {.source = &explore_ctrigger, .share = 1},

@@ -1,5 +1,9 @@
-/* The source that closes: what closing.h wants is run, and when nothing is left, random runs check
- * that it really knows all. */
+/* The source that closes: what closing.h wants is run, each run that is new is asked for races and
+ * deadlocks, and when nothing is left, random runs check that it really knows all.
+ *
+ * A plain hunt has it twice. First for small tests: it gives up where runs are too long or what is
+ * known to be left would take longer than the time that it has. In the end it goes on where it
+ * stopped, as a search, for as long as there is time. */
 #include "explore/explorer.h"
 
 #include "base/memory.h"
@@ -9,6 +13,11 @@
 #include <string.h>
 
 #define RANDOM_RUNS 30u /* behind every "complete" */
+/* Hook calls of a run, nearly all of which are steps, in a plain hunt. What a run of so many steps
+ * leaves to be asked takes seconds, and one that long has never closed. */
+#define MOST_CALLS 20000u
+#define LEAST_RUNS 8u      /* that tell how long one takes */
+#define AFTER_FAILURE 0.25 /* of the time that a plain hunt gives to it, if something fails */
 
 struct closing_state {
     struct closing *closing;
@@ -18,13 +27,66 @@ struct closing_state {
     uint64_t runs;
     uint64_t first; /* number of the present run */
     bool full;      /* no more memory */
+    /* of the present stage */
+    bool small;   /* it is to end if the time is not enough */
+    double until; /* it ends then */
+    double began;
+    uint64_t stage_runs;
 };
 
-static void begin_close(struct explorer *x) {
-    struct closing_state *state = hd_zalloc(1, sizeof *state);
-    state->closing = closing_new(x->deadline);
-    x->closing = state;
+/* ---- stages --------------------------------------------------------------------------------- */
+
+static void give_back(struct closing_state *state) {
+    for (size_t i = 0; i < state->work.size; i++)
+        closing_give_back(state->closing, state->work.data[i]);
+    state->work.size = 0;
 }
+
+static void begin_stage(struct explorer *x, bool small, double until) {
+    if (x->closing == NULL) {
+        x->closing = hd_zalloc(1, sizeof *x->closing);
+        x->closing->closing = closing_new(until);
+    }
+    struct closing_state *state = x->closing;
+    give_back(state);
+    closing_set_until(state->closing, until);
+    state->small = small;
+    state->until = until;
+    state->began = hd_seconds_now();
+    state->stage_runs = 0;
+    state->first = 0;
+}
+
+static bool is_long(const struct explorer *x) {
+    return !x->options->complete && x->calls > MOST_CALLS;
+}
+
+static void begin_close(struct explorer *x) {
+    if (!is_long(x)) begin_stage(x, false, x->deadline);
+}
+
+static void begin_close_small(struct explorer *x) {
+    if (!is_long(x)) begin_stage(x, true, x->phase_end);
+}
+
+/* Seconds for what is known to be left, by the rate of runs so far; it grows while more becomes
+ * known. Negative: not known yet. */
+static double seconds_left(const struct closing_state *state) {
+    double spent = hd_seconds_now() - state->began;
+    if (state->stage_runs < LEAST_RUNS) return -1;
+    return (double)closing_left(state->closing) * spent / (double)state->stage_runs;
+}
+
+static bool is_out_of_time(const struct explorer *x) {
+    const struct closing_state *state = x->closing;
+    double until = state->until;
+    if (state->small && x->result->failures > 0)
+        until = state->began + (until - state->began) * AFTER_FAILURE;
+    double left = until - hd_seconds_now();
+    return left <= 0 || (state->small && seconds_left(state) > left);
+}
+
+/* ---- runs ----------------------------------------------------------------------------------- */
 
 static void say_progress(struct explorer *x, const struct closing_state *state) {
     uint64_t left = closing_left(state->closing);
@@ -36,7 +98,7 @@ static void say_progress(struct explorer *x, const struct closing_state *state) 
 static bool next_close(struct explorer *x, struct wanted *wanted) {
     struct closing_state *state = x->closing;
     struct hd_steering *steering = &wanted->steering;
-    if (state->full) return false;
+    if (state == NULL || state->full || is_out_of_time(x)) return false;
     wanted->own_schedule = true;
     size_t ahead = (size_t)(x->number - state->first);
     while (state->work.size <= ahead) {
@@ -78,6 +140,8 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
     struct hd_error ignored;
     (void)wanted;
     state->runs++;
+    state->stage_runs++;
+    bool fresh = true; /* until it is known */
     bool there = run->trace_path[0] != '\0' && run->outcome.kind != HD_OUTCOME_HANG &&
                  hd_trace_load(run->trace_path, NULL, &trace, &ignored);
     if (run->outcome.kind == HD_OUTCOME_HANG)
@@ -88,9 +152,10 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
         closing_give_back(closing, take_first(state)); /* it could not be run */
     state->first = x->number + 1;
     if (state->work.size > 0) {
-        closing_done(closing, take_first(state), there ? &trace : NULL);
+        fresh = closing_done(closing, take_first(state), there ? &trace : NULL);
     } else if (there) {
-        state->random = closing_check(closing, &trace) ? state->random + 1 : 0;
+        fresh = !closing_check(closing, &trace);
+        state->random = fresh ? 0 : state->random + 1;
     } else {
         state->random = RANDOM_RUNS;
     }
@@ -98,30 +163,67 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
         closing_add_reason(closing, "the runs do not fit into memory", NULL, HD_NONE);
         state->full = true;
     }
+    if (fresh && !hd_outcome_failed(&run->outcome) && !explore_ask_run(x, run))
+        closing_add_reason(closing, "it was not decided whether a run has races and deadlocks",
+                           NULL, HD_NONE);
 }
 
-static void give_back(struct closing_state *state) {
-    for (size_t i = 0; i < state->work.size; i++)
-        closing_give_back(state->closing, state->work.data[i]);
-    state->work.size = 0;
+/* ---- what came of it ------------------------------------------------------------------------ */
+
+bool explore_is_closed(const struct explorer *x) {
+    const struct closing_state *state = x->closing;
+    return state != NULL && state->runs > 0 && state->random >= RANDOM_RUNS && !state->full &&
+           closing_left(state->closing) == 0 && closing_reasons(state->closing)->size == 0;
+}
+
+static const char *why_it_ended(const struct hd_exploration *result) {
+    return result->interrupted             ? "it was interrupted"
+           : result->end == HD_END_RUNS    ? "no more runs were allowed"
+           : result->end == HD_END_FAILURE ? "it ended at the first failure"
+                                           : "the time was up";
+}
+
+static void conclude_unbegun(struct explorer *x) {
+    const char *why = why_it_ended(x->result);
+    if (is_long(x))
+        why = hd_finding_text(&x->own,
+                              "runs are long: %llu accesses and calls (--complete begins anyway)",
+                              (unsigned long long)x->calls);
+    hd_vector_push(&x->result->closed.reason, why);
+}
+
+/* Every run was asked for them. What was predicted and never came about is neither. */
+static enum hd_closed_races find_races(const struct explorer *x) {
+    enum hd_closed_races races = HD_CLOSED_NO_RACES;
+    for (size_t i = 0; i < x->target.size; i++) {
+        const struct target *target = x->target.data[i];
+        if (target->depth != DEPTH_EXACT || target->finding->kind != HD_FINDING_RACE) continue;
+        if (target->reached || target->failed) return HD_CLOSED_RACES;
+        races = HD_CLOSED_RACES_UNKNOWN;
+    }
+    return races;
 }
 
 void explore_conclude_closing(struct explorer *x) {
     struct closing_state *state = x->closing;
     struct hd_exploration *result = x->result;
-    if (state == NULL) return;
+    if (x->options->plan != HD_PLAN_HUNT || x->options->suspicions != NULL) return;
+    result->closed.there = true;
+    if (state == NULL) {
+        conclude_unbegun(x);
+        return;
+    }
     struct closing *closing = state->closing;
     give_back(state);
     struct hd_closed *closed = &result->closed;
-    closed->there = true;
     closed->classes = closing_classes(closing);
     closed->runs = state->runs;
     closed->left = closing_left(closing);
     if (closed->left > 0 || state->runs == 0) {
-        const char *why = result->interrupted             ? "it was interrupted"
-                          : result->end == HD_END_RUNS    ? "no more runs were allowed"
-                          : result->end == HD_END_FAILURE ? "it ended at the first failure"
-                                                          : "the time was up";
+        bool failed = result->failures > 0 && state->small && result->end == HD_END_EXHAUSTED &&
+                      !result->interrupted;
+        const char *why = failed ? "it was not gone on with after a failure (--complete does)"
+                                 : why_it_ended(result);
         closing_add_reason(closing, why, NULL, HD_NONE);
     }
     const closing_reason_list *reasons = closing_reasons(closing);
@@ -131,6 +233,7 @@ void explore_conclude_closing(struct explorer *x) {
     for (size_t i = 0; i < reasons->size; i++)
         hd_vector_push(&closed->reason, explore_text(x, reasons->data[i].text));
     closed->complete = closed->left == 0 && closed->reason.size == 0;
+    closed->races = find_races(x);
 }
 
 void explore_free_closing(struct explorer *x) {
@@ -145,3 +248,5 @@ void explore_free_closing(struct explorer *x) {
 
 const struct source explore_close = {
     .begin = begin_close, .next = next_close, .learn = learn_close, .independent = true};
+const struct source explore_close_small = {
+    .begin = begin_close_small, .next = next_close, .learn = learn_close, .independent = true};

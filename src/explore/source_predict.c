@@ -9,7 +9,16 @@
 #define MOST_INSTANCES 3000u /* of a kind in a run, of which each is decided for its role */
 #define MANY_EVENTS 1000000u /* the facts of such a run are not kept for the next prediction */
 
-static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth) {
+/* What is predicted from a run. */
+enum scope {
+    SCOPE_ALL,
+    SCOPE_ROLES, /* the same sites by other callers and on other objects */
+    SCOPE_BUGS   /* races and deadlocks, which are bugs by themselves */
+};
+
+static bool is_wanted(const struct hd_predict_kind *kind, enum depth depth, enum scope scope) {
+    if (scope == SCOPE_BUGS)
+        return kind->kind == HD_FINDING_RACE || kind->kind == HD_FINDING_DEADLOCK;
     /* Where all reads may change, triples and orders are worth forcing; races and deadlocks that
      * need it are those of another run. Which write a read sees is asked exactly. */
     if (depth == DEPTH_RELAXED) return kind->kind != HD_FINDING_NONDETERMINISM;
@@ -55,9 +64,10 @@ static bool has_roles(const struct recorded *run, enum hd_finding_kind kind) {
 }
 
 static void predict_kinds(struct explorer *x, struct hd_predict *predict, enum depth depth,
-                          const struct recorded *run, struct hd_findings *findings) {
+                          enum scope scope, const struct recorded *run,
+                          struct hd_findings *findings) {
     for (unsigned k = 0; k < HD_PREDICT_KIND_COUNT && !explore_phase_is_over(x); k++) {
-        if (!is_wanted(&hd_predict_kinds[k], depth)) continue;
+        if (!is_wanted(&hd_predict_kinds[k], depth, scope)) continue;
         if (predict->options.instances && !has_roles(run, hd_predict_kinds[k].kind)) continue;
         struct hd_finding_summary before = findings->summary;
         if (!hd_predict_kinds[k].run(predict, findings, x->error)) {
@@ -92,9 +102,10 @@ static void add_targets(struct explorer *x, struct recorded *run, enum depth dep
     }
 }
 
-/* Predicts from a run and adds the targets that are new; or, if that was done, those of other roles
- * at the same sites. */
-static void predict_from(struct explorer *x, struct recorded *run, enum depth depth, bool roles) {
+/* Predicts from a run and adds the targets that are new. */
+static void predict_from(struct explorer *x, struct recorded *run, enum depth depth,
+                         enum scope scope) {
+    bool roles = scope == SCOPE_ROLES;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
     struct hd_analysis **passing = hd_alloc(x->run.size, sizeof *passing);
     uint32_t passings = 0;
@@ -121,15 +132,54 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                     .passings = passings}};
     struct hd_findings *findings = roles ? &run->roles : &run->findings[depth];
     findings->want_pictures = true;
-    predict_kinds(x, &predict, depth, run, findings);
-    if (!roles) predict_correlated(x, &predict, findings);
+    predict_kinds(x, &predict, depth, scope, run, findings);
+    if (scope == SCOPE_ALL) predict_correlated(x, &predict, findings);
     free(passing);
     if (run->model.events > MANY_EVENTS) hd_analysis_shrink(&run->analysis);
     if (x->broken) return;
     hd_findings_sort(findings);
     if (!roles) hd_findings_fingerprint(findings);
-    if (depth == DEPTH_EXACT && !roles) count(&x->result->findings, findings);
+    if (depth == DEPTH_EXACT && scope == SCOPE_ALL) count(&x->result->findings, findings);
     add_targets(x, run, depth, roles, findings);
+}
+
+/* ---- from closing's runs --------------------------------------------------------------------- */
+
+static bool is_decided(const struct hd_findings *findings, enum hd_finding_kind kind) {
+    return findings->looked_for[kind] && findings->of_kind[kind].verdict[HD_VERDICT_UNDECIDED] == 0;
+}
+
+/* What is harmful by itself is a bug also where nothing fails: it is to be seen once. Everything
+ * else that these runs predict is among the runs that closing wants. */
+static void force_bugs(struct explorer *x, size_t first) {
+    for (size_t i = first; i < x->target.size; i++) {
+        struct target *target = x->target.data[i];
+        target->closes = target->finding->harm != HD_HARM_ITSELF;
+        if (target->closes) continue;
+        while (target->tried < explore_variants(target) && !target->reached && !target->failed &&
+               !explore_is_over(x)) {
+            uint32_t tried = target->tried;
+            explore_force(x, target);
+            if (target->tried == tried) break; /* it could not be run */
+        }
+    }
+}
+
+bool explore_ask_run(struct explorer *x, const struct hd_result *run) {
+    bool fresh;
+    size_t targets = x->target.size;
+    struct recorded *asked = explore_load_run(x, run, &fresh);
+    if (asked == NULL) return false;
+    struct hd_findings *findings = &asked->findings[DEPTH_EXACT];
+    predict_from(x, asked, DEPTH_EXACT, fresh ? SCOPE_ALL : SCOPE_BUGS);
+    bool decided =
+        is_decided(findings, HD_FINDING_RACE) && is_decided(findings, HD_FINDING_DEADLOCK);
+    if (!fresh && x->target.size == targets)
+        explore_recorded_free(asked);
+    else if (!fresh)
+        explore_keep(x, asked);
+    force_bugs(x, targets);
+    return decided;
 }
 
 /* ---- while runs are recorded ---------------------------------------------------------------- */
@@ -155,7 +205,7 @@ static bool feed_exact(struct explorer *x) {
     }
     if (added == NULL || explore_phase_is_over(x)) return true;
     explore_report(x, "predicting", x->recordings, x->options->most_recorded);
-    predict_from(x, added, DEPTH_EXACT, false);
+    predict_from(x, added, DEPTH_EXACT, SCOPE_ALL);
     if (!x->broken) explore_early_switches(x, added);
     return true;
 }
@@ -168,15 +218,15 @@ static bool next_any(struct explorer *x, struct wanted *wanted) {
     return next_of_rank(x, wanted, UINT32_MAX);
 }
 
-static bool feed_depth(struct explorer *x, enum depth depth, bool roles) {
+static bool feed_depth(struct explorer *x, enum depth depth, enum scope scope) {
     if (x->fed >= x->run.size || x->result->failures > 0) return false;
     explore_report(x, "predicting further", x->fed, (uint32_t)x->run.size);
-    predict_from(x, x->run.data[x->fed++], depth, roles);
+    predict_from(x, x->run.data[x->fed++], depth, scope);
     return true;
 }
-static bool feed_roles(struct explorer *x) { return feed_depth(x, DEPTH_EXACT, true); }
-static bool feed_relaxed(struct explorer *x) { return feed_depth(x, DEPTH_RELAXED, false); }
-static bool feed_free(struct explorer *x) { return feed_depth(x, DEPTH_FREE, false); }
+static bool feed_roles(struct explorer *x) { return feed_depth(x, DEPTH_EXACT, SCOPE_ROLES); }
+static bool feed_relaxed(struct explorer *x) { return feed_depth(x, DEPTH_RELAXED, SCOPE_ALL); }
+static bool feed_free(struct explorer *x) { return feed_depth(x, DEPTH_FREE, SCOPE_ALL); }
 
 static bool feed_switches(struct explorer *x) {
     if (x->fed >= x->run.size || x->result->failures > 0) return false;

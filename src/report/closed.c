@@ -4,30 +4,51 @@
 
 #include <jansson.h>
 
-#define MOST_REASONS 8u /* lines */
+#define MOST_REASONS 4u /* lines */
 
-void hd_report_closed(FILE *out, const struct hd_exploration *exploration) {
+static const char *end_words(const struct hd_exploration *exploration) {
+    if (exploration->failures > 0) return "what fails is above, and nothing else does";
+    if (exploration->flaky || exploration->plain_failed > 0) return "some fail, as plain runs do";
+    switch (exploration->closed.races) {
+    case HD_CLOSED_NO_RACES:
+        return "none fails, none races, none deadlocks";
+    case HD_CLOSED_RACES:
+        return "none fails, none deadlocks, but there are races";
+    default:
+        return "none fails, none deadlocks";
+    }
+}
+
+static void print_complete(FILE *out, const struct hd_exploration *exploration,
+                           const struct hd_report_style *style) {
+    struct hd_page page = hd_page_for(out, style);
+    unsigned long long classes = exploration->closed.classes, runs = exploration->closed.runs;
+    char all[48], text[512];
+    snprintf(all, sizeof all, classes == 1 ? "The one way" : "All %llu ways", classes);
+    snprintf(text, sizeof text,
+             "%s in which this program's reads can see its writes %s run, for this input, under "
+             "sequential consistency, in %llu run%s: %s. Not covered: weak memory, code that is "
+             "not instrumented, other inputs.",
+             all, classes == 1 ? "was" : "were", runs, hd_page_plural(runs),
+             end_words(exploration));
+    hd_page_paragraph(&page, 0, text);
+}
+
+void hd_report_closed(FILE *out, const struct hd_exploration *exploration,
+                      const struct hd_report_style *style) {
     const struct hd_closed *closed = &exploration->closed;
     if (!closed->there) return;
-    unsigned long long classes = closed->classes, runs = closed->runs, left = closed->left;
     if (closed->complete) {
-        const char *end = exploration->failures > 0 ? "what fails is above, and nothing else does"
-                          : exploration->flaky || exploration->plain_failed > 0
-                              ? "some fail, as plain runs do"
-                              : "none fails, none deadlocks";
-        if (classes == 1)
-            fprintf(out, "The one way");
-        else
-            fprintf(out, "All %llu ways", classes);
-        fprintf(out,
-                " in which this program's reads can see its writes %s run, for this input, under\n"
-                "sequential consistency, in %llu run%s: %s. Not covered: weak memory, code that is "
-                "not\ninstrumented, other inputs.\n",
-                classes == 1 ? "was" : "were", runs, hd_page_plural(runs), end);
+        print_complete(out, exploration, style);
         return;
     }
-    fprintf(out,
-            "Not complete: %llu way%s in which reads see writes %s run, %llu known run%s left\n",
+    unsigned long long classes = closed->classes, left = closed->left;
+    if (closed->runs == 0)
+        fprintf(out, "Not complete: it was not begun to run all ways in which reads see writes\n");
+    else
+        fprintf(
+            out,
+            "Not complete: %llu way%s in which reads see writes %s run, %llu known one%s left\n",
             classes, hd_page_plural(classes), classes == 1 ? "was" : "were", left,
             left == 1 ? " is" : "s are");
     for (size_t i = 0; i < closed->reason.size && i < MOST_REASONS; i++)

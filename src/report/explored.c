@@ -82,6 +82,9 @@ static void print_runs(FILE *out, const struct hd_exploration *hunt) {
     if (hunt->diverged > 0) fprintf(out, ", %u diverged", hunt->diverged);
     if (hunt->foreseen > 0) fprintf(out, " (and %u that begin alike were not run)", hunt->foreseen);
     if (runs->closing > 0) fprintf(out, "; %u to close", runs->closing);
+    const struct hd_explore_runs *until = &hunt->until_failure;
+    if (hunt->first_failure == 0 && hunt->failures > 0 && until->closing > 0 && until->steered == 0)
+        fprintf(out, " (number %u failed first)", until->closing);
     if (runs->steered > 0) fprintf(out, "; %u under expose's strategies", runs->steered);
     fprintf(out, "; %.1f s\n", hunt->seconds);
     char note[HD_EXPLORED_NOTES][768];
@@ -156,7 +159,7 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size
         fprintf(out, "%u order%s forced without any harm (--all lists them)\n", exercised,
                 exercised == 1 ? " was" : "s were");
     hd_report_output(out, hunt);
-    hd_report_closed(out, hunt);
+    hd_report_closed(out, hunt, style);
     hd_report_coverage(out, hunt);
     print_runs(out, hunt);
 }

@@ -38,7 +38,8 @@ struct json_t *hd_report_exposed_json(const struct hd_exploration *exploration,
 
 /* What the exploration can say about what is left: lines of text, and the member "exploration" of
  * JSON. */
-void hd_report_closed(FILE *out, const struct hd_exploration *exploration);
+void hd_report_closed(FILE *out, const struct hd_exploration *exploration,
+                      const struct hd_report_style *style);
 struct json_t *hd_report_closed_json(const struct hd_exploration *exploration);
 
 /* Lines of both: output that depends on the schedule, runs that did not end before the time was up,

@@ -8,7 +8,7 @@ hunt_buggy() { # PROGRAM OUTCOME KIND VARIABLE
     expect_line "^$kind on $variable.*: .*$outcome"
     expect_line '^  Reproduced 5 of 5'
     expect_line "^  Again:  heddle replay $program\.heddle\.json -- \./$program\$"
-    forced=$(sed -n 's/.* forced (number \([0-9]*\) failed first).*/\1/p' .out)
+    forced=$(sed -n 's/.* (number \([0-9]*\) failed first).*/\1/p' .out)
     [ -n "$forced" ] && [ "$forced" -le 10 ] || { show; fail "$program: not within 10 forced runs"; }
     # The file that was written does it again, by itself.
     expect_file "$program.heddle.json"
