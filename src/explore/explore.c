@@ -409,6 +409,7 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
     x->host.server = NULL;
     sort(&result->findings);
     keep_one_of_each(&result->findings);
+    result->findings.looked_for[HD_FINDING_FAILURE] = options->suspicions == NULL;
     count_candidates(x);
     result->seconds = hd_seconds_now() - x->start;
     bool good = !x->broken;
