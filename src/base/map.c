@@ -33,12 +33,13 @@ static void grow(struct hd_map *map) {
 }
 
 uint32_t *hd_map_slot(struct hd_map *map, uint64_t key, uint32_t initial) {
-    if (map->entry != NULL) {
-        struct hd_map_entry *entry = find(map, key);
-        if (entry->used) return &entry->value;
-    }
-    if (map->entry == NULL || map->count >= (map->mask + 1) / 2) grow(map);
+    if (map->entry == NULL) grow(map);
     struct hd_map_entry *entry = find(map, key);
+    if (entry->used) return &entry->value;
+    if (map->count >= (map->mask + 1) / 2) {
+        grow(map);
+        entry = find(map, key);
+    }
     *entry = (struct hd_map_entry){.key = key, .value = initial, .used = 1};
     map->count++;
     return &entry->value;
