@@ -75,6 +75,28 @@ static bool is_own_from(const struct hd_trace *trace, struct waiting *w, uint32_
     return true;
 }
 
+/* A compare-and-exchange that succeeds. It may end rounds in which it failed. */
+static bool is_exchange(const struct hd_trace *trace, uint32_t e) {
+    return trace->kind[e] == HD_EV_ATOMIC_UPDATE && (trace->flags[e] & HD_ATOMIC_COMPARES) != 0;
+}
+
+/* Is the thread, before this event, as it was before an earlier one at the same place? */
+static void end_round(struct hd_trace *trace, struct waiting *w, uint32_t e, uint8_t *dropped) {
+    for (size_t i = 0; w->state != 0 && i < w->read.size; i++) {
+        uint32_t before = w->read.data[i].event;
+        if (w->read.data[i].state != w->state || trace->site[before] != trace->site[e] ||
+            trace->operand[before] != trace->operand[e])
+            continue;
+        if (w->read.data[i].step < w->kept) {
+            w->idle = true;
+            w->last |= is_own_from(trace, w, w->kept);
+            continue;
+        }
+        go_back(trace, w, i, e, dropped);
+        break;
+    }
+}
+
 static void look_at(struct hd_trace *trace, struct waiting *w, uint32_t e, uint8_t *dropped) {
     if (is_state(trace, e)) {
         w->state = trace->operand[e];
@@ -90,27 +112,15 @@ static void look_at(struct hd_trace *trace, struct waiting *w, uint32_t e, uint8
     }
     if (trace->kind[e] == HD_EV_ALLOC && (trace->flags[e] & HD_BLOCK_TYPE_MASK) == HD_BLOCK_STACK)
         w->low = trace->operand[e];
-    if (trace->kind[e] != HD_EV_READ && trace->kind[e] != HD_EV_ATOMIC_READ) {
+    bool reads = trace->kind[e] == HD_EV_READ || trace->kind[e] == HD_EV_ATOMIC_READ;
+    if (reads || is_exchange(trace, e)) end_round(trace, w, e, dropped);
+    if (reads) {
+        struct read read = {e, w->steps++, w->state};
+        hd_vector_push(&w->read, read);
+    } else {
         w->read.size = 0;
-        w->state = 0;
         w->steps += closing_is_step(trace->kind[e]);
-        return;
     }
-    for (size_t i = 0; w->state != 0 && i < w->read.size; i++) {
-        uint32_t before = w->read.data[i].event;
-        if (w->read.data[i].state != w->state || trace->site[before] != trace->site[e] ||
-            trace->operand[before] != trace->operand[e])
-            continue;
-        if (w->read.data[i].step < w->kept) {
-            w->idle = true;
-            w->last |= is_own_from(trace, w, w->kept);
-            continue;
-        }
-        go_back(trace, w, i, e, dropped);
-        break;
-    }
-    struct read read = {e, w->steps++, w->state};
-    hd_vector_push(&w->read, read);
     w->state = 0;
 }
 

@@ -61,6 +61,13 @@ static unsigned does_of(unsigned kind) {
                                         : RT_UPDATES;
 }
 
+#define COMPARES (HD_ATOMIC_COMPARES >> 4) /* beside the memory order */
+
+/* A compare-and-exchange that succeeds may end rounds in which it failed. */
+static bool may_wait(unsigned kind, int order) {
+    return kind == HD_EV_ATOMIC_READ || ((unsigned)order & COMPARES) != 0;
+}
+
 static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
                    const volatile void *address, int order, uintptr_t pc) {
     if (t == NULL) return;
@@ -76,15 +83,13 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
-        if (unlikely(rt.options.states) && kind == HD_EV_ATOMIC_READ) rt_state_note(t, pc);
+        if (unlikely(rt.options.states) && may_wait(kind, order)) rt_state_note(t, pc);
         rt_emit_sync(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, pc);
         t->spin_mark = t->calls_emitted;
     }
     if (lock != NULL) rt_spin_unlock(lock);
     rt_leave(t);
 }
-
-#define COMPARES (HD_ATOMIC_COMPARES >> 4) /* beside the memory order */
 
 typedef unsigned __int128 u128;
 
