@@ -6,10 +6,12 @@
 
 #include "base/alloc.h"
 #include "run/server.h"
+#include "trace/symbols.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -112,8 +114,28 @@ void hd_session_fail(struct hd_live *live, struct hd_session *s) {
     syscall(SYS_futex, &s->memory->freed, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-static struct hd_trace_end how_it_ended(const struct hd_wire_session *memory,
-                                        const int *wait_status) {
+/* ", at queue.c:31 in put"; nothing if the code has no debug information. */
+static void add_place(const struct hd_session *s, uint32_t site, char *text, size_t size) {
+    uint32_t count = hd_session_module_count(s);
+    struct hd_trace_module *module = hd_alloc(count, sizeof *module);
+    char(*path)[HD_MODULE_PATH] = hd_alloc(count, sizeof *path);
+    for (uint32_t i = 0; i < count; i++) module[i] = hd_session_module(s, i, path[i]);
+    struct hd_trace modules = {.module = module, .modules = count};
+    struct hd_symbols *symbols = hd_symbols_open(&modules);
+    const struct hd_frame *frame;
+    uint32_t frames = hd_symbols_site(symbols, site, &frame), at = 0;
+    while (at + 1 < frames && hd_frame_is_system(&frame[at])) at++;
+    size_t used = strlen(text);
+    if (frame[at].file != NULL)
+        snprintf(text + used, size - used, ", at %s:%u in %s", frame[at].file, frame[at].line,
+                 frame[at].function);
+    hd_symbols_close(symbols);
+    free(module);
+    free(path);
+}
+
+static struct hd_trace_end how_it_ended(const struct hd_session *s, const int *wait_status) {
+    const struct hd_wire_session *memory = s->memory;
     struct hd_trace_end end = {
         .whole = true, .deadlocked = memory->deadlocked != 0, .lost_events = memory->lost_events};
     if (memory->fault_signal != 0) {
@@ -133,6 +155,7 @@ static struct hd_trace_end how_it_ended(const struct hd_wire_session *memory,
                  memory->misuse_size, memory->misuse_size == 1 ? "" : "s",
                  memory->misuse == HD_MISUSE_FREED ? "of a block that has been freed"
                                                    : "beyond the end of a block");
+        add_place(s, memory->misuse_site, end.misuse, sizeof end.misuse);
     }
     if (wait_status != NULL && WIFEXITED(*wait_status)) {
         end.exited = true;
@@ -161,7 +184,7 @@ void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wa
     memcpy(live->result->answer, s->memory->answer, sizeof live->result->answer);
     hd_session_observe_end(live, s);
     struct hd_recorded *recorded = &live->result->recorded.data[s - live->session.data];
-    recorded->end = how_it_ended(s->memory, wait_status);
+    recorded->end = how_it_ended(s, wait_status);
     recorded->threads = s->memory->threads_started;
     live->forked |= s->memory->forked != 0;
     live->direct = s->pid == live->child && live->session.size == 1 && is_program(live, s);

@@ -91,6 +91,14 @@ static void set_variable(strings *list, char *text) {
         free(text);
 }
 
+static const char *variable(const strings *list, const char *name) {
+    size_t length = strlen(name);
+    for (size_t i = list->size; i-- > 0;)
+        if (strncmp(list->data[i], name, length) == 0 && list->data[i][length] == '=')
+            return list->data[i] + length + 1;
+    return "";
+}
+
 /* NULL-terminated; built before the child is there, which may not allocate. */
 static strings make_environment(const struct hd_live *live) {
     strings list = {0};
@@ -102,11 +110,16 @@ static strings make_environment(const struct hd_live *live) {
     set_variable(&list, *channel != '\0' ? hd_format("%s=%s", HD_CHANNEL_ENV, channel)
                                          : hd_strdup(HD_CHANNEL_ENV));
     if (directory != NULL) { /* for programs whose run path was stripped at their installation */
-        const char *paths = "";
-        for (size_t i = 0; i < list.size; i++)
-            if (strncmp(list.data[i], "LD_LIBRARY_PATH=", 16) == 0) paths = list.data[i] + 16;
+        const char *paths = variable(&list, "LD_LIBRARY_PATH");
         set_variable(&list, hd_format("LD_LIBRARY_PATH=%s%s%s", paths, *paths != '\0' ? ":" : "",
                                       directory));
+        /* the runtime stands in front of an allocator that is loaded before all others */
+        const char *loaded = variable(&list, "LD_PRELOAD");
+        if (*loaded != '\0' && strstr(loaded, "libheddle_rt.so") == NULL)
+            set_variable(&list, hd_format("LD_PRELOAD="
+                                          "libheddle_rt.so"
+                                          ":%s",
+                                          loaded));
     }
     hd_vector_push(&list, NULL);
     return list;

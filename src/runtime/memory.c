@@ -60,6 +60,29 @@ static bool resolved(void) {
     return true;
 }
 
+/* ---- allocators that are compiled for us ------------------------------------------------------
+ */
+
+/* What an allocator does inside of blocks and to its own locks is of no interest, and its locks are
+ * not seen while its caller is in the runtime: its hooks do nothing then. They take the slow path,
+ * where it is looked at whether the thread is inside. */
+static int64_t hush(void) {
+    static uint8_t own; /* 0: not known yet, 1: no, 2: it is */
+    struct rt_thread *t = &rt_self;
+    if (likely(own == 1) || rt.mode == HD_SCHED_OFF) return -1;
+    if (own == 0) own = rt_is_hooked((uintptr_t)real.malloc) ? 2 : 1;
+    if (own == 1 || !t->inside || t->left < 0) return -1;
+    int64_t left = t->left;
+    rt_set_left(t, -1);
+    return left;
+}
+static void unhush(int64_t left) {
+    struct rt_thread *t = &rt_self;
+    if (likely(left < 0)) return;
+    int64_t made = -1 - t->left;
+    rt_set_left(t, left > made ? left - made : -1);
+}
+
 /* ---- recording ---------------------------------------------------------------------------- */
 
 #define CLEAR_LIMIT (256u * 1024u)
@@ -125,16 +148,19 @@ static void lives_on(struct rt_thread *t, void *block, size_t old, size_t bytes,
 static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
     if (unlikely(!resolved())) return early_alloc(bytes, alignment > 16 ? alignment : 16);
     struct rt_thread *t = rt_enter_from(pc);
+    int64_t left = hush();
     void *block = alignment > 16 ? real.memalign(alignment, bytes)
                   : zero         ? real.calloc(1, bytes)
                                  : real.malloc(bytes);
     if (t == NULL) {
         if (block != NULL) rt_shadow_unmark((uintptr_t)block, real.usable(block));
+        unhush(left);
         return block;
     }
     int saved = errno;
     born(t, block, bytes, zero ? HD_BLOCK_HEAP | HD_BLOCK_ZEROED : HD_BLOCK_HEAP, pc);
     if (block != NULL) mark_beyond(t, block, bytes, real.usable(block));
+    unhush(left);
     rt_leave(t);
     errno = saved;
     return block;
@@ -144,12 +170,14 @@ static void release(void *block, uintptr_t pc) {
     if (block == NULL || unlikely(is_early(block))) return;
     if (unlikely(!resolved())) return;
     struct rt_thread *t = rt_enter_from(pc);
+    int64_t left = hush();
     if (t != NULL) {
         int saved = errno;
         dies(t, block, real.usable(block), HD_BLOCK_HEAP, pc);
         errno = saved;
     }
     real.free(block);
+    unhush(left);
     if (t != NULL) rt_leave(t);
 }
 
@@ -163,9 +191,11 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     }
     if (unlikely(!resolved())) return NULL;
     struct rt_thread *t = rt_enter_from(pc);
+    int64_t left = hush();
     if (t == NULL) {
         void *moved = real.realloc(block, bytes);
         if (moved != NULL) rt_shadow_unmark((uintptr_t)moved, real.usable(moved));
+        unhush(left);
         return moved;
     }
     size_t old = real.usable(block);
@@ -180,10 +210,12 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     saved = errno;
     if (alone && moved == block) {
         rt_shadow_unmark((uintptr_t)block, real.usable(block));
+        /* Only the allocator's size is known, which is more than was asked for: the C library's is
+         * not twice as much, unless the block is small. What was not asked for may be an older
+         * block's in the trace: it becomes this one's before it is read. */
+        if (bytes > old / 2 || old <= SMALL_BLOCK || !rt_is_c_library((uintptr_t)real.malloc))
+            lives_on(t, block, old, bytes, pc);
         rt_access_range(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
-        /* Only the allocator's size is known, which is more than was asked for, but not twice as
-         * much, unless the block is small. */
-        if (bytes > old / 2 || old <= SMALL_BLOCK) lives_on(t, block, old, bytes, pc);
     } else if (alone && (moved != NULL || bytes == 0)) {
         dies(t, block, old, HD_BLOCK_HEAP, pc);
         if (moved != NULL) born(t, moved, bytes, HD_BLOCK_HEAP, pc);
@@ -193,6 +225,7 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
         born(t, moved, bytes, HD_BLOCK_HEAP, pc);
     else if (bytes != 0)
         born(t, block, old, HD_BLOCK_HEAP, pc); /* it failed: the block lives on */
+    unhush(left);
     rt_leave(t);
     errno = saved;
     return moved;
@@ -251,19 +284,25 @@ RT_EXPORT size_t malloc_usable_size(void *block) {
  */
 
 static size_t usable_size(void *block) {
-    return is_early(block) ? early_bytes(block) : resolved() ? real.usable(block) : 0;
+    if (is_early(block)) return early_bytes(block);
+    if (!resolved()) return 0;
+    int64_t left = hush();
+    size_t bytes = real.usable(block);
+    unhush(left);
+    return bytes;
 }
 
-#define NEW(name, parameters, arguments, bytes)                           \
-    RT_EXPORT void *name parameters;                                      \
-    RT_EXPORT void *name parameters {                                     \
-        struct rt_thread *t = rt_enter();                                 \
-        if (t == NULL) return REAL(name) arguments;                       \
-        struct new_scope scope __attribute__((cleanup(leave_new))) = {t}; \
-        void *block = REAL(name) arguments;                               \
-        (void)scope;                                                      \
-        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                  \
-        return block;                                                     \
+#define NEW(name, parameters, arguments, bytes)                                                  \
+    RT_EXPORT void *name parameters;                                                             \
+    RT_EXPORT void *name parameters {                                                            \
+        struct rt_thread *t = rt_enter();                                                        \
+        if (t == NULL) return REAL(name) arguments;                                              \
+        struct new_scope scope __attribute__((cleanup(leave_new))) = {t};                        \
+        void *block = REAL(name) arguments;                                                      \
+        (void)scope;                                                                             \
+        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                                         \
+        if (block != NULL && !is_early(block)) mark_beyond(t, block, bytes, usable_size(block)); \
+        return block;                                                                            \
     }
 #define DELETE(name, parameters, arguments)                                          \
     RT_EXPORT void name parameters;                                                  \

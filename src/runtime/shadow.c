@@ -138,5 +138,6 @@ RT_NOINLINE void rt_misuse(struct rt_thread *t, const struct rt_cell *cell, uint
     session->misuse_thread = t->number;
     session->misuse_size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
     session->misuse_write = write;
+    session->misuse_site = site;
     session->misuse = cell->slot[0];
 }

@@ -207,6 +207,11 @@ bool rt_is_c_library(uintptr_t pc) {
     return pc - libc_code.lo < libc_code.hi - libc_code.lo ||
            pc - loader_code.lo < loader_code.hi - loader_code.lo;
 }
+bool rt_is_hooked(uintptr_t pc) {
+    for (uint32_t i = 0; i < modules; i++)
+        if (!module[i].gone && pc >= module[i].lo && pc < module[i].hi) return module[i].hooked;
+    return false;
+}
 bool rt_is_runtime_code(uintptr_t pc) { return pc >= own_lo && pc < own_hi; }
 
 void rt_modules_unlock(void) { lock.word = 0; }

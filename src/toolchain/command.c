@@ -92,6 +92,32 @@ static bool check_job(const struct hd_compiler_job *job, struct hd_error *error)
     return true;
 }
 
+/* ---- allocators -------------------------------------------------------------------------------
+ */
+
+/* "-ljemalloc", "/usr/lib/libtcmalloc_minimal.so.4". */
+static bool is_allocator(const char *word) {
+    static const char *const names[] = {"jemalloc", "tcmalloc",  "mimalloc",
+                                        "snmalloc", "tbbmalloc", "hoard"};
+    const char *slash = strrchr(word, '/');
+    const char *name = slash != NULL ? slash + 1 : word;
+    if (strncmp(name, slash != NULL ? "lib" : "-l", slash != NULL ? 3 : 2) != 0) return false;
+    name += slash != NULL ? 3 : 2;
+    if (slash != NULL && strstr(name, ".so") == NULL) return false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(name, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+/* A library that takes malloc's place is needed although the runtime stands in front of it; where
+ * --as-needed is the default, the linker would leave it out. */
+static void add_word(struct hd_argv *line, const struct hd_compiler_job *job, const char *word) {
+    bool keep = job->links && is_allocator(word);
+    if (keep) hd_argv_add(line, "-Wl,--push-state,--no-as-needed");
+    hd_argv_add(line, word);
+    if (keep) hd_argv_add(line, "-Wl,--pop-state");
+}
+
 /* ---- the whole --------------------------------------------------------------------------------
  */
 
@@ -110,7 +136,7 @@ static bool build_line(int argc, char **argv, const struct hd_compiler_job *job,
         add_clang_instrumentation(line);
     if (job->links) add_runtime(line, directory);
     add_header(line, job);
-    for (size_t i = 1; i < job->end; i++) hd_argv_add(line, argv[i]);
+    for (size_t i = 1; i < job->end; i++) add_word(line, job, argv[i]);
     /* The driver must not see thread sanitizing as on, or it links libtsan. */
     if (job->asks_thread && (job->compiles || job->links))
         hd_argv_add(line, "-fno-sanitize=thread");

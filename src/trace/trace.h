@@ -34,7 +34,7 @@ struct hd_trace_end {
     bool misused;       /* memory that was freed, or beyond its block: see `misuse`; likewise */
     uint64_t lost_events;
     char missing[256];
-    char misuse[128];
+    char misuse[256];
 };
 
 enum hd_trace_format { HD_FORMAT_BINARY = 0, HD_FORMAT_TEXT, HD_FORMAT_RAPIDBIN };

@@ -177,7 +177,7 @@ static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 3
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 5u
+#define HD_WIRE_VERSION 6u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -441,7 +441,7 @@ struct hd_wire_session {
     uint32_t forked; /* set by a child process that it made */
     uint64_t fault_pc, fault_address;
     /* the first access to memory that was freed, or that is beyond its block: enum hd_misuse */
-    uint32_t misuse, misuse_thread, misuse_size, misuse_write;
+    uint32_t misuse, misuse_thread, misuse_size, misuse_write, misuse_site;
     uint64_t answer[HD_ANSWER_WORDS];
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];
