@@ -98,7 +98,7 @@ static void a_hang_needs_its_time(void **unused) {
 static void a_merge_is_the_union(void **unused) {
     (void)unused;
     struct dice dice = {.state = 20};
-    for (unsigned round = 0; round < 40; round++) {
+    for (unsigned round = 0; round < 12; round++) {
         static const char *const outcome[] = {"passed", "signal", "exit"};
         unsigned has[2][12];
         struct hd_store *file[2] = {new_file("one.db"), new_file("two.db")};
