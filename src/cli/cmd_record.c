@@ -5,25 +5,17 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/stop.h"
+#include "run/process.h"
 #include "run/record.h"
 #include "toolchain/compiler.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define COMMAND "record"
-
-/* Programs that get privileges as they start: the loader drops the runtime's environment. */
-static bool is_privileged(const char *path) {
-    struct stat status;
-    return strchr(path, '/') != NULL && stat(path, &status) == 0 &&
-           (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
-            ((status.st_mode & S_ISGID) && status.st_gid != getegid()));
-}
 
 /* Threads that are in a child are not seen without being asked for. */
 static void report_children(const struct hd_record_result *result, bool children) {
@@ -138,7 +130,7 @@ int hd_cmd_record(int argc, char **argv) {
         status = hd_complain_error(COMMAND, &error);
         if (result.ran)
             hd_warn(COMMAND, "%s ran all the same, and ended with status %d", command[0], ended);
-    } else if (result.recorded.size == 0 && is_privileged(command[0])) {
+    } else if (result.recorded.size == 0 && hd_is_privileged(command[0])) {
         status =
             hd_complain(COMMAND,
                         "nothing was recorded: %s is a setuid or setgid program, and the loader "

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -262,6 +263,13 @@ void hd_pidfd_wait(int pidfd, int milliseconds) {
     struct pollfd wait = {.fd = pidfd, .events = POLLIN};
     if (pidfd < 0 && milliseconds > 1) milliseconds = 1;
     poll(&wait, pidfd < 0 ? 0 : 1, milliseconds);
+}
+
+bool hd_is_privileged(const char *path) {
+    struct stat status;
+    return strchr(path, '/') != NULL && stat(path, &status) == 0 &&
+           (((status.st_mode & S_ISUID) && status.st_uid != geteuid()) ||
+            ((status.st_mode & S_ISGID) && status.st_gid != getegid()));
 }
 
 int hd_temporary_file(void) {

@@ -34,6 +34,9 @@ int hd_pidfd(pid_t pid);
 /* Waits for that, at most so long. -1: sleeps for a millisecond. */
 void hd_pidfd_wait(int pidfd, int milliseconds);
 
+/* Does the program get privileges as it starts? Then the loader drops the runtime's environment. */
+bool hd_is_privileged(const char *path);
+
 /* A nameless temporary file: gone when its descriptor is closed, however that happens. On disk in
  * $TMPDIR (or /tmp) where the system can do that, in memory otherwise; -1 and errno on failure. */
 int hd_temporary_file(void);

@@ -105,8 +105,11 @@ static bool take_result(const struct hd_job *job, const struct hd_record_result 
     return job->steering.scheduler == HD_SCHED_OFF || recorded->interrupted || recorded->stopped ||
            recorded->timed_out ||
            hd_fail(error, HD_ERR_USAGE,
-                   "%s is not linked with `heddle cc` or `heddle c++`, so its threads can't be "
-                   "steered",
+                   hd_is_privileged(job->program.argv[0])
+                       ? "%s is a setuid or setgid program, and the loader keeps heddle's runtime "
+                         "from it; run a copy without these bits"
+                       : "%s is not linked with `heddle cc` or `heddle c++`, so its threads can't "
+                         "be steered",
                    job->program.argv[0]);
 }
 
