@@ -4,6 +4,7 @@
 #include "explore/explorer.h"
 
 #include "base/memory.h"
+#include "explore/closing_idle.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,13 +83,28 @@ void explore_keep(struct explorer *x, struct recorded *run) {
     hd_vector_push(&x->run, run);
 }
 
+static const struct hd_model_options lenient = {.lenient = true};
+
+/* Without rounds of loops that only wait, which may be thousands and show nothing new. */
+static bool load_without_rounds(const char *path, struct hd_model *model, struct hd_error *error) {
+    struct hd_trace trace;
+    if (!hd_trace_load(path, NULL, &trace, error)) return false;
+    uint32_t *kept = hd_zalloc(trace.threads, sizeof *kept);
+    uint8_t *wrote = hd_zalloc(trace.threads, 1);
+    closing_drop_idle(&trace, kept, HD_NONE, wrote);
+    free(kept);
+    free(wrote);
+    return hd_model_build(&trace, &lenient, model, error);
+}
+
 /* Loads a run that passed, and adds it if it shows something new. */
-static struct recorded *load(struct explorer *x, const struct hd_result *run, bool *fresh_run) {
+static struct recorded *load(struct explorer *x, const struct hd_result *run, bool rounds,
+                             bool *fresh_run) {
     struct hd_exploration *result = x->result;
     struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
     struct hd_model *model = &recorded->model;
-    if (!hd_model_load(run->trace_path, NULL, &(struct hd_model_options){.lenient = true}, model,
-                       x->error)) {
+    if (rounds ? !hd_model_load(run->trace_path, NULL, &lenient, model, x->error)
+               : !load_without_rounds(run->trace_path, model, x->error)) {
         x->broken = true;
         free(recorded);
         return NULL;
@@ -108,7 +124,7 @@ static struct recorded *load(struct explorer *x, const struct hd_result *run, bo
 
 static struct recorded *add(struct explorer *x, const struct hd_result *run) {
     bool fresh;
-    struct recorded *recorded = load(x, run, &fresh);
+    struct recorded *recorded = load(x, run, true, &fresh);
     if (recorded == NULL || fresh) return recorded;
     explore_recorded_free(recorded);
     return NULL;
@@ -120,7 +136,7 @@ struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *ru
 
 struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh) {
     *fresh = false;
-    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run, fresh) : NULL;
+    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run, false, fresh) : NULL;
 }
 
 static struct recorded *take(struct explorer *x, const struct hd_steering *steering,

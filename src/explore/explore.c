@@ -155,7 +155,7 @@ static bool run_steered(struct explorer *x, const struct stage *stage, const str
 static void steer(struct explorer *x, const struct stage *stage, const struct wanted *wanted) {
     const struct source *source = stage->source;
     struct hd_result run;
-    explore_report(x, "forcing", (uint32_t)x->number, x->all);
+    explore_report(x, wanted->own_schedule ? "closing" : "forcing", (uint32_t)x->number, x->all);
     if (!run_steered(x, stage, wanted, &run)) return;
     if (wanted->own_schedule)
         x->result->runs.closing++;

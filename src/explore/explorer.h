@@ -248,7 +248,8 @@ void explore_recorded_free(struct recorded *run);
 /* Takes a run that passed, and was not recorded to predict from, for one of them. NULL: it shows
  * nothing new. */
 struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run);
-/* The same for any run, whether it shows something new or not; NULL: it can't be loaded. *fresh:
+/* The same for a run of closing's, whether it shows something new or not, without rounds of loops
+ * that only wait; NULL: it can't be loaded. *fresh:
  * it does, and is kept. Otherwise the caller keeps it (explore_keep) or frees it. */
 struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh);
 void explore_keep(struct explorer *x, struct recorded *run);

@@ -90,8 +90,11 @@ static bool is_out_of_time(const struct explorer *x) {
 
 static void say_progress(struct explorer *x, const struct closing_state *state) {
     uint64_t left = closing_left(state->closing);
-    snprintf(x->best, sizeof x->best, "%llu ways run, %llu known ones left",
-             (unsigned long long)closing_runs(state->closing), (unsigned long long)left);
+    double seconds = seconds_left(state);
+    int used = snprintf(x->best, sizeof x->best, "%llu ways run, %llu known ones left",
+                        (unsigned long long)closing_runs(state->closing), (unsigned long long)left);
+    if (seconds >= 0 && left > 0)
+        snprintf(x->best + used, sizeof x->best - (size_t)used, ", %.0f s for these", seconds);
     x->all = (uint32_t)(x->number + left);
 }
 
