@@ -87,6 +87,7 @@ static int finish(struct hd_exploration *r, const struct hd_explore_options *opt
     status = hd_findings_report(output, &r->findings, &made.input, status, print_text, &said);
     json_decref(made.input.more);
     hd_explored_input_free(&made);
+    if (r->child_threads) hd_warn(COMMAND, HD_CHILD_THREADS_WARNING);
     if (r->unsaved.code != HD_OK) hd_warn(COMMAND, "%s", r->unsaved.message);
     return hd_finish_output(COMMAND) ? status : HD_EXIT_FAILED;
 }
@@ -100,7 +101,7 @@ int hd_cmd_expose(int argc, char **argv) {
     const char *oracle = NULL, *output = NULL, *input = NULL;
     const char *cover_file = NULL, *targets_file = NULL;
     bool same_output = false, stats = false, aslr = false, list = false, keep_control = false,
-         no_server = false;
+         no_server = false, follow_fork = false;
     const char *names = NULL;
     struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
@@ -121,6 +122,8 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the first run (default 1)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "pct, pos: N runs at once (default 1)"),
         HD_CAMPAIGN_OPTIONS(&campaign),
+        HD_FLAG("follow-fork", 0, &follow_fork,
+                "look at the processes that the program forks or executes too"),
         HD_FLAG("no-fork-server", 0, &no_server,
                 "execute the program for every run, not once for all"),
         HD_TEXT("output", 'o', "FILE", &output,
@@ -201,6 +204,7 @@ int hd_cmd_expose(int argc, char **argv) {
                                         .seed = seed,
                                         .at_once = (unsigned)jobs,
                                         .no_server = no_server,
+                                        .follow_fork = follow_fork,
                                         .output = same_output ? HD_OUTPUT_SAME : HD_OUTPUT_NOTED,
                                         .first = true,
                                         .keep_control = keep_control,

@@ -76,6 +76,7 @@ static int finish(struct hd_exploration *hunt, const struct hd_explore_options *
     if (hunt->plain_failed > 0)
         hd_warn(COMMAND, "%u of %u plain runs failed without being steered: %s", hunt->plain_failed,
                 hunt->plain_tries, hunt->plain_outcome.words);
+    if (hunt->child_threads) hd_warn(COMMAND, HD_CHILD_THREADS_WARNING);
     hd_findings_hide(&hunt->findings, &output->hiding);
     struct hd_findings shown = hd_explored_shown(hunt, all);
     struct hd_explored_input made;
@@ -103,7 +104,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
-         keep_nothing = false, complete = false, no_server = false;
+         keep_nothing = false, complete = false, no_server = false, follow_fork = false;
     const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
     struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
@@ -135,6 +136,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024,
                   "predict with N threads (default: the cores), N runs at once (default 1)"),
+        HD_FLAG("follow-fork", 0, &follow_fork,
+                "look at the processes that the program forks or executes too"),
         HD_FLAG("no-fork-server", 0, &no_server,
                 "execute the program for every run, not once for all"),
         HD_CAMPAIGN_OPTIONS(&campaign),
@@ -226,6 +229,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                                         .jobs = (unsigned)jobs,
                                         .at_once = (unsigned)jobs,
                                         .no_server = no_server,
+                                        .follow_fork = follow_fork,
                                         .output = same_output  ? HD_OUTPUT_SAME
                                                   : any_output ? HD_OUTPUT_ANY
                                                                : HD_OUTPUT_NOTED,

@@ -20,7 +20,9 @@
 /* Threads that are in a child are not seen without being asked for. */
 static void report_children(const struct hd_record_result *result, bool children) {
     if (children || !result->forked || result->recorded.size != 1) return;
-    if (result->recorded.data[0].threads <= 1)
+    if (result->child_threads)
+        hd_warn(COMMAND, HD_CHILD_THREADS_WARNING);
+    else if (result->recorded.data[0].threads <= 1)
         hd_warn(COMMAND, "the program forked, and only its parent, with one thread, was recorded: "
                          "--follow-fork records the children too");
 }

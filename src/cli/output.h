@@ -30,6 +30,9 @@ void hd_warn_about(const char *command, const struct hd_model *model,
 void hd_warn_about_model(const char *command, const struct hd_model *model); /* warnings only */
 void hd_warn_about_symbols(const char *command, const struct hd_describe *describe);
 
+#define HD_CHILD_THREADS_WARNING                                                               \
+    "a child process of the program makes threads, and was not looked at: --follow-fork does " \
+    "that"
 /* What a recorded run that deadlocked says about itself. */
 void hd_print_deadlock(FILE *out, const char *trace_path);
 

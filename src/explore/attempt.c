@@ -117,8 +117,10 @@ static void forget(struct explorer *x, struct attempt *attempt) {
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static void begin(struct explorer *x, struct attempt *attempt, uint32_t count, bool now) {
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         attempt[i].ran = attempt[i].broken = attempt[i].asked = false;
+        attempt[i].steering.children = x->options->follow_fork;
+    }
     if (count == 0 || !may_run(x)) return;
     if (x->options->elsewhere != NULL) {
         for (uint32_t i = 0; i < count; i++) ask(x, &attempt[i], now);

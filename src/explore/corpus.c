@@ -74,7 +74,9 @@ static void learn_limits(struct explorer *x, const struct hd_result *run) {
 
 /* All runs are kept: half of the memory has to be enough. */
 static bool fits(const struct explorer *x, const struct hd_result *run) {
-    return x->bytes + run->wire_events * HD_EVENT_BYTES_MOST < hd_memory_limit() / 2;
+    uint64_t events = run->wire_events;
+    for (uint32_t i = 0; i < run->others; i++) events += run->other[i].wire_events;
+    return x->bytes + events * HD_EVENT_BYTES_MOST < hd_memory_limit() / 2;
 }
 
 void explore_keep(struct explorer *x, struct recorded *run) {
@@ -97,14 +99,14 @@ static bool load_without_rounds(const char *path, struct hd_model *model, struct
     return hd_model_build(&trace, &lenient, model, error);
 }
 
-/* Loads a run that passed, and adds it if it shows something new. */
-static struct recorded *load(struct explorer *x, const struct hd_result *run, bool rounds,
+/* Loads a process of a run that passed, and adds it if it shows something new. */
+static struct recorded *load(struct explorer *x, const char *path, bool rounds,
                              bool *fresh_run) {
     struct hd_exploration *result = x->result;
     struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
     struct hd_model *model = &recorded->model;
-    if (rounds ? !hd_model_load(run->trace_path, NULL, &lenient, model, x->error)
-               : !load_without_rounds(run->trace_path, model, x->error)) {
+    if (rounds ? !hd_model_load(path, NULL, &lenient, model, x->error)
+               : !load_without_rounds(path, model, x->error)) {
         x->broken = true;
         free(recorded);
         return NULL;
@@ -122,12 +124,25 @@ static struct recorded *load(struct explorer *x, const struct hd_result *run, bo
     return recorded;
 }
 
-static struct recorded *add(struct explorer *x, const struct hd_result *run) {
+static struct recorded *add_trace(struct explorer *x, const char *path) {
     bool fresh;
-    struct recorded *recorded = load(x, run, true, &fresh);
+    struct recorded *recorded = load(x, path, true, &fresh);
     if (recorded == NULL || fresh) return recorded;
     explore_recorded_free(recorded);
     return NULL;
+}
+
+/* The program itself, or the first other process that shows something new. */
+static struct recorded *add(struct explorer *x, const struct hd_result *run) {
+    struct hd_exploration *result = x->result;
+    struct recorded *added = add_trace(x, run->trace_path);
+    result->child_threads |= run->child_threads;
+    if (run->others + 1 > result->processes) result->processes = run->others + 1;
+    for (uint32_t i = 0; i < run->others && !x->broken; i++) {
+        struct recorded *other = add_trace(x, run->other[i].path);
+        if (added == NULL) added = other;
+    }
+    return added;
 }
 
 struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run) {
@@ -136,7 +151,7 @@ struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *ru
 
 struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh) {
     *fresh = false;
-    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run, false, fresh) : NULL;
+    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run->trace_path, false, fresh) : NULL;
 }
 
 static struct recorded *take(struct explorer *x, const struct hd_steering *steering,

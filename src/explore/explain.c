@@ -37,10 +37,13 @@ void explore_failing_free(struct failing *failing) {
 struct hd_finding_line explore_line(struct explorer *x, struct hd_describe *describe,
                                     const struct hd_model *model, uint32_t event,
                                     const char *after) {
-    const char *word = hd_kind_text(model->kind[event]);
+    const char *word = hd_event_text(model->kind[event], model->flags[event]);
+    bool of_child = model->kind[event] == HD_EV_NOTE && hd_note_is_child(model->flags[event]);
+    if (of_child) word = "acq";
     if (*word == '\0') word = hd_kind_name(model->kind[event]);
     return (struct hd_finding_line){
-        .thread = explore_text(x, hd_describe_thread(describe, model->thread[event])),
+        .thread = of_child ? "child"
+                           : explore_text(x, hd_describe_thread(describe, model->thread[event])),
         .text = hd_finding_text(&x->own, "%s(%s)%s", word,
                                 hd_describe_event(describe, event, HD_SHORT), after),
         .site = explore_text(x, hd_finding_short_site(hd_describe_site(describe, event)))};

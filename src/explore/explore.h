@@ -61,6 +61,7 @@ struct hd_explore_options {
     unsigned at_once; /* runs of the program at the same time (1) */
     /* Who does the runs instead of this process; NULL: nobody. */
     const struct hd_elsewhere *elsewhere;
+    bool follow_fork; /* record processes that the program makes too, and predict from them */
     bool no_server; /* execute the program for every run (forked from one that waits: server.h) */
     enum hd_output_rule output;
     bool first; /* stop at the first failure */
@@ -144,7 +145,9 @@ struct hd_exploration {
     double seconds, failure_seconds;      /* in all; until the first failure, 0: there was none */
     uint32_t failures;                    /* different ones */
     uint32_t threads, events;             /* most that a recorded run had */
-    char build[33]; /* of the program (hd_trace_build), from the first recorded run; "" */
+    uint32_t processes;                   /* that were recorded in a run, at most */
+    bool child_threads; /* in a process that was not recorded: they were not looked at */
+    char build[33];     /* of the program (hd_trace_build), from the first recorded run; "" */
     /* without being steered */
     uint32_t plain_tries, plain_failed;
     struct hd_outcome plain_outcome; /* of the last that failed */

@@ -4,6 +4,7 @@
 #include "explore/critical.h"
 #include "explore/explorer.h"
 #include "finding/words.h"
+#include "predict/deadlock.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -233,6 +234,13 @@ static struct hd_finding *explain(struct explorer *x, const struct failed *faile
     if (failed->target != NULL) return explain_target(x, failed->target, failing, forced, order);
     if (wanted != NULL && wanted->chosen.size > 0)
         finding = explain_suspension(x, wanted, failing, forced, order);
+    struct hd_finding observed;
+    if (finding == NULL && failing->there &&
+        hd_deadlock_at_fork_observed(&failing->model, failing->describe, &x->own, &observed)) {
+        observed.engine = "run";
+        finding = hd_finding_keep(&x->own, &observed);
+        hd_finding_fingerprint(finding);
+    }
     if (finding == NULL && failing->there) {
         bool before = x->explaining;
         x->explaining = true;
@@ -375,6 +383,7 @@ static void save(struct explorer *x, struct reproduction *again, const struct wa
     struct hd_schedule *schedule = again->there ? &again->schedule : &control;
     if (!again->there) {
         control.control = wanted->steering;
+        control.control.children = x->options->follow_fork;
         control.places = x->profile.places;
         control.control.places = &control.places;
     }

@@ -205,8 +205,13 @@ static bool feed_exact(struct explorer *x) {
     }
     if (added == NULL || explore_phase_is_over(x)) return true;
     explore_report(x, "predicting", x->recordings, x->options->most_recorded);
-    predict_from(x, added, DEPTH_EXACT, SCOPE_ALL);
-    if (!x->broken) explore_early_switches(x, added);
+    /* With it came what other processes of the same run showed. */
+    size_t first = x->run.size;
+    while (first > 0 && x->run.data[first - 1] != added) first--;
+    for (size_t i = first > 0 ? first - 1 : 0; i < x->run.size && !x->broken; i++) {
+        predict_from(x, x->run.data[i], DEPTH_EXACT, SCOPE_ALL);
+        if (!x->broken) explore_early_switches(x, x->run.data[i]);
+    }
     return true;
 }
 

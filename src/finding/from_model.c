@@ -34,6 +34,8 @@ static const char *verb_of(enum hd_event_kind kind, unsigned flags) {
     case HD_EV_TRY_FAILED:
         return "tries";
     case HD_EV_NOTE:
+        if ((flags & HD_NOTE_TYPE_MASK) == HD_NOTE_FORK) return "forks";
+        if (hd_note_is_child(flags)) return "waits for";
         if (!hd_note_is_life(flags)) return "does";
         return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_INIT ? "initialises" : "destroys";
     case HD_EV_SIGNAL:
@@ -160,7 +162,9 @@ void hd_finding_set_events(struct hd_findings *findings, struct hd_finding *find
 uint32_t hd_spans_before_blocked(const struct hd_model *model, struct hd_span *span) {
     uint32_t spans = 0, start = 0;
     for (uint32_t e = 0; e <= model->events; e++) {
-        if (e < model->events && model->kind[e] != HD_EV_BLOCKED) continue;
+        if (e < model->events && model->kind[e] != HD_EV_BLOCKED &&
+            !(model->kind[e] == HD_EV_NOTE && hd_note_is_child(model->flags[e])))
+            continue;
         if (e > start) span[spans++] = (struct hd_span){start, e - start};
         start = e + 1;
     }

@@ -16,8 +16,8 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
                             struct hd_describe *describe, const struct hd_model *model,
                             const struct hd_span *span, uint32_t spans, uint32_t next);
 
-/* All of a trace but what threads were blocked in when it ended; room for one more than those.
- * Returns how many there are. */
+/* All of a trace but what threads were blocked in when it ended, and the notes that the recorder
+ * added then; room for one more than the former. Returns how many there are. */
 uint32_t hd_spans_before_blocked(const struct hd_model *model, struct hd_span *span);
 
 #endif

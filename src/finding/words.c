@@ -309,6 +309,20 @@ const char *hd_words_endless_wait(struct hd_findings *findings, const struct hd_
                            stuck_words(findings, stuck));
 }
 
+const char *hd_words_lock_at_fork(struct hd_findings *findings, const struct hd_finding *finding,
+                                  bool own, bool observed) {
+    const struct hd_finding_event *e = finding->event;
+    const char *lock = e[0].variable;
+    return hd_finding_text(
+        findings,
+        "%s%s holds %s (acquired%s) when %s forks%s. The child process waits for %s%s, a "
+        "lock that %s held at the fork%s: it waits for ever.",
+        observed ? "The run ended so: " : "", e[0].thread, lock, hd_words_at(findings, e[0].site),
+        own ? "it" : e[1].thread, hd_words_at(findings, e[1].site), lock,
+        hd_words_at(findings, e[2].site), own ? "the forking thread" : "another thread",
+        own ? " and still holds in the child" : "");
+}
+
 /* ---- nondeterminism ------------------------------------------------------------------------- */
 
 static const char *sees(struct hd_findings *findings, const struct hd_finding *finding,

@@ -68,6 +68,11 @@ const char *hd_words_deadlock(struct hd_findings *findings, const struct hd_stuc
                               uint32_t count, bool observed);
 const char *hd_words_endless_wait(struct hd_findings *findings, const struct hd_stuck *stuck);
 
+/* Of three events: who holds the lock, the fork, and the child that waits. `own`: who holds it is
+ * the one who forks. */
+const char *hd_words_lock_at_fork(struct hd_findings *findings, const struct hd_finding *finding,
+                                  bool own, bool observed);
+
 /* Sets seen, possible and conclusion of a nondeterministic read: what it saw and could see. */
 struct hd_read_words {
     const char *reader, *site; /* NULL: the final state, read by nobody */
@@ -108,6 +113,9 @@ void hd_words_nondeterminism(struct hd_findings *findings, struct hd_finding *fi
     "give-up (do not hold what the joined thread needs; join from one place only)"
 #define HD_REPAIR_ENDLESS_WAIT \
     "condition check (test in a loop, under the lock, what the wait is for before each wait)"
+#define HD_REPAIR_FORK                                                                            \
+    "code switch (fork before there are threads, or only execute another program in the child), " \
+    "or handlers (pthread_atfork) that take the lock before the fork and release it after it"
 #define HD_REPAIR_WAIT_LOOP "condition check: a loop around the wait, which looks again each time"
 #define HD_REPAIR_ABA                                                                           \
     "design change: a count beside the value, which changes every time; or lock strategy: one " \

@@ -336,6 +336,7 @@ static unsigned note_tag(unsigned flags) {
                                   [HD_NOTE_BARRIER] = HD_CELL_OBJECT + HD_OBJECT_BARRIER,
                                   [HD_NOTE_SEM] = HD_CELL_OBJECT + HD_OBJECT_SEM};
     unsigned object = flags >> HD_NOTE_OBJECT_SHIFT;
+    if (hd_note_is_child(flags)) return HD_CELL_LOCK;
     bool known = hd_note_is_life(flags) && object < sizeof tag;
     return known ? tag[object] : HD_CELL_OBJECT + HD_OBJECT_NOTE;
 }

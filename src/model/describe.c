@@ -418,7 +418,8 @@ const char *hd_describe_event(struct hd_describe *describe, uint32_t event, enum
         return kind == HD_EV_BEGIN || kind == HD_EV_END ? "" : hd_describe_thread(describe, object);
     case HD_CLASS_MARK:
         if (object == HD_NONE || kind == HD_EV_BRANCH) return "";
-        if (kind == HD_EV_NOTE && hd_model_is_lock_life(model, event))
+        if (kind == HD_EV_NOTE &&
+            (hd_model_is_lock_life(model, event) || hd_note_is_child(model->flags[event])))
             return hd_describe_lock(describe, object, detail);
         if (kind == HD_EV_NOTE) return hd_describe_object(describe, object, detail);
         return hd_pool_format(describe->pool, "signal %u", object);

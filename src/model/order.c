@@ -253,7 +253,8 @@ static bool follow_events(struct order *order) {
         if (thread->last == HD_NONE && thread->fork != HD_NONE &&
             !add_edge(order, thread->fork, e, HD_EDGE_FORK))
             return false;
-        if (thread->end != HD_NONE) {
+        bool of_child = kind == HD_EV_NOTE && hd_note_is_child(trace->flags[e]);
+        if (thread->end != HD_NONE && !of_child) {
             if (!hd_rule_broken(build, HD_RULE_EVENT_AFTER_END, e)) return false;
             thread->end = HD_NONE;
         }

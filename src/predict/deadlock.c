@@ -549,6 +549,7 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
     predict->stats.candidate_seconds += hd_seconds_now() - start;
     bool done = search_all(&s, error);
     if (done) hd_deadlock_observed(predict, findings);
+    if (done) done = hd_deadlock_at_fork(predict, findings, error);
     forget_groups(&s);
     hd_vector_free(&s.group);
     hd_vector_free(&s.key);

@@ -23,4 +23,12 @@ bool hd_predict_deadlocks_within(struct hd_predict *predict,
  * a signal, a post or an arrival that never came. */
 void hd_deadlock_observed(struct hd_predict *predict, struct hd_findings *findings);
 
+/* Adds children of a fork that wait for a lock which another thread held, or may hold, at the fork
+ * (fork_locks.c). */
+bool hd_deadlock_at_fork(struct hd_predict *predict, struct hd_findings *findings,
+                         struct hd_error *error);
+/* The one that a run has ended in, as a draft; false: it has not. */
+bool hd_deadlock_at_fork_observed(const struct hd_model *model, struct hd_describe *describe,
+                                  struct hd_findings *findings, struct hd_finding *draft);
+
 #endif

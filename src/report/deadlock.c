@@ -8,15 +8,17 @@ static void print_place(FILE *out, struct hd_describe *describe, uint32_t event)
     if (function[0] != '\0') fprintf(out, " in %s", function);
 }
 
-/* Sections of the lock that are still open, other threads' first to be named. */
+/* Sections of the lock that were open then, or are still open (HD_NONE). */
 static void print_holders(FILE *out, const struct hd_model *model, struct hd_describe *describe,
-                          uint32_t event) {
+                          uint32_t event, uint32_t then) {
     uint32_t lock = model->object[event];
     if (lock == HD_NONE) return;
     for (uint32_t i = model->lock_start[lock]; i < model->lock_start[lock + 1]; i++) {
         const struct hd_section *section = &model->section[model->lock_section[i]];
-        if (section->release != HD_NONE) continue;
-        bool own = section->thread == model->thread[event];
+        bool open = then == HD_NONE ? section->release == HD_NONE
+                                    : section->acquire < then && section->release > then;
+        if (!open) continue;
+        bool own = then == HD_NONE && section->thread == model->thread[event];
         fprintf(out, "\n      held by %s%s", own ? "itself" : "thread ",
                 own ? "" : hd_describe_thread(describe, section->thread));
         fprintf(out, " since the acquire");
@@ -37,11 +39,34 @@ static void print_thread(FILE *out, const struct hd_model *model, struct hd_desc
     fprintf(out, "  thread %s %s %s", hd_describe_thread(describe, model->thread[event]), words,
             hd_describe_event(describe, event, HD_LONG));
     print_place(out, describe, event);
-    if (type == HD_WAIT_LOCK) print_holders(out, model, describe, event);
+    if (type == HD_WAIT_LOCK) print_holders(out, model, describe, event, HD_NONE);
+    fputc('\n', out);
+}
+
+/* A child process, and what was so when it was made. */
+static void print_child(FILE *out, const struct hd_model *model, struct hd_describe *describe,
+                        uint32_t event) {
+    uint64_t number = hd_trace_extra(model->trace, event, 0);
+    fprintf(out, "  a child process waits for the lock %s",
+            hd_describe_event(describe, event, HD_LONG));
+    print_place(out, describe, event);
+    for (uint32_t e = 0; e < event; e++) {
+        bool forks =
+            model->kind[e] == HD_EV_NOTE && (model->flags[e] & HD_NOTE_TYPE_MASK) == HD_NOTE_FORK;
+        if (!forks || hd_trace_extra(model->trace, e, 0) != number) continue;
+        fprintf(out, "\n      made by thread %s, which forked",
+                hd_describe_thread(describe, model->thread[e]));
+        print_place(out, describe, e);
+        print_holders(out, model, describe, event, e);
+    }
     fputc('\n', out);
 }
 
 void hd_report_blocked(FILE *out, const struct hd_model *model, struct hd_describe *describe) {
-    for (uint32_t event = 0; event < model->events; event++)
+    for (uint32_t event = 0; event < model->events; event++) {
         if (model->kind[event] == HD_EV_BLOCKED) print_thread(out, model, describe, event);
+        if (model->kind[event] == HD_EV_NOTE &&
+            (model->flags[event] & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD_WAITS)
+            print_child(out, model, describe, event);
+    }
 }

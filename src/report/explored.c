@@ -152,6 +152,10 @@ void hd_report_hunt(FILE *out, const struct hd_exploration *hunt, bool all, size
             "tried\nmakes it fail%s.\n",
             hunt->plain_failed, hunt->plain_tries, hunt->plain_outcome.words,
             hunt->interrupted ? " so far" : " more often");
+    else if (!hd_explored_any(hunt) && hunt->child_threads && hunt->threads <= 1)
+        fputs("Nothing was looked at: all threads are in child processes, which were not "
+              "recorded.\n--follow-fork looks at them.\n",
+              out);
     else if (!hd_explored_any(hunt))
         fprintf(out, "Nothing found%s: no schedule that was tried makes the program fail.\n",
                 hunt->interrupted ? " so far" : "");

@@ -79,6 +79,7 @@ bool hd_judge(const struct hd_job *job, const struct hd_host *host, const struct
                                          run->end.runtime_fault ? run->end.missing : NULL,
                                      .misuse = run->end.misused ? run->end.misuse : NULL,
                                      .deadlocked = run->end.deadlocked || end->stuck,
+                                     .child_stuck = run->end.child_stuck,
                                      .timed_out = end->timed_out,
                                      .flooded = end->flooded,
                                      .limit_ms = program->limit_ms,

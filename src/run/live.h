@@ -5,6 +5,7 @@
 
 #include "run/process.h"
 #include "run/record.h"
+#include "run/standstill.h"
 
 /* A process that is recorded. */
 struct hd_session {
@@ -18,7 +19,9 @@ struct hd_session {
     uint16_t *written;                 /* by chunk: its events that are in the file already */
     HD_VECTOR(uint32_t) next_sequence; /* by stream: of the chunk that is to be written next */
     bool has_branches;
-    uint32_t violations_seen; /* of a checked run */
+    uint32_t violations_seen;         /* of a checked run */
+    struct hd_standstill child_still; /* of a child process that waits for a lock */
+    bool child_stuck;                 /* it does so for ever */
 };
 
 struct hd_live {
@@ -58,6 +61,12 @@ void hd_live_answer(struct hd_live *live);
 void hd_session_finish(struct hd_live *live, struct hd_session *session, const int *wait_status);
 /* The trace can't be written: the program goes on without. */
 void hd_session_fail(struct hd_live *live, struct hd_session *session);
+
+/* children.c: does a child process that is not recorded wait for ever for a lock? And what its
+ * children took, as notes at the end of the session's trace. */
+bool hd_session_child_is_stuck(struct hd_session *session, uint64_t now);
+void hd_session_end_children(struct hd_live *live, struct hd_session *session); /* that wait */
+bool hd_session_note_children(struct hd_live *live, struct hd_session *session);
 
 /* drain.c */
 enum hd_drain {

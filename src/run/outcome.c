@@ -108,7 +108,9 @@ void hd_outcome_judge(const struct hd_outcome_facts *facts, struct hd_outcome *o
     if (facts->runtime_fault != NULL) {
         say(outcome, HD_OUTCOME_RUNTIME, 0, "%s", facts->runtime_fault);
     } else if (facts->deadlocked) {
-        say(outcome, HD_OUTCOME_DEADLOCK, 0, "deadlock: no thread can continue");
+        say(outcome, HD_OUTCOME_DEADLOCK, 0,
+            facts->child_stuck ? "deadlock: a child process waits for a lock that was held at fork"
+                               : "deadlock: no thread can continue");
     } else if (facts->flooded) {
         say(outcome, HD_OUTCOME_HANG, 0, "its output did not end");
     } else if (facts->timed_out) {

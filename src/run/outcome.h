@@ -44,9 +44,10 @@ struct hd_outcome_facts {
     int wait_status;           /* as from waitpid */
     const char *runtime_fault; /* how heddle's own runtime crashed; NULL: it did not */
     const char *misuse;        /* of memory, as the runtime saw it; NULL: none */
-    bool deadlocked; /* the serial scheduler, or standstill.h, found that nobody could go on */
-    bool timed_out;  /* killed by us at the time limit */
-    bool flooded;    /* killed by us because of its endless output */
+    bool deadlocked;  /* the serial scheduler, or standstill.h, found that nobody could go on */
+    bool child_stuck; /* that was a child process of it, at a lock */
+    bool timed_out;   /* killed by us at the time limit */
+    bool flooded;     /* killed by us because of its endless output */
     uint64_t limit_ms;
     int good_status;        /* exit status that is no failure */
     const char *error_text; /* standard error, as much as was kept; may be NULL */

@@ -117,8 +117,7 @@ static bool has_children(void) {
     return waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/* Does a process carry this run's channel in its environment? */
-static bool has_channel(pid_t pid, const char *channel) {
+bool hd_has_channel(pid_t pid, const char *channel) {
     char path[64], wanted[100];
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     int length = snprintf(wanted, sizeof wanted, "%s=%s", HD_CHANNEL_ENV, channel) + 1;
@@ -174,7 +173,7 @@ static void end_orphans(const char *channel) {
         for (size_t i = 0; i < now.size; i++) {
             pid_t pid = now.data[i];
             if (is_ours(pid)) continue;
-            if (channel != NULL && (has_ended(pid) ? is_starting() : !has_channel(pid, channel)))
+            if (channel != NULL && (has_ended(pid) ? is_starting() : !hd_has_channel(pid, channel)))
                 continue;
             kill(pid, SIGKILL);
             while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {

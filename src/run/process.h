@@ -23,6 +23,8 @@ void hd_register_run(struct hd_registered *run);
  * other runs go on, orphans of a run that had a channel are recognised by that; all others are
  * ended with the last run. */
 void hd_unregister_run(struct hd_registered *run, bool forked);
+/* Does a process carry this run's channel in its environment? */
+bool hd_has_channel(pid_t pid, const char *channel);
 /* Collects an orphan that has ended; false if it has not, or is no child of ours. */
 bool hd_reap(pid_t pid, int *wait_status);
 /* Do children of ours go on, other than the programs of runs and those that were there before?

@@ -27,17 +27,18 @@ static int64_t milliseconds(void) { return (int64_t)(hd_now_ns() / 1000000u); }
 
 /* ---- ending it ------------------------------------------------------------------------------ */
 
-static void kill_group(struct hd_live *live) {
-    if (!live->child_done && kill(-live->child, SIGKILL) != 0) kill(live->child, SIGKILL);
-    live->killed = true;
-}
-
 static void send_signal(struct hd_live *live, int number) {
     if (!live->child_done) kill(live->child, number);
     for (size_t i = 0; i < live->session.size; i++) {
         const struct hd_session *s = &live->session.data[i];
         if (s->memory != NULL && s->pid != live->child) kill(s->pid, number);
     }
+}
+
+static void kill_group(struct hd_live *live) {
+    if (!live->child_done && kill(-live->child, SIGKILL) != 0) kill(live->child, SIGKILL);
+    send_signal(live, SIGKILL); /* those that left the group too */
+    live->killed = true;
 }
 
 /* Somebody asks for the end. A program that shares our group is asked too, and killed if that is
@@ -77,6 +78,21 @@ static void look(struct hd_live *live) {
     kill_group(live);
 }
 
+/* A child process that waits for ever is the end of the run, as a deadlock of threads is. */
+static void look_at_children(struct hd_live *live) {
+    if (live->killed) return;
+    uint64_t now = hd_now_ns();
+    for (size_t i = 0; i < live->session.size; i++) {
+        struct hd_session *s = &live->session.data[i];
+        if (s->memory == NULL || s->child_stuck || !hd_session_child_is_stuck(s, now)) continue;
+        if (live->options->apart)
+            kill_group(live);
+        else
+            send_signal(live, SIGKILL); /* first: it may wait for the child */
+        hd_session_end_children(live, s);
+    }
+}
+
 /* What a checked run has found since; false from whoever gets it: that is enough. */
 static void observe(struct hd_live *live) {
     if (live->options->observer == NULL || live->killed) return;
@@ -98,7 +114,7 @@ static void collect_child(struct hd_live *live) {
         ended.si_pid != live->child)
         return;
     /* While the leader is a zombie its group's number can't be anybody else's. */
-    if (live->options->apart) kill(-live->child, SIGKILL);
+    if (live->options->apart && !live->options->job->steering.children) kill(-live->child, SIGKILL);
     __atomic_store_n(&live->registered.pid, -1, __ATOMIC_RELEASE);
     live->result->ran = hd_reap(live->child, &live->result->wait_status);
     live->child_done = true;
@@ -202,6 +218,7 @@ static void serve(struct hd_live *live) {
                 worked |= hd_session_drain(live, &live->session.data[i], HD_DRAIN_FULL);
         observe(live);
         look(live);
+        look_at_children(live);
         collect_child(live);
         if (!finish_sessions(live) && live->child_done && !may_come(live)) break;
         idle = worked ? 0 : idle + 1;

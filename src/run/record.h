@@ -30,6 +30,9 @@ struct hd_record_options {
     /* Called every few milliseconds while the program runs, as the process that was started; false:
      * kill it. May be NULL. */
     bool (*look)(void *context, pid_t process);
+    /* The malloc'ed name of the n-th process's trace, from 0, in place of the usual one; NULL: it
+     * can't be recorded. May be NULL itself. */
+    char *(*name_trace)(void *context, size_t number);
     void *context;
 };
 
@@ -39,6 +42,7 @@ struct hd_recorded {
     uint64_t wire_events;
     uint32_t threads;
     struct hd_trace_end end;
+    uint64_t answer[HD_ANSWER_WORDS]; /* of its policy */
 };
 
 struct hd_record_result {
@@ -47,6 +51,7 @@ struct hd_record_result {
     HD_VECTOR(struct hd_recorded) recorded;
     unsigned refused;                 /* instrumented processes that ran unrecorded */
     bool forked;                      /* a recorded process made a child process */
+    bool child_threads;               /* one that is not recorded, and has made threads */
     bool stopped;                     /* `look` said so */
     bool timed_out;                   /* the job's time limit was reached */
     int interrupted;                  /* the signal that asked to stop (apart), 0 if none did */

@@ -2,23 +2,25 @@
 #define _GNU_SOURCE
 #include "run/run.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "run/judge.h"
 #include "run/observer.h"
 #include "run/output.h"
 #include "run/process.h"
 #include "run/record.h"
+#include "run/schedule.h"
 #include "run/standstill.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MOST_OUTPUT (256ull << 20)
-#define STILL_NS 500000000u /* without any thread running: nobody will */
 #define STILL_FIRST_NS 200000000u
 #define STILL_EVERY_NS 100000000u
 
@@ -32,6 +34,7 @@ struct watch {
     struct hd_standstill still;
     uint64_t next_look; /* at whether it stands still */
     struct hd_end end;
+    struct hd_result *result;
 };
 
 static void echo(struct watch *watch, int stream) {
@@ -57,7 +60,7 @@ static bool look(void *context, pid_t process) {
     uint64_t now = hd_now_ns();
     if (now >= watch->next_look) {
         watch->next_look = now + STILL_EVERY_NS;
-        watch->end.stuck = hd_standstill_ns(&watch->still, process, now) > STILL_NS;
+        watch->end.stuck = hd_standstill_ns(&watch->still, process, now) > HD_STILL_NS;
     }
     return !watch->end.flooded && !watch->end.stuck;
 }
@@ -88,14 +91,70 @@ static bool open_files(const struct hd_job *job, const struct hd_host *host, str
     return true;
 }
 
+/* A temporary file for a further process's trace. */
+static char *name_trace(void *context, size_t number) {
+    struct hd_result *result = ((struct watch *)context)->result;
+    if (result->trace_path[0] == '\0') return hd_strdup("/dev/null");
+    if (number == 0) return hd_strdup(result->trace_path);
+    struct hd_result_trace other = {.fd = hd_temporary_file()};
+    if (other.fd < 0) return NULL;
+    snprintf(other.path, sizeof other.path, "/proc/self/fd/%d", other.fd);
+    result->other = hd_realloc(result->other, result->others + (size_t)1, sizeof other);
+    result->other[result->others++] = other;
+    return hd_strdup(other.path);
+}
+
+/* A fault that no parent brings about on purpose. */
+static bool is_crash(const struct hd_trace_end *end) {
+    static const int fault[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; end->signaled && i < sizeof fault / sizeof *fault; i++)
+        if (end->status == fault[i]) return true;
+    return false;
+}
+
+/* Which process the result is about: the one that the schedule is for; else the first that went
+ * wrong by itself, or the program. */
+static size_t choose(const struct hd_job *job, const struct hd_record_result *recorded) {
+    const struct hd_steering *steering = &job->steering;
+    if (steering->scheduler != HD_SCHED_OFF && steering->policy == HD_POLICY_REPLAY)
+        return steering->schedule->process < recorded->recorded.size ? steering->schedule->process
+                                                                     : 0;
+    for (size_t i = 0; i < recorded->recorded.size; i++) {
+        const struct hd_trace_end *end = &recorded->recorded.data[i].end;
+        if (end->deadlocked || (i > 0 && is_crash(end))) return i;
+    }
+    return 0;
+}
+
+/* Makes a further process's trace that of the result. */
+static void take_trace(struct hd_result *result, const struct hd_record_result *recorded,
+                       size_t number) {
+    for (uint32_t i = 0; i < result->others; i++)
+        result->other[i].wire_events = recorded->recorded.data[i + 1].wire_events;
+    if (number == 0 || number > result->others) return;
+    struct hd_result_trace *other = &result->other[number - 1], first = *other;
+    snprintf(other->path, sizeof other->path, "/proc/self/fd/%d", result->trace);
+    other->fd = result->trace;
+    other->wire_events = recorded->recorded.data[0].wire_events;
+    result->trace = first.fd;
+    snprintf(result->trace_path, sizeof result->trace_path, "%s", first.path);
+}
+
 /* What the recording says, for the result. */
 static bool take_result(const struct hd_job *job, const struct hd_record_result *recorded,
                         struct hd_result *result, struct hd_error *error) {
     result->wait_status = recorded->wait_status;
     result->interrupted = recorded->interrupted;
     memcpy(result->answer, recorded->answer, sizeof result->answer);
+    result->forked = recorded->forked;
+    result->child_threads = recorded->child_threads;
     if (recorded->recorded.size > 0) {
-        const struct hd_recorded *program = &recorded->recorded.data[0];
+        size_t chosen = choose(job, recorded);
+        const struct hd_recorded *program = &recorded->recorded.data[chosen];
+        take_trace(result, recorded, chosen);
+        memcpy(result->answer, program->answer, sizeof result->answer);
+        if (chosen > 0 && is_crash(&program->end)) result->wait_status = program->end.status;
+        result->process = (uint32_t)chosen;
         result->recorded = true;
         result->end = program->end;
         result->wire_events = program->wire_events;
@@ -124,6 +183,7 @@ static bool record(const struct hd_job *job, struct watch *watch, struct hd_obse
         .apart = true,
         .foreground = input < 0 && isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp(),
         .look = look,
+        .name_trace = name_trace,
         .context = watch,
         .observer = observer};
     struct hd_record_result recorded;
@@ -155,7 +215,8 @@ static bool run(const struct hd_job *job, const struct hd_host *host, struct hd_
         struct watch watch = {.program = &job->program,
                               .host = host,
                               .output = result->output,
-                              .error = result->error};
+                              .error = result->error,
+                              .result = result};
         ok = record(job, &watch, observer, result, input, error) &&
              (result->interrupted || hd_judge(job, host, &watch.end, result, error));
     }
@@ -187,5 +248,9 @@ void hd_result_free(struct hd_result *run) {
     if (run->error >= 0) close(run->error);
     if (run->trace >= 0) close(run->trace);
     run->output = run->error = run->trace = -1;
+    for (uint32_t i = 0; i < run->others; i++) close(run->other[i].fd);
+    free(run->other);
+    run->other = NULL;
+    run->others = 0;
     run->trace_path[0] = '\0';
 }

@@ -109,6 +109,9 @@ struct hd_result {
     struct hd_replay replay; /* policy HD_POLICY_REPLAY: was the schedule followed? */
     int interrupted;         /* the signal that asked to stop: the outcome means nothing */
     bool recorded;           /* the program carries the runtime, and a trace was asked for */
+    bool forked;             /* it made a child process... */
+    bool child_threads;      /* ...that made threads and was not recorded */
+    uint32_t process;        /* what follows is about this one of the recorded processes, from 0 */
     uint64_t wire_events;
     uint32_t threads;
     struct hd_trace_end end;
@@ -120,6 +123,14 @@ struct hd_result {
     char trace_path[256]; /* opens the trace until hd_result_free; "" if there is none */
     /* Standard output and error, whole, and the trace, as descriptors to pread from; -1: none. */
     int output, error, trace;
+    /* The traces of further processes (the steering's `children`), with the paths that open them;
+     * "": it is the one above. malloc'ed, not sent elsewhere. */
+    struct hd_result_trace {
+        int fd;
+        char path[32];
+        uint64_t wire_events;
+    } * other;
+    uint32_t others;
 };
 
 /* False if the program could not be run (not found, not linked with `heddle cc`, no oracle):

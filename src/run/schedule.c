@@ -31,6 +31,7 @@ void hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from) {
     assert(!from->has_control);
     memset(to, 0, sizeof *to);
     to->kind = hd_schedule_text(to, from->kind);
+    to->process = from->process;
     to->variable = hd_schedule_text(to, from->variable);
     to->fingerprint = hd_schedule_text(to, from->fingerprint);
     to->about = hd_schedule_text(to, from->about);
@@ -64,8 +65,10 @@ bool hd_schedule_swap(struct hd_schedule *schedule) {
 
 struct hd_steering hd_schedule_steering(const struct hd_schedule *schedule) {
     if (!schedule->has_control)
-        return (struct hd_steering){
-            .scheduler = HD_SCHED_SERIAL, .policy = HD_POLICY_REPLAY, .schedule = schedule};
+        return (struct hd_steering){.scheduler = HD_SCHED_SERIAL,
+                                    .policy = HD_POLICY_REPLAY,
+                                    .children = schedule->process > 0,
+                                    .schedule = schedule};
     struct hd_steering control = schedule->control;
     control.places = &schedule->places;
     return control;
@@ -101,6 +104,7 @@ void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms,
     struct hd_wire_replay *plan = hd_zalloc(1, *bytes);
     uint64_t *made = hd_zalloc(threads, sizeof *made); /* calls of each thread so far */
     plan->patience_ms = patience_ms;
+    plan->process = schedule->process;
     plan->then = (uint32_t)schedule->turn.size;
     for (uint32_t i = 0; i < turns; i++) add_turn(plan, made, hd_schedule_turn(schedule, i));
     struct hd_wire_made *maker = (struct hd_wire_made *)(void *)&plan->turn[plan->turns];

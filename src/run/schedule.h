@@ -47,6 +47,7 @@ struct hd_schedule {
     const char *command;     /* as a shell reads it; "" */
     const char *outcome;     /* how the program fails: hd_outcome_name; "" */
     const char *good_output; /* of runs that pass, where that is what fails: hd_output_mark; "" */
+    uint32_t process;        /* that the turns are for: its number among the recorded ones */
     HD_VECTOR(struct hd_turn) turn;
     /* What comes next when these turns are over: the error condition. Run in this order, one call
      * each (0: the call that it is in), before all threads run on freely. */

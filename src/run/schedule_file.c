@@ -213,6 +213,7 @@ static const struct hd_field fields[] = {HD_FIELD_OTHER("schema", hd_fields_skip
                                          HD_FIELD_TEXT(struct hd_schedule, command),
                                          HD_FIELD_TEXT(struct hd_schedule, outcome),
                                          HD_FIELD_OTHER("good_output", read_mark, write_mark),
+                                         HD_FIELD_NUMBER(struct hd_schedule, process, UINT16_MAX),
                                          HD_FIELD_OTHER("control", read_control, write_control),
                                          HD_FIELD_OTHER("made_by", read_makers, write_later),
                                          HD_FIELD_OTHER("schedule", read_schedule, write_later),

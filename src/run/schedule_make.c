@@ -287,6 +287,7 @@ bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_mode
     memset(schedule, 0, sizeof *schedule);
     if (model->trace->format != HD_FORMAT_BINARY || model->trace->site_names != NULL)
         return hd_fail(error, HD_ERR_USAGE, "a text trace has no hook calls to make a schedule of");
+    schedule->process = model->trace->options.process;
     uint64_t total = 0;
     for (uint32_t i = 0; i < runs; i++) {
         if (run[i].first > model->events || run[i].count > model->events - run[i].first)

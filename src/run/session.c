@@ -19,7 +19,9 @@
 #include <unistd.h>
 
 /* app.hdt, then app.1.hdt, app.2.hdt for further processes. */
-static char *session_path(const char *output, size_t index) {
+static char *session_path(const struct hd_record_options *options, size_t index) {
+    if (options->name_trace != NULL) return options->name_trace(options->context, index);
+    const char *output = options->output;
     if (index == 0) return hd_strdup(output);
     const char *dot = strrchr(output, '.'), *slash = strrchr(output, '/');
     if (dot == NULL || (slash != NULL && dot < slash)) dot = output + strlen(output);
@@ -65,12 +67,16 @@ static bool accept_session(struct hd_live *live, pid_t pid, int fd) {
     if (s.memory == NULL) return false;
     s.chunk_count = s.memory->chunk_count;
     const struct hd_record_options *options = live->options;
-    struct hd_recorded recorded = {.pid = pid,
-                                   .path = session_path(options->output, live->session.size)};
+    struct hd_recorded recorded = {.pid = pid, .path = session_path(options, live->session.size)};
+    if (recorded.path == NULL) {
+        munmap(s.memory, s.bytes);
+        return false;
+    }
     char *command = options->command != NULL ? hd_strdup(options->command)
                                              : hd_quote_command(options->job->program.argv);
     struct hd_trace_about about = {
         .command = command, .pid = pid, .options = hd_steering_options(&options->job->steering)};
+    about.options.process = (uint32_t)live->session.size;
     s.writer = hd_writer_open(recorded.path, &about, live->error);
     free(command);
     if (s.writer == NULL) {
@@ -100,6 +106,7 @@ void hd_live_answer(struct hd_live *live) {
                       (live->options->again && all_done(live));
         bool yes = wanted && accept_session(live, slot->pid, slot->fd);
         if (!yes) live->result->refused++;
+        if (yes) slot->process = (uint32_t)live->session.size - 1;
         __atomic_store_n(&slot->state, yes ? HD_SLOT_YES : HD_SLOT_NO, __ATOMIC_RELEASE);
         syscall(SYS_futex, &slot->state, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
@@ -163,6 +170,9 @@ static struct hd_trace_end how_it_ended(const struct hd_session *s, const int *w
     } else if (wait_status != NULL && WIFSIGNALED(*wait_status)) {
         end.signaled = true;
         end.status = WTERMSIG(*wait_status);
+    } else if (memory->killed_by != 0 && memory->killed_by < 65) {
+        end.signaled = true;
+        end.status = (int)memory->killed_by;
     } else if (memory->ended) {
         end.exited = true;
         end.status = memory->exit_status;
@@ -181,14 +191,21 @@ static bool is_program(const struct hd_live *live, const struct hd_session *s) {
 void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wait_status) {
     while (hd_session_drain(live, s, HD_DRAIN_REST)) {
     }
-    memcpy(live->result->answer, s->memory->answer, sizeof live->result->answer);
-    hd_session_observe_end(live, s);
     struct hd_recorded *recorded = &live->result->recorded.data[s - live->session.data];
+    memcpy(live->result->answer, s->memory->answer, sizeof live->result->answer);
+    memcpy(recorded->answer, s->memory->answer, sizeof recorded->answer);
+    hd_session_observe_end(live, s);
+    live->result->child_threads |= s->memory->child_threads != 0;
+    if (!s->child_stuck && hd_session_child_is_stuck(s, 0)) /* it has just begun to wait */
+        hd_session_end_children(live, s);
     recorded->end = how_it_ended(s, wait_status);
+    recorded->end.deadlocked |= s->child_stuck;
+    recorded->end.child_stuck = s->child_stuck;
     recorded->threads = s->memory->threads_started;
     live->forked |= s->memory->forked != 0;
     live->direct = s->pid == live->child && live->session.size == 1 && is_program(live, s);
-    if (s->writer != NULL && !hd_session_modules(live, s)) hd_session_fail(live, s);
+    if (s->writer != NULL && !(hd_session_modules(live, s) && hd_session_note_children(live, s)))
+        hd_session_fail(live, s);
     if (s->writer != NULL &&
         !hd_writer_finish(s->writer, &recorded->end, s->has_branches, live->error))
         live->failed = true;

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#define MOST_DEPTH 8u /* of processes below processes */
 
 /* A file of /proc/PROCESS/; -1 if it can't be read, otherwise the number of bytes. */
 static ssize_t read_file(pid_t process, const char *name, char *text, size_t room) {
@@ -33,28 +36,49 @@ static ssize_t read_of_thread(pid_t process, const char *thread, const char *nam
     return read_file(process, path, text, room);
 }
 
-/* "202 0x7f... 0x189 0x0 0x0 ...": number, address, operation, value, time limit. */
-static bool waits_for_ever(const char *call) {
+/* "202 0x7f... 0x189 0x0 0x0 ...": the call's number and arguments. For a futex or, if there are
+ * any, for the children: without a time limit. */
+static bool waits_for_ever(const char *call, bool has_children) {
     unsigned long long argument[4];
     char *end;
-    if (strtol(call, &end, 10) != SYS_futex || end == call) return false;
+    long number = strtol(call, &end, 10);
+    if (end == call) return false;
     for (int i = 0; i < 4; i++) {
         char *from = end;
         argument[i] = strtoull(from, &end, 16);
         if (end == from) return false;
     }
+    if (number == SYS_wait4) return has_children && !(argument[2] & WNOHANG);
+    if (number == SYS_waitid) return has_children && !(argument[3] & WNOHANG);
+    if (number != SYS_futex) return false;
     int operation = (int)(argument[1] & (unsigned)FUTEX_CMD_MASK);
     bool waits = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
                  operation == FUTEX_LOCK_PI || operation == FUTEX_WAIT_REQUEUE_PI;
     return waits && argument[3] == 0;
 }
 
+static uint64_t state_of(pid_t process, unsigned depth);
+
+/* Adds the states of a thread's children; false if one of them can go on. */
+static bool add_children(char *list, unsigned depth, XXH3_state_t *hash) {
+    char *rest = NULL;
+    for (char *name = strtok_r(list, " ", &rest); name != NULL; name = strtok_r(NULL, " ", &rest)) {
+        uint64_t state = depth < MOST_DEPTH ? state_of(atoi(name), depth + 1) : 0;
+        if (state == 0) return false;
+        XXH3_64bits_update(hash, &state, sizeof state);
+    }
+    return true;
+}
+
 /* Adds a thread's state to the hash; false if it can go on or may be woken from outside. */
-static bool add_thread(pid_t process, const char *thread, XXH3_state_t *hash) {
-    char call[256], ran[128], child[16];
+static bool add_thread(pid_t process, const char *thread, unsigned depth, bool has_children,
+                       XXH3_state_t *hash) {
+    char call[256], ran[128], child[512];
     ssize_t call_bytes = read_of_thread(process, thread, "syscall", call, sizeof call);
-    if (call_bytes <= 0 || !waits_for_ever(call)) return false;
-    if (read_of_thread(process, thread, "children", child, sizeof child) != 0) return false;
+    if (call_bytes <= 0 || !waits_for_ever(call, has_children)) return false;
+    ssize_t child_bytes = read_of_thread(process, thread, "children", child, sizeof child);
+    if (child_bytes < 0 || child_bytes == sizeof child - 1) return false;
+    if (!add_children(child, depth, hash)) return false;
     ssize_t ran_bytes = read_of_thread(process, thread, "schedstat", ran, sizeof ran);
     if (ran_bytes <= 0) return false;
     XXH3_64bits_update(hash, thread, strlen(thread));
@@ -75,7 +99,19 @@ static bool has_timer(pid_t process) {
     return (set & timers) != 0;
 }
 
-static uint64_t state_of(pid_t process) {
+/* Has one of its threads children? */
+static bool has_children(pid_t process, DIR *threads) {
+    bool any = false;
+    for (struct dirent *thread; !any && (thread = readdir(threads)) != NULL;) {
+        char child[16];
+        any = thread->d_name[0] != '.' &&
+              read_of_thread(process, thread->d_name, "children", child, sizeof child) > 0;
+    }
+    rewinddir(threads);
+    return any;
+}
+
+static uint64_t state_of(pid_t process, unsigned depth) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", (int)process);
     DIR *threads = opendir(path);
@@ -83,11 +119,11 @@ static uint64_t state_of(pid_t process) {
     uint64_t state = 0;
     if (hash != NULL) {
         XXH3_64bits_reset(hash);
-        bool still = true, any = false;
+        bool still = true, any = false, parent = has_children(process, threads);
         for (struct dirent *thread; still && (thread = readdir(threads)) != NULL;) {
             if (thread->d_name[0] == '.') continue;
             any = true;
-            still = add_thread(process, thread->d_name, hash);
+            still = add_thread(process, thread->d_name, depth, parent, hash);
         }
         if (any && still && !has_timer(process)) state = XXH3_64bits_digest(hash) | 1;
         XXH3_freeState(hash);
@@ -97,7 +133,7 @@ static uint64_t state_of(pid_t process) {
 }
 
 uint64_t hd_standstill_ns(struct hd_standstill *still, pid_t process, uint64_t now) {
-    uint64_t state = state_of(process);
+    uint64_t state = state_of(process, 0);
     if (state != still->state || state == 0) {
         still->state = state;
         still->since = now;

@@ -47,12 +47,12 @@ struct hd_steering {
     bool no_trace; /* write no trace: the outcome counts, not what happened */
     bool full;     /* record every access */
     bool states;   /* note what tells a loop that only waits (runtime/state.c) */
-    bool children; /* record forked and exec'ed processes too (`heddle record` only) */
+    bool children; /* record forked and exec'ed processes too */
     /* checking: see run/observed.h; without `full` no accesses are recorded */
     bool check, check_waits;
     enum hd_granularity granularity;
     /* replay */
-    const struct hd_schedule *schedule; /* to follow */
+    const struct hd_schedule *schedule; /* to follow, by the process that it names */
     uint32_t patience_ms;               /* for a thread that is in a system call (2000) */
     bool unchecked; /* do not compare the trace with the schedule afterwards: quicker */
     /* pct */

@@ -14,6 +14,8 @@ extern const char __start_rt_program[] __attribute__((visibility("hidden")));
 extern const char __stop_rt_program[] __attribute__((visibility("hidden")));
 
 bool rt_is_fault(int number) {
+    /* How a process below the program ends, nobody else can tell the recorder. */
+    if (number == SIGABRT) return rt.options.process > 0;
     return number == SIGSEGV || number == SIGBUS || number == SIGFPE || number == SIGILL;
 }
 

@@ -122,6 +122,7 @@ static bool open_session(int forked_from) {
     int fd = -1;
     struct hd_wire_session *session = slot ? make_session(&channel->options, &fd) : NULL;
     bool yes = false;
+    uint32_t process = 0;
     if (session != NULL) {
         rt.parent = rt_recorder();
         slot->pid = getpid();
@@ -136,12 +137,14 @@ static bool open_session(int forked_from) {
             if (!rt_parent_alive()) break;
         }
         yes = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_YES;
+        process = slot->process;
         syscall(SYS_close, fd);
         if (!yes) rt_unmap(session, session->bytes);
     }
     if (slot != NULL) __atomic_store_n(&slot->state, HD_SLOT_EMPTY, __ATOMIC_RELEASE);
     if (yes) {
         rt.options = channel->options;
+        rt.options.process = process;
         rt.session = session;
         session->parent = rt.parent;
     }
@@ -267,7 +270,7 @@ RT_EXPORT __attribute__((noreturn)) void _Exit(int status) { exit_at_once(status
 static void in_child(struct rt_thread *t, int parent) {
     bool again = rt.options.children;
     rt.mode = HD_SCHED_OFF;
-    rt_unmap(rt.session, rt.session->bytes);
+    rt_child_begins(t);
     rt.session = NULL;
     rt_locks_reset();
     rt_sched_forked();
@@ -299,12 +302,14 @@ static void before_fork(void) {
     t->forking = true;
     t->busy++;
     t->inside++;
+    rt_child_note(t);
 }
 
 static void forked(void) {
     struct rt_thread *t = &rt_self;
     if (!t->forking) return;
     t->forking = false;
+    t->fork_number = 0;
     rt_leave(t);
 }
 
@@ -322,13 +327,22 @@ static void forked_child(void) {
     forked();
 }
 
-RT_EXPORT pid_t fork(void) {
+/* Before a call that forks. */
+static void announce(uintptr_t pc) {
     struct rt_thread *t = rt_enter();
-    if (t != NULL) {
-        rt_choice(t, RT_CALLER);
-        rt_leave(t);
-    }
+    if (t == NULL) return;
+    rt_choice(t, pc);
+    t->fork_pc = pc;
+    rt_leave(t);
+}
+
+RT_EXPORT pid_t fork(void) {
+    announce(RT_CALLER);
     return REAL(fork)();
+}
+RT_EXPORT int daemon(int keep_directory, int keep_files) {
+    announce(RT_CALLER);
+    return REAL(daemon)(keep_directory, keep_files);
 }
 
 pid_t _Fork(void); /* the C library's fork without handlers */
@@ -341,7 +355,10 @@ RT_EXPORT pid_t _Fork(void) {
 }
 
 /* A vfork child would run hooks in its parent's memory. */
-RT_EXPORT pid_t vfork(void) { return fork(); }
+RT_EXPORT pid_t vfork(void) {
+    announce(RT_CALLER);
+    return REAL(fork)();
+}
 
 /* ---- unloaded libraries ------------------------------------------------------------------- */
 

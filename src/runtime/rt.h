@@ -148,7 +148,9 @@ struct rt_thread {
     uintptr_t stack_low, stack_end;
     /* Annotations: how often the program has said that its reads, or writes, are to be ignored. */
     uint32_t ignores_reads, ignores_writes;
-    void *region; /* OpenMP's parallel region that it is in (openmp.c) */
+    void *region;      /* OpenMP's parallel region that it is in (openmp.c) */
+    uintptr_t fork_pc; /* where it makes a child process, and the number of that; 0: not known */
+    uint32_t fork_number;
 };
 
 #define RT_GO_RUN 1u
@@ -218,6 +220,9 @@ struct rt_global {
     _Atomic uint32_t signals; /* condition signals, numbered from 1 */
     _Atomic uint32_t rounds;
     int parent;
+    _Atomic uint32_t forks; /* child processes that were made */
+    /* of a child process: the beginning of its parent's; NULL */
+    struct hd_wire_session *parent_session;
     const void *plan; /* what the policy is to follow: a copy of our own, not to be believed */
     size_t plan_bytes;
 };
@@ -227,6 +232,7 @@ extern struct rt_global rt;
 
 uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc);
 uint32_t rt_site_of_low(uint32_t pc); /* the site whose address has these low 29 bits, 0 if none */
+uint32_t rt_site_known(uintptr_t pc); /* in the modules that were entered, 0 if it is in none */
 void rt_modules_scan(void);
 void rt_modules_closed(void);
 void rt_modules_forget(void); /* a forked child numbers its modules anew */
@@ -488,6 +494,7 @@ RT_INLINE void rt_leave(struct rt_thread *t) {
 
 void rt_sched_start(void);
 void rt_sched_forked(void); /* a child has no watchdog yet */
+bool rt_is_alone(void);     /* is the present thread the only one of its process? */
 bool rt_strangers(void);    /* does the process have threads that are not recorded? */
 /* Serial: give the turn to another ready thread, if there is one. */
 void rt_sched_yield(struct rt_thread *t);
@@ -585,6 +592,20 @@ void rt_locks_reset(void);                 /* in a forked child: nobody holds th
 extern volatile int rt_handlers_installed; /* the program may be woken by a signal */
 /* The signal that asks a thread to let go of the turn: one the kernel never sends by itself. */
 #define RT_SIGNAL SIGSTKFLT
+
+/* ---- child processes (children.c) ---------------------------------------------------------- */
+
+void rt_child_note(struct rt_thread *t);         /* the thread is about to fork */
+void rt_child_begins(const struct rt_thread *t); /* in the child: lets go of the session */
+/* With rt.parent_session: the child makes a thread; initialises a lock anew; is about to take one
+ * (NULL: that need not be known); finds it taken, and waits; has it after all. */
+void rt_child_has_threads(void);
+void rt_child_renews(const volatile void *lock);
+struct hd_wire_child_lock *rt_child_takes(const volatile void *lock, bool reads, uintptr_t pc);
+void rt_child_waits(struct hd_wire_child_lock *entry, uintptr_t pc);
+void rt_child_goes_on(struct hd_wire_child_lock *entry);
+/* The first two in one, of a child that is recorded too. */
+void rt_child_taking(const volatile void *lock, bool reads, bool busy, uintptr_t pc);
 
 /* ---- threads that others make (async.c) ---------------------------------------------------- */
 

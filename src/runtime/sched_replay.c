@@ -63,6 +63,10 @@ static void start(void) {
         finish(HD_REPLAY_DIVERGED);
         return;
     }
+    if (plan->process != rt.options.process) { /* of another process */
+        finish(HD_REPLAY_NONE);
+        return;
+    }
     made = (const struct hd_wire_made *)(const void *)&plan->turn[plan->turns];
     made_count = plan->threads;
     answer()->state = plan->turns > 0 && plan->then == 0 ? HD_REPLAY_REACHED : HD_REPLAY_FOLLOWING;

@@ -122,6 +122,7 @@ static void fault(int number, siginfo_t *info, void *context) {
         wrapper(number, info, context);
         return;
     }
+    if (rt.session != NULL && rt.session->pid == getpid()) rt.session->killed_by = (uint32_t)number;
     struct sigaction action;
     memset(&action, 0, sizeof action);
     REAL(sigaction)(number, &action, NULL);

@@ -184,6 +184,8 @@ static uint32_t find(struct rt_thread *t, uintptr_t pc) {
     return 0;
 }
 
+uint32_t rt_site_known(uintptr_t pc) { return find(&rt_self, pc); }
+
 RT_NOINLINE uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc) {
     uint32_t site = find(t, pc);
     if (site != 0 || pc == 0) return site;

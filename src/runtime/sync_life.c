@@ -15,6 +15,7 @@ void rt_note_life(struct rt_thread *t, enum hd_note_type note, enum hd_note_obje
 
 static void note(enum hd_note_type type, const volatile void *lock, uintptr_t pc) {
     struct rt_thread *t = rt_is_openmp(pc) ? NULL : rt_enter();
+    if (unlikely(rt.parent_session != NULL)) rt_child_renews(lock);
     if (t == NULL) return;
     rt_before_sync(t, (uintptr_t)lock, pc);
     rt_note_life(t, type, HD_NOTE_LOCK, lock, pc);

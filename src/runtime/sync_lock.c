@@ -35,6 +35,8 @@ RT_PROGRAM static int mutex_try(pthread_mutex_t *m) {
 RT_PROGRAM static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                                  const struct timespec *deadline, uintptr_t pc) {
     int result = mutex_try(m);
+    if (unlikely(rt.parent_session != NULL) && deadline == NULL)
+        rt_child_taking(m, false, result == EBUSY && !(m->__data.__kind & MUTEX_SHARED_BIT), pc);
     if (result != EBUSY) return result;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
@@ -129,8 +131,30 @@ int rt_mutex_acquire(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
     return mutex_lock(t, m, 0, NULL, HD_LOCK_BY_WAIT, pc);
 }
 
+/* Body of an interceptor that takes a lock: as RT_INTERCEPT, and a child process that is not
+ * recorded tells what it does. */
+#define INTERCEPT_TAKING(real_call, child_call, body)                        \
+    struct rt_thread *t = rt_enter();                                        \
+    if (t == NULL && unlikely(rt.parent_session != NULL)) return child_call; \
+    if (t == NULL) return REAL real_call;                                    \
+    int result = body;                                                       \
+    rt_leave(t);                                                             \
+    return result
+
+RT_PROGRAM static int child_mutex_lock(pthread_mutex_t *m, uintptr_t pc) {
+    struct hd_wire_child_lock *told = rt_child_takes(m, false, pc);
+    int result = mutex_try(m);
+    if (result != EBUSY) return result;
+    if (m->__data.__kind & MUTEX_SHARED_BIT) return REAL(pthread_mutex_lock)(m);
+    rt_child_waits(told, pc);
+    result = REAL(pthread_mutex_lock)(m);
+    rt_child_goes_on(told);
+    return result;
+}
+
 RT_EXPORT int pthread_mutex_lock(pthread_mutex_t *m) {
-    RT_INTERCEPT((pthread_mutex_lock)(m), mutex_lock(t, m, 0, NULL, 0, RT_CALLER));
+    INTERCEPT_TAKING((pthread_mutex_lock)(m), child_mutex_lock(m, RT_CALLER),
+                     mutex_lock(t, m, 0, NULL, 0, RT_CALLER));
 }
 RT_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m) {
     RT_INTERCEPT((pthread_mutex_trylock)(m), mutex_trylock(t, m, RT_CALLER));
@@ -166,8 +190,8 @@ int rt_c11_error(int error) {
 }
 
 RT_EXPORT int mtx_lock(mtx_t *m) {
-    RT_INTERCEPT((mtx_lock)(m),
-                 rt_c11_error(mutex_lock(t, (pthread_mutex_t *)m, 0, NULL, 0, RT_CALLER)));
+    INTERCEPT_TAKING((mtx_lock)(m), rt_c11_error(child_mutex_lock((pthread_mutex_t *)m, RT_CALLER)),
+                     rt_c11_error(mutex_lock(t, (pthread_mutex_t *)m, 0, NULL, 0, RT_CALLER)));
 }
 RT_EXPORT int mtx_trylock(mtx_t *m) {
     RT_INTERCEPT((mtx_trylock)(m), rt_c11_error(mutex_trylock(t, (pthread_mutex_t *)m, RT_CALLER)));
@@ -199,6 +223,8 @@ static int rwlock_real(pthread_rwlock_t *l, bool write, clockid_t clock,
 RT_PROGRAM static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool write,
                                   clockid_t clock, const struct timespec *deadline, uintptr_t pc) {
     int result = rwlock_try(l, write);
+    if (unlikely(rt.parent_session != NULL) && deadline == NULL)
+        rt_child_taking(l, !write, result == EBUSY && !l->__data.__shared, pc);
     if (result != EBUSY) return result;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
@@ -254,11 +280,24 @@ RT_PROGRAM static int rwlock_unlock(struct rt_thread *t, pthread_rwlock_t *l, ui
     return result;
 }
 
+RT_PROGRAM static int child_rwlock_lock(pthread_rwlock_t *l, bool write, uintptr_t pc) {
+    struct hd_wire_child_lock *told = rt_child_takes(l, !write, pc);
+    int result = rwlock_try(l, write);
+    if (result != EBUSY) return result;
+    if (l->__data.__shared) return rwlock_real(l, write, 0, NULL);
+    rt_child_waits(told, pc);
+    result = rwlock_real(l, write, 0, NULL);
+    rt_child_goes_on(told);
+    return result;
+}
+
 RT_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l) {
-    RT_INTERCEPT((pthread_rwlock_rdlock)(l), rwlock_lock(t, l, false, 0, NULL, RT_CALLER));
+    INTERCEPT_TAKING((pthread_rwlock_rdlock)(l), child_rwlock_lock(l, false, RT_CALLER),
+                     rwlock_lock(t, l, false, 0, NULL, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l) {
-    RT_INTERCEPT((pthread_rwlock_wrlock)(l), rwlock_lock(t, l, true, 0, NULL, RT_CALLER));
+    INTERCEPT_TAKING((pthread_rwlock_wrlock)(l), child_rwlock_lock(l, true, RT_CALLER),
+                     rwlock_lock(t, l, true, 0, NULL, RT_CALLER));
 }
 RT_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) {
     RT_INTERCEPT((pthread_rwlock_tryrdlock)(l), rwlock_trylock(t, l, false, RT_CALLER));
@@ -328,8 +367,15 @@ static int spin_unlock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc)
     return result;
 }
 
+/* Whether other processes may hold it is not known: that it waits is not told. */
+static int child_spin_lock(pthread_spinlock_t *l, uintptr_t pc) {
+    rt_child_takes(l, false, pc);
+    return REAL(pthread_spin_lock)(l);
+}
+
 RT_EXPORT int pthread_spin_lock(pthread_spinlock_t *l) {
-    RT_INTERCEPT((pthread_spin_lock)(l), spin_lock(t, l, RT_CALLER));
+    INTERCEPT_TAKING((pthread_spin_lock)(l), child_spin_lock(l, RT_CALLER),
+                     spin_lock(t, l, RT_CALLER));
 }
 RT_EXPORT int pthread_spin_trylock(pthread_spinlock_t *l) {
     RT_INTERCEPT((pthread_spin_trylock)(l), spin_trylock(t, l, RT_CALLER));

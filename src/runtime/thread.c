@@ -62,6 +62,7 @@ static uint32_t new_number(const struct rt_thread *creator) {
     if (number == UINT32_MAX) number = atomic_fetch_add(&rt.threads, 1);
     if (number < RT_MAX_THREADS - 1) {
         rt.slot[number].made = true;
+        __atomic_fetch_add(&rt.session->threads_started, 1, __ATOMIC_RELAXED);
         return number;
     }
     atomic_fetch_sub(&rt.threads, 1);
@@ -294,7 +295,9 @@ RT_PROGRAM static int create(pthread_t *handle, const pthread_attr_t *attributes
 RT_EXPORT int pthread_create(pthread_t *restrict handle, const pthread_attr_t *restrict attributes,
                              void *(*function)(void *), void *restrict argument) {
     int result = create(handle, attributes, function, argument, false, RT_CALLER);
-    return result >= 0 ? result : REAL(pthread_create)(handle, attributes, function, argument);
+    if (result >= 0) return result;
+    if (unlikely(rt.parent_session != NULL)) rt_child_has_threads();
+    return REAL(pthread_create)(handle, attributes, function, argument);
 }
 
 /* ---- joining, detaching, cancelling ------------------------------------------------------- */

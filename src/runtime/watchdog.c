@@ -71,6 +71,12 @@ bool rt_strangers(void) {
     return !read_proc("status", text, sizeof text) || number_at(field(text, "Threads")) > known;
 }
 
+bool rt_is_alone(void) {
+    char text[2048];
+    uint64_t known = 1 + (uint64_t)__atomic_load_n(&watchdog_there, __ATOMIC_ACQUIRE);
+    return read_proc("status", text, sizeof text) && number_at(field(text, "Threads")) == known;
+}
+
 /* Takes the turn from a holder that sleeps in the kernel outside the runtime. Leaving it no calls
  * makes its next hook take the slow path; the barrier makes sure that it sees this; that it slept
  * without waking from before the one to after the other shows that it is in no hook now. */

@@ -19,8 +19,20 @@ const char *hd_kind_name(enum hd_event_kind kind) { return kinds[checked(kind)].
 const char *hd_kind_text(enum hd_event_kind kind) { return kinds[checked(kind)].text; }
 
 const char *hd_event_text(enum hd_event_kind kind, unsigned flags) {
-    if (kind != HD_EV_NOTE || !hd_note_is_life(flags)) return hd_kind_text(kind);
-    return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_INIT ? "init" : "destroy";
+    if (kind != HD_EV_NOTE) return hd_kind_text(kind);
+    switch (flags & HD_NOTE_TYPE_MASK) {
+    case HD_NOTE_INIT:
+        return "init";
+    case HD_NOTE_DESTROY:
+        return "destroy";
+    case HD_NOTE_FORK:
+        return "process";
+    case HD_NOTE_CHILD:
+    case HD_NOTE_CHILD_WAITS:
+        return "child";
+    default:
+        return hd_kind_text(kind);
+    }
 }
 
 enum hd_event_class hd_kind_class(enum hd_event_kind kind) { return kinds[checked(kind)].class; }

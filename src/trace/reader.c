@@ -47,7 +47,9 @@ static bool read_about(struct reader *r, struct hd_fields from, struct hd_error 
     trace->options.seed = hd_get64(&from);
     trace->options.quantum = hd_get32(&from);
     trace->options.full = hd_get32(&from);
-    trace->options.children = hd_get32(&from);
+    uint32_t children = hd_get32(&from);
+    trace->options.children = children & 1;
+    trace->options.process = children >> 1;
     trace->options.watchdog_ms = hd_get32(&from);
     size_t length;
     const char *command = hd_get_string(&from, &length);

@@ -29,6 +29,7 @@ struct hd_trace_end {
     bool exited, signaled; /* neither: unknown */
     int status;            /* exit status or signal number */
     bool deadlocked;
+    bool child_stuck;   /* a child process did, at a lock; only in the run's own process */
     bool runtime_fault; /* the runtime itself crashed, see `missing`; only in the run's own process
                          */
     bool misused;       /* memory that was freed, or beyond its block: see `misuse`; likewise */

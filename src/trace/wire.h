@@ -126,7 +126,10 @@ enum hd_wait_type {
  * it sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). STATE:
  * before a read at a place where it read shortly before; operand = hash of its registers and stack,
  * a preceding EXT = where that part of the stack ends. They are no hook calls. INIT and DESTROY are
- * calls of pthread_mutex_init and its like. */
+ * calls of pthread_mutex_init and its like. FORK: the thread makes a child process, whose number
+ * (from 1) is in a preceding EXT. CHILD and CHILD_WAITS are written by the recorder after the end,
+ * as if by the first thread (struct hd_wire_child_lock): the child of that number takes a lock, or
+ * waits for it for ever. */
 enum hd_note_type {
     HD_NOTE_TEXT = 0,
     HD_NOTE_TIME,
@@ -135,11 +138,19 @@ enum hd_note_type {
     HD_NOTE_CHOICE,
     HD_NOTE_INIT,
     HD_NOTE_DESTROY,
-    HD_NOTE_STATE
+    HD_NOTE_STATE,
+    HD_NOTE_FORK,
+    HD_NOTE_CHILD,
+    HD_NOTE_CHILD_WAITS
 };
 #define HD_NOTE_TYPE_MASK 0x0f
 #define HD_NOTE_OBJECT_SHIFT 4
 enum hd_note_object { HD_NOTE_LOCK = 0, HD_NOTE_COND, HD_NOTE_BARRIER, HD_NOTE_SEM };
+#define HD_NOTE_READS 0x80 /* CHILD, CHILD_WAITS: it takes the lock for reading */
+static inline int hd_note_is_child(unsigned flags) {
+    return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD ||
+           (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD_WAITS;
+}
 static inline int hd_note_is_life(unsigned flags) {
     return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_INIT ||
            (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_DESTROY;
@@ -188,6 +199,7 @@ struct hd_wire_slot {
     int32_t pid;
     int32_t fd;          /* the session's descriptor in that process while it waits */
     int32_t forked_from; /* pid of the recorded process it was forked from, 0 if exec'ed */
+    uint32_t process;    /* the answer YES: its number among those that are recorded, from 0 */
 };
 
 /* How a run is to be recorded; filled in by the parent, read-only for the target. */
@@ -198,6 +210,7 @@ struct hd_wire_options {
     uint32_t quantum;  /* hook calls between preemptions (serial) */
     uint32_t full;     /* record every access */
     uint32_t children; /* record forked and exec'ed processes too */
+    uint32_t process;  /* of a session or trace: its number among those */
     uint32_t watchdog_ms;
     uint32_t check;       /* watch for unserializable interleavings (struct hd_wire_check) */
     uint32_t granularity; /* enum hd_granularity */
@@ -274,6 +287,8 @@ struct hd_wire_replay {
     uint32_t turns, then;
     uint32_t patience_ms; /* for a thread that is in a system call when its turn comes */
     uint32_t threads;     /* 0: numbered as they are made */
+    uint32_t process;     /* that the turns are for; others run by round robin */
+    uint32_t reserved;
     struct hd_wire_turn turn[];
 };
 struct hd_wire_made {
@@ -412,6 +427,24 @@ struct hd_wire_module {
     uint8_t build_id[32];
 };
 
+/* Locks that a child process takes which is not recorded itself. It keeps the beginning of its
+ * parent's session for that. */
+#define HD_CHILD_LOCKS 64u
+enum hd_child_state {
+    HD_CHILD_NONE = 0,
+    HD_CHILD_TAKES,
+    HD_CHILD_WAITS,   /* nobody in its process holds it, or will ever release it */
+    HD_CHILD_MAY_WAIT /* the same, but for a signal handler */
+};
+struct hd_wire_child_lock {
+    uint32_t state; /* enum hd_child_state, stored last */
+    uint32_t fork;  /* the number of the one that made the child */
+    uint32_t site, reads;
+    int32_t pid; /* of the child */
+    uint32_t reserved;
+    uint64_t lock;
+};
+
 enum hd_misuse { HD_MISUSE_NONE = 0, HD_MISUSE_FREED, HD_MISUSE_BEYOND };
 
 struct hd_wire_session {
@@ -438,11 +471,15 @@ struct hd_wire_session {
     uint32_t chunks_used;  /* chunks at and beyond this were never touched */
     /* the runtime itself crashed: signal, offset in libheddle_rt.so, address; 0: it did not */
     uint32_t fault_signal;
-    uint32_t forked; /* set by a child process that it made */
+    uint32_t forked;              /* set by a child process that it made */
+    uint32_t killed_by, reserved; /* a fault that it dies of; 0: none so far */
     uint64_t fault_pc, fault_address;
     /* the first access to memory that was freed, or that is beyond its block: enum hd_misuse */
     uint32_t misuse, misuse_thread, misuse_size, misuse_write, misuse_site;
     uint64_t answer[HD_ANSWER_WORDS];
+    uint32_t child_threads; /* a child that is not recorded makes threads */
+    uint32_t child_locks;   /* entries that were begun; may count beyond the table */
+    struct hd_wire_child_lock child_lock[HD_CHILD_LOCKS];
     struct hd_wire_module module[HD_MAX_MODULES];
     char strings[HD_STRINGS_BYTES];
     /* chunks follow, at the next multiple of HD_CHUNK_BYTES */

@@ -183,7 +183,7 @@ static bool write_about(struct hd_writer *writer, const struct hd_trace_about *a
     hd_put64(&to, about->options.seed);
     hd_put32(&to, about->options.quantum);
     hd_put32(&to, about->options.full);
-    hd_put32(&to, about->options.children);
+    hd_put32(&to, (about->options.children & 1) | about->options.process << 1);
     hd_put32(&to, about->options.watchdog_ms);
     hd_put_string(&to, command);
     bool good =
