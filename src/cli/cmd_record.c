@@ -153,7 +153,7 @@ int hd_cmd_record(int argc, char **argv) {
         }
         if (!r->end.deadlocked) continue;
         hd_print_deadlock(stderr, r->path);
-        if (status == 128 + SIGKILL) status = HD_EXIT_FINDINGS;
+        if (status == 128 + SIGKILL || status == 0) status = HD_EXIT_FINDINGS;
     }
     hd_record_result_free(&result);
     free(library_directory);

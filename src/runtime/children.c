@@ -4,12 +4,13 @@
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define KEPT_BYTES ((offsetof(struct hd_wire_session, module) + 4095u) / 4096u * 4096u)
 
-static uint32_t number; /* of the child that this process is */
+static uint32_t own_number; /* of the child that this process is */
 
 void rt_child_note(struct rt_thread *t) {
     t->fork_number = atomic_fetch_add(&rt.forks, 1) + 1;
@@ -21,10 +22,10 @@ void rt_child_note(struct rt_thread *t) {
 }
 
 void rt_child_begins(const struct rt_thread *t) {
-    number = t->fork_number;
+    own_number = t->fork_number;
     struct hd_wire_session *session = rt.session;
     size_t bytes = session->bytes;
-    bool tells = number != 0 && bytes > KEPT_BYTES;
+    bool tells = own_number != 0 && bytes > KEPT_BYTES;
     size_t kept = tells ? KEPT_BYTES : 0;
     rt_unmap((char *)session + kept, bytes - kept);
     rt.parent_session = tells ? session : NULL;
@@ -42,7 +43,7 @@ static struct hd_wire_child_lock *entry_of(uintptr_t lock) {
                       : HD_CHILD_LOCKS;
     if (at >= HD_CHILD_LOCKS) return NULL;
     struct hd_wire_child_lock *entry = &session->child_lock[at];
-    entry->fork = number;
+    entry->fork = own_number;
     entry->lock = lock;
     entry->pid = getpid();
     return entry;
@@ -69,10 +70,22 @@ void rt_child_taking(const volatile void *lock, bool reads, bool busy, uintptr_t
     if (busy) rt_child_waits(entry, pc);
 }
 
+/* The runtime does not see handlers that a process installs which is not recorded. */
+static bool has_handlers(void) {
+    for (int number = 1; number < 65; number++) {
+        struct sigaction now;
+        if (number == RT_SIGNAL || number == SIGABRT || rt_is_fault(number)) continue;
+        if (REAL(sigaction)(number, NULL, &now) == 0 && now.sa_handler != SIG_DFL &&
+            now.sa_handler != SIG_IGN)
+            return true;
+    }
+    return false;
+}
+
 void rt_child_waits(struct hd_wire_child_lock *entry, uintptr_t pc) {
     if (entry == NULL || !rt_is_alone()) return;
     entry->site = rt_site_known(pc);
-    __atomic_store_n(&entry->state, rt_handlers_installed ? HD_CHILD_MAY_WAIT : HD_CHILD_WAITS,
+    __atomic_store_n(&entry->state, has_handlers() ? HD_CHILD_MAY_WAIT : HD_CHILD_WAITS,
                      __ATOMIC_RELEASE);
 }
 
