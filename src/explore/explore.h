@@ -62,7 +62,7 @@ struct hd_explore_options {
     /* Who does the runs instead of this process; NULL: nobody. */
     const struct hd_elsewhere *elsewhere;
     bool follow_fork; /* record processes that the program makes too, and predict from them */
-    bool no_server; /* execute the program for every run (forked from one that waits: server.h) */
+    bool no_server;   /* execute the program for every run (forked from one that waits: server.h) */
     enum hd_output_rule output;
     bool first; /* stop at the first failure */
     /* Variables that belong together: what may come between their accesses is predicted too. May be

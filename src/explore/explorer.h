@@ -162,8 +162,8 @@ struct explorer {
     struct hd_map print; /* the sites (in short) that a fingerprint stands for */
     struct hd_dead_ends dead_ends;
     /* the source that works now */
-    uint32_t fed;       /* recorded runs that were given to it */
-    uint64_t number;    /* of its runs, from 0 */
+    uint32_t fed;    /* recorded runs that were given to it */
+    uint64_t number; /* of its runs, from 0 */
     struct hd_profile profile;
     /* Takes what it needs from every run that is recorded; how much was new. May be NULL. */
     uint32_t (*collect)(struct explorer *x, struct recorded *run);
