@@ -133,20 +133,22 @@ bool campaign_file_add(struct hd_store *file, const struct campaign_key *key, in
     return add_content(file, result->trace, result->trace_bytes, &trace, error) &&
            add_content(file, result->output, result->output_bytes, &output, error) &&
            add_content(file, result->error, result->error_bytes, &words, error) &&
-           hd_sql_do(file, error,
-                     "INSERT INTO result (job, nth, program, start, machine, outcome, limit_ms,"
-                     " result, trace, output, error) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6, ?7,"
-                     " ?8, nullif(?9, 0), nullif(?10, 0), nullif(?11, 0))"
-                     " ON CONFLICT (job, nth) DO UPDATE SET start = excluded.start,"
-                     " machine = excluded.machine, outcome = excluded.outcome,"
-                     " limit_ms = excluded.limit_ms, result = excluded.result,"
-                     " trace = excluded.trace, output = excluded.output, error = excluded.error"
-                     " WHERE result.outcome = 'hang' AND result.limit_ms < excluded.limit_ms",
-                     "siiiisisiii", key->job, (int64_t)key->nth, program, start, machine,
-                     result->outcome, (int64_t)result->limit_ms, result->text, trace, output,
-                     words) &&
-           hd_sql_number(file, error, row, 0, "SELECT id FROM result WHERE job = ?1 AND nth = ?2",
-                         "si", key->job, (int64_t)key->nth);
+           hd_sql_number(file, error, row, 0,
+                         "INSERT INTO result (job, nth, program, start, machine, outcome, limit_ms,"
+                         " result, trace, output, error) VALUES (?1, ?2, ?3, nullif(?4, 0), ?5, ?6,"
+                         " ?7, ?8, nullif(?9, 0), nullif(?10, 0), nullif(?11, 0))"
+                         " ON CONFLICT (job, nth) DO UPDATE SET start = excluded.start,"
+                         " machine = excluded.machine, outcome = excluded.outcome,"
+                         " limit_ms = excluded.limit_ms, result = excluded.result,"
+                         " trace = excluded.trace, output = excluded.output, error = excluded.error"
+                         " WHERE result.outcome = 'hang' AND result.limit_ms < excluded.limit_ms"
+                         " RETURNING id",
+                         "siiiisisiii", key->job, (int64_t)key->nth, program, start, machine,
+                         result->outcome, (int64_t)result->limit_ms, result->text, trace, output,
+                         words) &&
+           (*row != 0 ||
+            hd_sql_number(file, error, row, 0, "SELECT id FROM result WHERE job = ?1 AND nth = ?2",
+                          "si", key->job, (int64_t)key->nth));
 }
 
 static char *column_bytes(sqlite3_stmt *row, int column, size_t *bytes) {
