@@ -123,7 +123,7 @@ static void predict_from(struct explorer *x, struct recorded *run, enum depth de
                     .budget = {.nanoseconds = query_nanoseconds(x, until),
                                .until = x->options->seconds > 0 ? (uint64_t)(until * 1e9) : 0},
                     .jobs = x->options->jobs,
-                    .all = true,
+                    .all = scope != SCOPE_BUGS, /* else nothing is described but bugs */
                     .instances = roles,
                     .found_only = true,
                     .correlations = x->options->correlations,
