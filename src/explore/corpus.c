@@ -100,8 +100,7 @@ static bool load_without_rounds(const char *path, struct hd_model *model, struct
 }
 
 /* Loads a process of a run that passed, and adds it if it shows something new. */
-static struct recorded *load(struct explorer *x, const char *path, bool rounds,
-                             bool *fresh_run) {
+static struct recorded *load(struct explorer *x, const char *path, bool rounds, bool *fresh_run) {
     struct hd_exploration *result = x->result;
     struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
     struct hd_model *model = &recorded->model;
@@ -151,7 +150,8 @@ struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *ru
 
 struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh) {
     *fresh = false;
-    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run->trace_path, false, fresh) : NULL;
+    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run->trace_path, false, fresh)
+                                                      : NULL;
 }
 
 static struct recorded *take(struct explorer *x, const struct hd_steering *steering,
