@@ -121,7 +121,7 @@ static inline __attribute__((always_inline)) unsigned execute(unsigned self, uns
             while ((value = atomic_load(&atomic[step.object])) == step.value) continue;
         else
             while ((value = atomic_load(&atomic[step.object])) != step.value) continue;
-        note(self, step.reg, value);
+        note_seen(self, value, false);
         break;
     }
     case OP_LOCK:
