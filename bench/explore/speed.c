@@ -64,9 +64,11 @@ int main(int count, char **argument) {
     trace = load || strcmp(argument[3], "trace") == 0;
     host.library_directory = argument[5];
     program = (struct hd_program){.argv = argument + 6, .limit_ms = 60000};
-    if (strcmp(argument[4], "exec") != 0) host.server = hd_server_new();
+    if (strcmp(argument[4], "exec") != 0) host.server = hd_server_new(NULL);
     one(0); /* what is done once is not measured */
-    hd_server_prepare(host.server, &program, &host);
+    struct hd_job job = {.program = program, .steering = {.scheduler = HD_SCHED_SERIAL}};
+    struct hd_error ignored;
+    hd_server_prepare(host.server, &job, &host, &ignored);
     double own = processor(RUSAGE_SELF), others = processor(RUSAGE_CHILDREN);
     double start = hd_seconds_now();
     pthread_t thread[64];

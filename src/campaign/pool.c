@@ -44,7 +44,8 @@ static void run(struct campaign_pool *pool, struct hd_host *host,
     struct hd_error error = {.code = HD_OK};
     enum campaign_end end = CAMPAIGN_BROKEN;
     if (prepare(pool, task, &job, &error)) {
-        hd_server_prepare(host->server, &job.program, host);
+        struct hd_error ignored;
+        hd_server_prepare(host->server, &job, host, &ignored);
         if (hd_run(&job, host, &result, &error)) {
             end = result.interrupted ? CAMPAIGN_STOPPED : CAMPAIGN_RAN;
             if (end == CAMPAIGN_RAN) campaign_result_from(&kept, &result, task->limit_ms);
@@ -59,7 +60,7 @@ static void *work(void *context) {
     struct campaign_pool *pool = context;
     struct hd_host host = pool->host;
     /* A program that waits ends with the thread that started it. */
-    host.server = pool->options.no_server ? NULL : hd_server_new();
+    host.server = pool->options.no_server ? NULL : hd_server_new(NULL);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         while (pool->waiting.size == 0 && !pool->closing)

@@ -102,7 +102,7 @@ int hd_cmd_expose(int argc, char **argv) {
     const char *cover_file = NULL, *targets_file = NULL;
     bool same_output = false, stats = false, aslr = false, list = false, keep_control = false,
          no_server = false, follow_fork = false;
-    const char *names = NULL;
+    const char *names = NULL, *snapshot_at = NULL;
     struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
@@ -126,6 +126,8 @@ int hd_cmd_expose(int argc, char **argv) {
                 "look at the processes that the program forks or executes too"),
         HD_FLAG("no-fork-server", 0, &no_server,
                 "execute the program for every run, not once for all"),
+        HD_TEXT("snapshot-at", 0, "FUNCTION", &snapshot_at,
+                "runs begin where FUNCTION is first called: what comes before is executed once"),
         HD_TEXT("output", 'o', "FILE", &output,
                 "where the reproducer goes (default NAME.expose.json)"),
         HD_NUMBER("repeat", 0, "N", &tries, 0, 100000,
@@ -172,6 +174,12 @@ int hd_cmd_expose(int argc, char **argv) {
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     if (hd_campaign_option_is_worker(&campaign))
         return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, no_server);
+    if (snapshot_at != NULL && no_server)
+        return hd_complain(COMMAND, "--snapshot-at needs the fork server");
+    if (snapshot_at != NULL && campaign.path != NULL)
+        return hd_complain(COMMAND, "--snapshot-at can't be used with --campaign");
+    if (snapshot_at != NULL && follow_fork)
+        return hd_complain(COMMAND, "--snapshot-at can't be used with --follow-fork");
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
@@ -205,6 +213,7 @@ int hd_cmd_expose(int argc, char **argv) {
                                         .at_once = (unsigned)jobs,
                                         .no_server = no_server,
                                         .follow_fork = follow_fork,
+                                        .snapshot_at = snapshot_at,
                                         .output = same_output ? HD_OUTPUT_SAME : HD_OUTPUT_NOTED,
                                         .first = true,
                                         .keep_control = keep_control,

@@ -105,7 +105,8 @@ int hd_cmd_hunt(int argc, char **argv) {
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
          keep_nothing = false, complete = false, no_server = false, follow_fork = false;
-    const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
+    const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL,
+               *snapshot_at = NULL;
     struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
@@ -141,6 +142,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_FLAG("no-fork-server", 0, &no_server,
                 "execute the program for every run, not once for all"),
         HD_CAMPAIGN_OPTIONS(&campaign),
+        HD_TEXT("snapshot-at", 0, "FUNCTION", &snapshot_at,
+                "runs begin where FUNCTION is first called: what comes before is executed once"),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_TEXT("cover", 0, "FILE", &cover_file,
                 "write what the traced runs covered to FILE, for heddle cover"),
@@ -172,6 +175,12 @@ int hd_cmd_hunt(int argc, char **argv) {
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     if (hd_campaign_option_is_worker(&campaign))
         return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, no_server);
+    if (snapshot_at != NULL && no_server)
+        return hd_complain(COMMAND, "--snapshot-at needs the fork server");
+    if (snapshot_at != NULL && campaign.path != NULL)
+        return hd_complain(COMMAND, "--snapshot-at can't be used with --campaign");
+    if (snapshot_at != NULL && follow_fork)
+        return hd_complain(COMMAND, "--snapshot-at can't be used with --follow-fork");
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
@@ -230,6 +239,7 @@ int hd_cmd_hunt(int argc, char **argv) {
                                         .at_once = (unsigned)jobs,
                                         .no_server = no_server,
                                         .follow_fork = follow_fork,
+                                        .snapshot_at = snapshot_at,
                                         .output = same_output  ? HD_OUTPUT_SAME
                                                   : any_output ? HD_OUTPUT_ANY
                                                                : HD_OUTPUT_NOTED,

@@ -116,6 +116,17 @@ static void forget(struct explorer *x, struct attempt *attempt) {
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
+/* In this thread, which lives as long as the exploration: what the runs are forked from. False:
+ * they can't begin where the user wants them to. */
+static bool prepare(struct explorer *x, struct attempt *attempt, uint32_t count) {
+    for (uint32_t i = 0; i < count && x->host.server != NULL; i++) {
+        struct hd_job job = {.program = x->program, .steering = attempt[i].steering};
+        attempt[i].broken = !hd_server_prepare(x->host.server, &job, &x->host, &attempt[i].error);
+        if (attempt[i].broken) return false;
+    }
+    return true;
+}
+
 static void begin(struct explorer *x, struct attempt *attempt, uint32_t count, bool now) {
     for (uint32_t i = 0; i < count; i++) {
         attempt[i].ran = attempt[i].broken = attempt[i].asked = false;
@@ -126,8 +137,7 @@ static void begin(struct explorer *x, struct attempt *attempt, uint32_t count, b
         for (uint32_t i = 0; i < count; i++) ask(x, &attempt[i], now);
         return;
     }
-    /* In this thread, which lives as long as the exploration. */
-    hd_server_prepare(x->host.server, &x->program, &x->host);
+    if (!prepare(x, attempt, count)) return;
     struct batch batch = {.x = x, .attempt = attempt, .count = count};
     uint32_t threads = explore_at_once(x) < count ? explore_at_once(x) : count, started = 1;
     pthread_t *thread = hd_alloc(threads, sizeof *thread);

@@ -397,7 +397,7 @@ bool hd_explore(const struct hd_explore_options *options, struct hd_exploration 
     x->reference = -1;
     result->work = x;
     if (options->host != NULL) x->host = *options->host;
-    if (!options->no_server) x->host.server = hd_server_new();
+    if (!options->no_server) x->host.server = hd_server_new(options->snapshot_at);
     explore_begin_budget(x);
     explore_plain_runs(x);
     if (!is_hopeless(x) && !x->broken) run_plan(x);

@@ -63,6 +63,7 @@ struct hd_explore_options {
     const struct hd_elsewhere *elsewhere;
     bool follow_fork; /* record processes that the program makes too, and predict from them */
     bool no_server;   /* execute the program for every run (forked from one that waits: server.h) */
+    const char *snapshot_at; /* the function that it waits at; NULL: before main */
     enum hd_output_rule output;
     bool first; /* stop at the first failure */
     /* Variables that belong together: what may come between their accesses is predicted too. May be

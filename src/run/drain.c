@@ -87,18 +87,34 @@ static size_t find_pending(const struct hd_session *s, enum hd_drain what,
     return found;
 }
 
+static bool write_events(struct hd_live *live, struct hd_session *s, uint32_t stream,
+                         const struct hd_wire_event *event, uint32_t count) {
+    if (!s->has_branches) {
+        uint64_t any = 0;
+        for (uint32_t i = 0; i < count; i++) any |= event[i].tail >> 48;
+        s->has_branches = any != 0;
+    }
+    live->result->recorded.data[s - live->session.data].wire_events += count;
+    return hd_writer_events(s->writer, stream, event, count, live->error);
+}
+
 static bool write_pending(struct hd_live *live, struct hd_session *s, const struct pending *p) {
     const struct hd_wire_event *event = hd_wire_chunk(s->memory, p->index)->event;
     uint32_t from = s->written[p->index];
     if (p->count <= from) return true;
-    if (!s->has_branches) {
-        uint64_t any = 0;
-        for (uint32_t i = from; i < p->count; i++) any |= event[i].tail >> 48;
-        s->has_branches = any != 0;
-    }
-    live->result->recorded.data[s - live->session.data].wire_events += p->count - from;
     s->written[p->index] = (uint16_t)p->count;
-    return hd_writer_events(s->writer, p->stream, event + from, p->count - from, live->error);
+    return write_events(live, s, p->stream, event + from, p->count - from);
+}
+
+bool hd_session_startup(struct hd_live *live, struct hd_session *s) {
+    struct hd_wire_event event[HD_CHUNK_EVENTS];
+    if (!hd_session_modules(live, s)) return false;
+    uint32_t chunks = 0;
+    for (off_t at = 0; pread(live->startup, event, sizeof event, at) == (ssize_t)sizeof event;
+         at += (off_t)sizeof event, chunks++)
+        if (!write_events(live, s, 0, event, HD_CHUNK_EVENTS)) return false;
+    hd_vector_push(&s->next_sequence, chunks);
+    return true;
 }
 
 static void free_chunk(struct hd_session *s, uint32_t index) {

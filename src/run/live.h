@@ -42,8 +42,15 @@ struct hd_live {
     bool killed; /* the program's group was (apart) */
     bool forked; /* the program made processes, as far as is known */
     bool direct; /* the process that was recorded is the program itself, not what that executed */
-    int serve;   /* it is to wait before main for requests at this socket; -1: it is not */
+    int serve;   /* it is to wait for requests at this socket; -1: it is not */
+    int startup; /* the events that it has in common with other runs are in this file; -1: none */
+    const struct hd_wait_place *place;    /* where it is to wait; NULL: before main */
     HD_VECTOR(struct hd_session) session; /* as result->recorded */
+};
+
+/* The entry of a function in a program's file, as in struct hd_wire_channel. */
+struct hd_wait_place {
+    uint64_t module, address;
 };
 
 /* start.c */
@@ -52,6 +59,8 @@ void hd_live_close(struct hd_live *live); /* the channel and what belongs to the
 
 /* server.c: starts the program of a run by a fork of one that waits. False: there is none. */
 bool hd_server_fork(struct hd_live *live);
+/* A process that was recorded has ended, and its session is still there: where is the function? */
+void hd_server_find(const struct hd_live *live, const struct hd_session *session);
 /* A run is over that was started anew: can the next ones be forked? */
 void hd_server_learn(const struct hd_live *live);
 
@@ -77,6 +86,8 @@ enum hd_drain {
 /* Writes what there is; true if there was something. */
 bool hd_session_drain(struct hd_live *live, struct hd_session *session, enum hd_drain what);
 bool hd_session_modules(struct hd_live *live, struct hd_session *session);
+/* What the run has in common with others comes first in its trace. */
+bool hd_session_startup(struct hd_live *live, struct hd_session *session);
 /* The modules that a session has entered so far, as a trace has them; the path is put there. */
 #define HD_MODULE_PATH 4096u
 uint32_t hd_session_module_count(const struct hd_session *session);

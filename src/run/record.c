@@ -273,6 +273,7 @@ bool hd_record(const struct hd_record_options *options, struct hd_record_result 
         .channel_fd = -1,
         .pidfd = -1,
         .serve = -1,
+        .startup = -1,
         .start = milliseconds(),
         .registered = {.adopts = options->apart || children, .ends = options->apart}};
     sigset_t writing;

@@ -89,6 +89,9 @@ static bool accept_session(struct hd_live *live, pid_t pid, int fd) {
     if (pid != live->child) s.pidfd = hd_pidfd(pid);
     hd_vector_push(&live->session, s);
     hd_vector_push(&result->recorded, recorded);
+    struct hd_session *kept = &live->session.data[live->session.size - 1];
+    if (live->startup >= 0 && pid == live->child && !hd_session_startup(live, kept))
+        hd_session_fail(live, kept);
     return true;
 }
 
@@ -203,6 +206,7 @@ void hd_session_finish(struct hd_live *live, struct hd_session *s, const int *wa
     recorded->end.child_stuck = s->child_stuck;
     recorded->threads = s->memory->threads_started;
     live->forked |= s->memory->forked != 0;
+    hd_server_find(live, s);
     live->direct = s->pid == live->child && live->session.size == 1 && is_program(live, s);
     if (s->writer != NULL && !(hd_session_modules(live, s) && hd_session_note_children(live, s)))
         hd_session_fail(live, s);

@@ -143,16 +143,27 @@ static void take_terminal(void) {
     tcsetpgrp(STDIN_FILENO, getpid());
 }
 
-/* Far above the numbers that the program's own files get. */
-static bool keep_server(const struct hd_live *live) {
+/* Far above the numbers that the program's own files get; -1: not possible. */
+static int keep(int fd) {
     struct rlimit most;
     int least = 1000;
-    if (live->serve < 0) return true;
     if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur <= 1000)
         least = (int)most.rlim_cur - 8;
-    int kept = fcntl(live->serve, F_DUPFD, least);
-    if (kept > 0) live->channel->server = (uint32_t)kept;
-    return kept > 0;
+    return fcntl(fd, F_DUPFD, least);
+}
+
+static bool keep_server(const struct hd_live *live) {
+    if (live->serve < 0) return true;
+    int server = keep(live->serve), startup = live->startup >= 0 ? keep(live->startup) : 0;
+    if (server <= 0 || startup < 0) return false;
+    struct hd_wire_channel *channel = live->channel;
+    channel->startup = (uint32_t)startup;
+    if (live->place != NULL) {
+        channel->wait_module = live->place->module;
+        channel->wait_address = live->place->address;
+    }
+    channel->server = (uint32_t)server;
+    return true;
 }
 
 static bool set_descriptors(const int *descriptors) {

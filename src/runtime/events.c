@@ -1,6 +1,6 @@
 /* The event path behind rt_emit: chunks of shared memory, call stacks, counts. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/startup.h"
 
 #include <string.h>
 
@@ -37,6 +37,12 @@ static struct hd_wire_chunk *take_free(struct hd_wire_session *s) {
 void rt_chunk_submit(struct rt_thread *t) {
     struct hd_wire_session *s = rt.session;
     if (s == NULL || t->chunk == NULL) return;
+    if (unlikely(rt.startup)) {
+        rt_startup_keep(t->chunk);
+        t->chunk = NULL;
+        t->cursor = t->chunk_end = NULL;
+        return;
+    }
     __atomic_fetch_add(&s->full_chunks, 1, __ATOMIC_RELAXED);
     __atomic_store_n(&t->chunk->state, HD_CHUNK_FULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&s->wake, 1, __ATOMIC_SEQ_CST);

@@ -35,11 +35,14 @@ struct rt_policy {
     /* Asked also when the holder is the only one ready; waiters are not given the turn to be fair.
      * May change while the program runs. */
     bool commands;
+    /* Slices of a thread that is alone are all as long, and asking for one changes nothing. */
+    bool steady;
 };
 
 extern struct rt_policy rt_policy_robin, rt_policy_random; /* sched_simple.c */
 extern struct rt_policy rt_policy_replay;                  /* sched_replay.c */
 extern struct rt_policy rt_policy_pct, rt_policy_pos;      /* sched_pct.c */
+extern struct rt_policy rt_policy_startup;                 /* sched_startup.c */
 
 /* splitmix64: the random numbers of the policies. */
 RT_INLINE uint64_t rt_random_seed(void) { return rt.options.seed * 0x2545f4914f6cdd1dull + 1; }

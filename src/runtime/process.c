@@ -2,6 +2,7 @@
  * jumps over frames. */
 #define _GNU_SOURCE
 #include "runtime/check.h"
+#include "runtime/startup.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,8 +45,7 @@ static void copy_plan(int fd, const struct hd_wire_channel *channel) {
     rt.plan_bytes = (size_t)bytes;
 }
 
-static struct hd_wire_channel *open_channel(void) {
-    const char *path = getenv(HD_CHANNEL_ENV);
+static struct hd_wire_channel *open_channel(const char *path) {
     if (path == NULL) return NULL;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return NULL; /* the recorder is gone: run as if it had never been */
@@ -108,10 +108,8 @@ static struct hd_wire_session *make_session(const struct hd_wire_options *option
     return session;
 }
 
-/* Asks the parent to record this process; true if it does. */
-static bool open_session(int forked_from) {
-    struct hd_wire_channel *channel = open_channel();
-    if (channel == NULL) return false;
+/* Asks the parent to drain a session; true if it does. *process: its number. */
+static bool ask(struct hd_wire_channel *channel, int fd, int forked_from, uint32_t *process) {
     struct hd_wire_slot *slot = NULL;
     for (unsigned i = 0; i < HD_CHANNEL_SLOTS && slot == NULL; i++) {
         uint32_t expect = HD_SLOT_EMPTY;
@@ -119,29 +117,38 @@ static bool open_session(int forked_from) {
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             slot = &channel->slot[i];
     }
+    if (slot == NULL) return false;
+    slot->pid = getpid();
+    slot->fd = fd;
+    slot->forked_from = forked_from;
+    __atomic_store_n(&slot->state, HD_SLOT_ASKED, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&channel->asked, 1, __ATOMIC_SEQ_CST);
+    rt_futex_wake(&channel->asked, 1, true);
+    while (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_ASKED) {
+        struct timespec wait = {0, 100 * 1000 * 1000};
+        rt_futex_wait(&slot->state, HD_SLOT_ASKED, &wait, true);
+        if (!rt_parent_alive()) break;
+    }
+    bool yes = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_YES;
+    *process = slot->process;
+    __atomic_store_n(&slot->state, HD_SLOT_EMPTY, __ATOMIC_RELEASE);
+    return yes;
+}
+
+/* True if the parent records this process, or if it has a session of which runs get copies. */
+static bool open_session(int forked_from) {
+    struct hd_wire_channel *channel = open_channel(getenv(HD_CHANNEL_ENV));
+    if (channel == NULL) return false;
     int fd = -1;
-    struct hd_wire_session *session = slot ? make_session(&channel->options, &fd) : NULL;
+    struct hd_wire_session *session = make_session(&channel->options, &fd);
     bool yes = false;
     uint32_t process = 0;
     if (session != NULL) {
         rt.parent = rt_recorder();
-        slot->pid = getpid();
-        slot->fd = fd;
-        slot->forked_from = forked_from;
-        __atomic_store_n(&slot->state, HD_SLOT_ASKED, __ATOMIC_RELEASE);
-        __atomic_fetch_add(&channel->asked, 1, __ATOMIC_SEQ_CST);
-        rt_futex_wake(&channel->asked, 1, true);
-        while (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_ASKED) {
-            struct timespec wait = {0, 100 * 1000 * 1000};
-            rt_futex_wait(&slot->state, HD_SLOT_ASKED, &wait, true);
-            if (!rt_parent_alive()) break;
-        }
-        yes = __atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) == HD_SLOT_YES;
-        process = slot->process;
+        yes = rt.startup || ask(channel, fd, forked_from, &process);
         syscall(SYS_close, fd);
         if (!yes) rt_unmap(session, session->bytes);
     }
-    if (slot != NULL) __atomic_store_n(&slot->state, HD_SLOT_EMPTY, __ATOMIC_RELEASE);
     if (yes) {
         rt.options = channel->options;
         rt.options.process = process;
@@ -150,6 +157,41 @@ static bool open_session(int forked_from) {
     }
     rt_unmap(channel, sizeof *channel);
     return yes;
+}
+
+static bool records_the_same(const struct hd_wire_options *a, const struct hd_wire_options *b) {
+    return a->scheduler == b->scheduler && a->full == b->full && a->states == b->states &&
+           a->children == b->children && !a->check && !b->check &&
+           (a->policy == HD_POLICY_REPLAY) == (b->policy == HD_POLICY_REPLAY);
+}
+
+/* What is in use of a session: its head, the modules, the thread's chunk. */
+static void copy_session(struct hd_wire_session *to, const struct hd_wire_session *from,
+                         const struct rt_thread *t) {
+    memcpy(to, from, offsetof(struct hd_wire_session, module));
+    memcpy(to->module, from->module, from->module_count * sizeof *from->module);
+    memcpy(to->strings, from->strings, from->string_bytes);
+    to->pid = getpid();
+    if (t->chunk == NULL) return;
+    size_t at = (size_t)((const char *)t->chunk - (const char *)from);
+    memcpy((char *)to + at, t->chunk, sizeof *t->chunk);
+}
+
+/* It takes the other's place: what points there stays right. */
+bool rt_session_renew(struct rt_thread *t, const char *path) {
+    struct hd_wire_session *old = rt.session;
+    struct hd_wire_channel *channel = open_channel(path);
+    if (channel == NULL || !records_the_same(&channel->options, &rt.options)) return false;
+    int fd;
+    struct hd_wire_session *session = make_session(&channel->options, &fd);
+    if (session == NULL || session->bytes != old->bytes) return false;
+    copy_session(session, old, t);
+    session->options = rt.options = channel->options;
+    if (!ask(channel, fd, 0, &rt.options.process)) return false;
+    syscall(SYS_close, fd);
+    rt_unmap(channel, sizeof *channel);
+    return (void *)syscall(SYS_mremap, session, session->bytes, session->bytes,
+                           MREMAP_MAYMOVE | MREMAP_FIXED, old) == old;
 }
 
 static void start(int forked_from) {
@@ -248,6 +290,7 @@ __attribute__((constructor(101))) static void initialise(void) {
     if (rt.session == NULL) return;
     on_exit(at_exit, NULL);
     pthread_atfork(before_fork, forked, forked_child);
+    if (rt.startup) rt_startup_arm();
 }
 
 RT_EXPORT void __tsan_init(void);

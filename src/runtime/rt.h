@@ -212,6 +212,7 @@ struct rt_global {
     bool noisy;       /* threads are held up at synchronisation (noise.c) */
     bool checking;    /* accesses are checked (check.c)... */
     bool check_only;  /* ...and not recorded */
+    bool startup;     /* of all runs: they are forked later (startup.h) */
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
@@ -454,6 +455,7 @@ void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to s
  * Between the two the thread has the turn (serial), counts as one hook call, and signals wait.
  */
 struct rt_thread *rt_enter_slow(void);
+void rt_startup_kept(const struct rt_thread *t); /* sched_startup.c: the turn goes on, see below */
 void rt_leave_signals(struct rt_thread *t);
 
 RT_INLINE struct rt_thread *rt_enter(void) {
@@ -472,6 +474,7 @@ RT_INLINE struct rt_thread *rt_enter_from(uintptr_t pc) {
     if (unlikely(rt_is_openmp(pc))) return NULL;
     if (t->state != RT_RUNNING || t->suspect || !rt_is_c_library(pc)) return rt_enter();
     rt_count(t);
+    if (unlikely(rt.startup)) rt_startup_kept(t);
     t->busy++;
     t->inside++;
     return t;

@@ -34,8 +34,6 @@ void sched_unlink(struct sched_queue *q, struct rt_thread *before, struct rt_thr
     t->next = NULL;
 }
 
-static void set_stop(struct rt_thread *t);
-
 void sched_make_ready(struct rt_thread *t) {
     t->state = RT_READY;
     sched.ready_count++;
@@ -43,7 +41,7 @@ void sched_make_ready(struct rt_thread *t) {
     if (sched.policy->preempts == NULL || sched.holder != &rt_self || t == sched.holder) return;
     if (!sched.policy->preempts(t, sched.holder)) return;
     sched.holder->slice_end = rt_calls(sched.holder) + 1;
-    set_stop(sched.holder);
+    sched_set_stop(sched.holder);
 }
 
 void sched_take_ready(struct rt_thread *t) {
@@ -121,7 +119,7 @@ void sched_put_stream(struct rt_thread *t) {
 
 /* Leaves so many calls to the fast path that the one which ends the turn, or the marked one, is the
  * first to take the slow one: it makes `left` -1. */
-static void set_stop(struct rt_thread *t) {
+void sched_set_stop(struct rt_thread *t) {
     uint64_t calls = rt_calls(t);
     uint64_t stop = t->mark > calls && t->mark < t->slice_end ? t->mark : t->slice_end;
     uint64_t rest = stop - calls;
@@ -131,15 +129,15 @@ static void set_stop(struct rt_thread *t) {
 }
 
 void rt_sched_marked(struct rt_thread *t) {
-    if (t->slice_end > rt_calls(t)) set_stop(t);
+    if (t->slice_end > rt_calls(t)) sched_set_stop(t);
 }
 
-static void new_slice(struct rt_thread *t) {
+void sched_new_slice(struct rt_thread *t) {
     uint64_t slice = sched.policy->slice(t);
     if (sched.leaving != NULL && slice > calls_to_go) slice = calls_to_go > 0 ? calls_to_go : 1;
     slice_start = rt_calls(t);
     t->slice_end = slice_start + slice;
-    set_stop(t);
+    sched_set_stop(t);
     t->spin_keys = 0;
 }
 
@@ -151,7 +149,7 @@ void sched_take_stream(struct rt_thread *t) {
         rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
         t->poll.chunk = NULL; /* others ran */
     }
-    new_slice(t);
+    sched_new_slice(t);
 }
 
 /* True once the thread has the turn; takes back what a signal handler left in the word. */
@@ -171,6 +169,13 @@ void sched_wait_turn(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_SERIAL) sched_take_stream(t);
 }
 
+void sched_choose_policy(void) {
+    sched.policy = rt.startup                     ? &rt_policy_startup
+                   : rt.options.policy < POLICIES ? policies[rt.options.policy]
+                                                  : &rt_policy_robin;
+    if (sched.policy->start != NULL) sched.policy->start();
+}
+
 void rt_sched_first(struct rt_thread *t) {
     sched.holder = NULL;
     sched.ready = (struct sched_queue){NULL, NULL};
@@ -184,14 +189,12 @@ void rt_sched_first(struct rt_thread *t) {
     sched.stream.thread = UINT32_MAX;
     t->state = RT_RUNNING;
     if (rt.mode == HD_SCHED_SERIAL) {
-        sched.policy =
-            rt.options.policy < POLICIES ? policies[rt.options.policy] : &rt_policy_robin;
-        if (sched.policy->start != NULL) sched.policy->start();
+        sched_choose_policy();
         sched.holder = t;
         sched_take_stream(t);
     } else {
         t->slice_end = UINT64_MAX;
-        set_stop(t);
+        sched_set_stop(t);
     }
 }
 
@@ -207,17 +210,17 @@ void rt_sched_begin(struct rt_thread *t) {
     } else {
         t->state = RT_RUNNING;
         t->slice_end = UINT64_MAX;
-        set_stop(t);
+        sched_set_stop(t);
     }
 }
 
-void rt_sched_yield(struct rt_thread *t) {
-    if (rt.mode != HD_SCHED_SERIAL) return;
+/* False: there is nobody else. */
+static bool give_way(struct rt_thread *t) {
     rt_spin_lock(&sched.lock);
     if (sched.ready_count == 0 && !sched.policy->commands && sched.leaving == NULL) {
-        new_slice(t);
+        sched_new_slice(t);
         rt_spin_unlock(&sched.lock);
-        return;
+        return false;
     }
     sched_put_stream(t);
     sched_make_ready(t);
@@ -225,10 +228,15 @@ void rt_sched_yield(struct rt_thread *t) {
     rt_spin_unlock(&sched.lock);
     if (next == t) {
         sched_take_stream(t);
-        return;
+        return true;
     }
     sched_wake(next);
     sched_wait_turn(t);
+    return true;
+}
+
+void rt_sched_yield(struct rt_thread *t) {
+    if (rt.mode == HD_SCHED_SERIAL) give_way(t);
 }
 
 /* A policy that commands says itself who runs before the process ends. */
@@ -263,7 +271,7 @@ bool rt_sched_sleeps(struct rt_thread *t) {
     return gives_way;
 }
 
-static void sched_lend(struct rt_thread *t) {
+void sched_lend(struct rt_thread *t) {
     rt_spin_lock(&sched.lock);
     sched_put_stream(t);
     t->state = RT_OUTSIDE;
@@ -324,6 +332,12 @@ void rt_sched_exit(struct rt_thread *t) {
     sched_wake(next);
 }
 
+/* If nobody else runs, what it reads again and again in a loop is no news. */
+static void end_slice(struct rt_thread *t) {
+    uint32_t keys = t->spin_keys;
+    if (!give_way(t)) t->spin_keys = keys;
+}
+
 RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
     if (t->inside || rt.mode == HD_SCHED_OFF) return;
     if (t->state == RT_NEW) {
@@ -341,10 +355,10 @@ RT_NOINLINE void rt_sched_preempted(struct rt_thread *t) {
         if (t->state == RT_OUTSIDE)
             rt_sched_acquire(t);
         else if (rt_calls(t) >= t->slice_end)
-            rt_sched_yield(t);
+            end_slice(t);
     }
     t->inside--;
     t->busy--;
     if (t->signals_pending && t->busy == 0) rt_leave_signals(t);
-    set_stop(t);
+    sched_set_stop(t);
 }

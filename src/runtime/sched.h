@@ -41,8 +41,12 @@ struct rt_thread *sched_pass(void);
 void sched_wake(struct rt_thread *next);     /* NULL: nobody */
 void sched_put_stream(struct rt_thread *t);  /* its turn is over */
 void sched_take_stream(struct rt_thread *t); /* its turn begins */
-bool sched_has_turn(struct rt_thread *t);    /* it was woken to run */
-void sched_wait_turn(struct rt_thread *t);   /* waits for its turn, and begins it */
+void sched_choose_policy(void);              /* and begin with it */
+void sched_new_slice(struct rt_thread *t);
+void sched_set_stop(struct rt_thread *t);  /* at the end of its slice */
+void sched_lend(struct rt_thread *t);      /* its turn, while it is outside */
+bool sched_has_turn(struct rt_thread *t);  /* it was woken to run */
+void sched_wait_turn(struct rt_thread *t); /* waits for its turn, and begins it */
 uint64_t sched_now_ns(void);
 bool sched_is_stuck(void); /* no thread can ever go on */
 /* Writes down who waits for what, and ends the process; the thread has the stream. */

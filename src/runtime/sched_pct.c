@@ -144,4 +144,4 @@ static uint64_t pos_slice(struct rt_thread *t) {
 static void pos_sleeps(const struct rt_thread *t) { (void)t; } /* pick draws anew for it */
 
 struct rt_policy rt_policy_pos = {
-    .start = begin, .pick = pos_pick, .slice = pos_slice, .sleeps = pos_sleeps};
+    .start = begin, .pick = pos_pick, .slice = pos_slice, .sleeps = pos_sleeps, .steady = true};

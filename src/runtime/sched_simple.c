@@ -9,7 +9,7 @@ static uint64_t robin_slice(struct rt_thread *t) {
     (void)t;
     return rt.options.quantum;
 }
-struct rt_policy rt_policy_robin = {.pick = robin_pick, .slice = robin_slice};
+struct rt_policy rt_policy_robin = {.pick = robin_pick, .slice = robin_slice, .steady = true};
 
 static uint64_t random_state;
 

@@ -3,7 +3,7 @@
  * does. Nothing is mapped, allocated or left open here, so that a run finds the process exactly as
  * a plain start leaves it. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/startup.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,37 +25,33 @@ struct own {
     int parent;
 };
 
-static int descriptor_of_server(const char *path) {
-    struct {
-        uint64_t magic;
-        uint32_t version;
-    } head;
-    uint32_t server = 0;
+/* What the process is to wait for: `server` is 0 if for nothing. */
+static void read_wanted(const char *path, struct hd_wire_channel *wanted) {
+    wanted->server = 0;
     int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    if (syscall(SYS_pread64, fd, &head, sizeof head, 0L) == (long)sizeof head &&
-        head.magic == HD_WIRE_MAGIC && head.version == HD_WIRE_VERSION)
-        syscall(SYS_pread64, fd, &server, sizeof server, offsetof(struct hd_wire_channel, server));
+    if (fd < 0) return;
+    if (syscall(SYS_pread64, fd, wanted, sizeof *wanted, 0L) != (long)sizeof *wanted ||
+        wanted->magic != HD_WIRE_MAGIC || wanted->version != HD_WIRE_VERSION)
+        wanted->server = 0;
     syscall(SYS_close, fd);
-    return (int)server;
 }
 
-static bool is_alone(void) {
+bool rt_has_one_task(void) {
     struct stat threads;
     return stat("/proc/self/task", &threads) == 0 && threads.st_nlink == 3;
 }
 
 /* Can a copy of this process be made that can't be told from it? */
 static bool can_serve(struct own *own) {
-    if (!is_alone() || getppid() != own->parent) return false;
+    if (!rt_has_one_task() || getppid() != own->parent) return false;
     if (syscall(SYS_prctl, PR_GET_TID_ADDRESS, &own->tid, 0L, 0L, 0L) != 0 || own->tid == NULL ||
         *own->tid != rt_gettid())
         return false;
     return syscall(SYS_get_robust_list, 0, &own->robust, &own->robust_bytes) == 0;
 }
 
-static bool reply(int server, enum hd_reply_state state, int pid) {
-    struct hd_wire_reply answer = {state, pid};
+static bool reply(int server, enum hd_reply_state state, int pid, uint64_t number) {
+    struct hd_wire_reply answer = {state, pid, number};
     return syscall(SYS_sendto, server, &answer, sizeof answer, MSG_NOSIGNAL, NULL, 0) ==
            (long)sizeof answer;
 }
@@ -105,10 +101,10 @@ static long fork_run(const struct own *own) {
 }
 
 /* Returns in the children. */
-static void serve(const struct own *own, int server, char *path) {
+static void serve(const struct own *own, int server, char *path, uint64_t calls) {
     struct hd_wire_request request;
     int descriptor[3];
-    bool go_on = reply(server, HD_REPLY_READY, 0);
+    bool go_on = reply(server, HD_REPLY_READY, 0, calls);
     while (go_on && receive(server, &request, descriptor)) {
         long pid = fork_run(own);
         if (pid == 0) {
@@ -116,22 +112,31 @@ static void serve(const struct own *own, int server, char *path) {
             return;
         }
         for (int i = 0; i < 3; i++) syscall(SYS_close, descriptor[i]);
-        go_on = reply(server, pid > 0 ? HD_REPLY_FORKED : HD_REPLY_FAILED, (int)pid);
+        go_on = reply(server, pid > 0 ? HD_REPLY_FORKED : HD_REPLY_FAILED, (int)pid, 0);
     }
     syscall(SYS_exit_group, 0);
 }
 
+void rt_cannot_serve(int server, enum hd_reply_state why, uint64_t number) {
+    reply(server, why, 0, number);
+    for (;;) syscall(SYS_exit_group, 0);
+}
+
+void rt_serve(int server, char *path, uint64_t calls) {
+    struct own own = {.parent = atoi(path + sizeof "/proc/" - 1)};
+    if (!can_serve(&own)) rt_cannot_serve(server, HD_REPLY_CANNOT, 0);
+    serve(&own, server, path, calls);
+}
+
 void rt_wait_for_runs(void) {
     char *path = getenv(HD_CHANNEL_ENV);
-    int server = path != NULL ? descriptor_of_server(path) : 0;
-    if (server <= 0) return;
+    struct hd_wire_channel wanted;
+    if (path == NULL) return;
     int saved = errno;
-    struct own own = {.parent = rt_recorder()};
-    if (can_serve(&own)) {
-        serve(&own, server, path);
-    } else {
-        reply(server, HD_REPLY_CANNOT, 0);
-        syscall(SYS_exit_group, 0);
-    }
+    read_wanted(path, &wanted);
+    if (wanted.server != 0 && wanted.wait_module != 0)
+        rt_startup_begin((int)wanted.server, &wanted, path);
+    else if (wanted.server != 0)
+        rt_serve((int)wanted.server, path, 0);
     errno = saved;
 }

@@ -2,6 +2,7 @@
  * POSIX and C11 threads. */
 #define _GNU_SOURCE
 #include "runtime/check.h"
+#include "runtime/startup.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -163,6 +164,7 @@ void rt_threads_start(struct rt_thread *t) {
 }
 
 void rt_thread_attach_foreign(struct rt_thread *t) {
+    if (unlikely(rt.startup)) rt_startup_fail(HD_REPLY_THREADS, 0);
     uint32_t number = new_number(NULL);
     if (number == UINT32_MAX) {
         t->inside++; /* beyond what a trace can number: runs unrecorded */
@@ -247,6 +249,7 @@ RT_PROGRAM static int create(pthread_t *handle, const pthread_attr_t *attributes
                              void *(*function)(void *), void *argument, bool c11, uintptr_t pc) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return -1;
+    if (unlikely(rt.startup)) rt_startup_fail(HD_REPLY_THREADS, 0);
     rt_before_sync(t, 0, pc);
     uint32_t number = new_number(t);
     if (number == UINT32_MAX) {

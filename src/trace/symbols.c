@@ -157,6 +157,16 @@ static struct hd_binary *module_binary(struct hd_symbols *symbols, struct module
     return module->binary;
 }
 
+uint32_t hd_symbols_function(const char *path, const char *name, uint64_t *address) {
+    char reason[256];
+    struct hd_pool *pool = hd_pool_new();
+    struct hd_binary *binary = hd_binary_open(pool, NULL, path, NULL, 0, reason, sizeof reason);
+    uint32_t found = binary ? hd_binary_functions(binary, name, address) : 0;
+    hd_binary_close(binary);
+    hd_pool_free(pool);
+    return found;
+}
+
 static uint64_t mix(uint64_t value) {
     value *= 0x9e3779b97f4a7c15ull;
     return value ^ value >> 29;

@@ -62,6 +62,9 @@ const struct hd_pointee *hd_symbols_accessed(struct hd_symbols *symbols, uint32_
 const char *hd_pointee_name(const struct hd_pointee *pointee);
 const char *hd_pointee_part(const struct hd_pointee *pointee, uint64_t offset, uint64_t size);
 
+/* Functions of this name in a file, as symbols or in source; *address is where the last begins. */
+uint32_t hd_symbols_function(const char *path, const char *name, uint64_t *address);
+
 /* The NUL-terminated text that a module's file holds at an address (an annotation's), or NULL. */
 const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address);
 

@@ -87,6 +87,8 @@ void hd_binary_close(struct hd_binary *binary);
 const struct hd_symbol *hd_binary_symbol(struct hd_binary *binary, uint64_t address, bool function,
                                          uint64_t *lo, uint64_t *hi);
 const char *hd_symbol_name(struct hd_binary *binary, const struct hd_symbol *symbol);
+/* Functions of this name, as it is written in source; *address is where the last begins. */
+uint32_t hd_binary_functions(struct hd_binary *binary, const char *name, uint64_t *address);
 /* The NUL-terminated text in the file's own image at an address, NULL if there is none. */
 const char *hd_binary_text(struct hd_binary *binary, uint64_t address);
 

@@ -311,6 +311,19 @@ const char *hd_symbol_name(struct hd_binary *binary, const struct hd_symbol *sym
     return own->name;
 }
 
+uint32_t hd_binary_functions(struct hd_binary *binary, const char *name, uint64_t *address) {
+    if (!binary->symbols_read) read_symbols(binary);
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < binary->function_symbols.count; i++) {
+        const struct hd_symbol *symbol = &binary->symbol[binary->function_symbols.item[i].value];
+        if (found > 0 && symbol->lo == *address) continue; /* another name of the same */
+        if (strcmp(symbol->raw, name) && strcmp(hd_symbol_name(binary, symbol), name)) continue;
+        *address = symbol->lo;
+        found++;
+    }
+    return found;
+}
+
 /* ---- the file's own bytes ----------------------------------------------------------------- */
 
 /* The bytes that the file has for an address, and how many; NULL. */

@@ -239,7 +239,10 @@ struct hd_wire_channel {
     struct hd_wire_slot slot[HD_CHANNEL_SLOTS];
     uint64_t plan_bytes; /* what the policy is to follow, from HD_PLAN_OFFSET of the file on */
     uint32_t server;     /* the process is to wait for requests at this descriptor; 0: it is not */
-    uint32_t reserved;
+    uint32_t startup;    /* descriptor of a file for the events before `wait_module` is reached */
+    /* where it is to wait: at the first entry of the function at this address of that module's file
+     * (hd_wire_name_hash of its path); 0: before main */
+    uint64_t wait_module, wait_address;
 };
 
 /* A program that waits before main. A process whose channel has a `server` asks for no session. It
@@ -247,21 +250,34 @@ struct hd_wire_channel {
  * comes, with the standard input, output and error of that run as ancillary data. The child is the
  * parent's (CLONE_PARENT), finds the run's channel in its environment, and goes on as a process
  * that was just executed; the process that waits answers with its number. The value of
- * HD_CHANNEL_ENV has the same length in every run, so that it can be replaced where it stands. */
+ * HD_CHANNEL_ENV has the same length in every run, so that it can be replaced where it stands.
+ *
+ * One that waits where a function begins has executed the program up to there, and recorded it:
+ * full chunks of events are in the file `startup`, one after the other, as struct hd_wire_event. A
+ * run's trace begins with them; the rest is in the run's session. Its policy, seed and plan may be
+ * any, what is recorded (options: full, states, children; replay or not) is that of the channel. */
 #define HD_CHANNEL_PATH 64u
 struct hd_wire_request {
     uint64_t magic;
     char channel[HD_CHANNEL_PATH]; /* NUL-terminated */
 };
 struct hd_wire_reply {
-    uint32_t state; /* enum hd_reply_state */
-    int32_t pid;    /* HD_REPLY_FORKED */
+    uint32_t state;  /* enum hd_reply_state */
+    int32_t pid;     /* HD_REPLY_FORKED */
+    uint64_t number; /* HD_REPLY_READY: hook calls so far; HD_REPLY_OPEN: the descriptor */
 };
 enum hd_reply_state {
     HD_REPLY_READY = 1, /* it waits */
     HD_REPLY_CANNOT,    /* it has several threads, or is not what was started: it ends */
     HD_REPLY_FORKED,
-    HD_REPLY_FAILED /* no process could be made */
+    HD_REPLY_FAILED, /* no process could be made */
+    /* it can't wait at the function, and ends */
+    HD_REPLY_NO_FUNCTION, /* it is not there */
+    HD_REPLY_THREADS,     /* there are or were other threads */
+    HD_REPLY_INSIDE,      /* it is called from inside of a call that the runtime has replaced */
+    HD_REPLY_OPEN,        /* a descriptor that is no plain file would be shared by the runs */
+    HD_REPLY_SHARED,      /* memory that it may write would be */
+    HD_REPLY_LONG         /* too much happens before */
 };
 
 /* A policy may come with a plan of any length (replay: struct hd_wire_replay). The runtime copies

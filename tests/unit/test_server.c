@@ -4,6 +4,9 @@
  * if HEDDLE_TEST_FULL is set. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
+#include "model/build.h"
+#include "model/describe.h"
+#include "run/schedule.h"
 #include "run/server.h"
 
 #include <dirent.h>
@@ -63,10 +66,11 @@ static const struct hd_steering first_steering = {.scheduler = HD_SCHED_SERIAL};
 /* A server for the program; *waits: there is one that is ready. */
 static struct hd_server *serve(const struct hd_program *program, struct hd_host *host,
                                bool *waits) {
-    host->server = hd_server_new();
+    host->server = hd_server_new(NULL);
     struct hd_result result = run(program, &first_steering, host);
     hd_result_free(&result);
-    hd_server_prepare(host->server, program, host);
+    struct hd_job job = {.program = *program, .steering = first_steering};
+    assert_true(hd_server_prepare(host->server, &job, host, &problem));
     result = run(program, &first_steering, host);
     hd_result_free(&result);
     *waits = hd_server_runs(host->server) == 1;
@@ -81,26 +85,28 @@ static bool same_column(const void *a, const void *b, size_t bytes) {
     return bytes == 0 || memcmp(a, b, bytes) == 0;
 }
 
-static bool same_columns(const struct hd_trace *x, const struct hd_trace *y) {
+/* `anywhere`: but for addresses, and what is made of them (HD_NOTE_STATE). */
+static bool same_columns(const struct hd_trace *x, const struct hd_trace *y, bool anywhere) {
     size_t n = x->events;
     return x->events == y->events && x->threads == y->threads && x->extras == y->extras &&
            x->modules == y->modules && same_column(x->thread, y->thread, n * sizeof *x->thread) &&
            same_column(x->kind, y->kind, n * sizeof *x->kind) &&
            same_column(x->flags, y->flags, n * sizeof *x->flags) &&
-           same_column(x->operand, y->operand, n * sizeof *x->operand) &&
+           (anywhere || same_column(x->operand, y->operand, n * sizeof *x->operand)) &&
            same_column(x->site, y->site, n * sizeof *x->site) &&
            same_column(x->stack, y->stack, n * sizeof *x->stack) &&
            same_column(x->calls, y->calls, n * sizeof *x->calls) &&
            same_column(x->branches, y->branches, n * sizeof *x->branches) &&
-           same_column(x->extra_value, y->extra_value, x->extras * sizeof *x->extra_value);
+           (anywhere ||
+            same_column(x->extra_value, y->extra_value, x->extras * sizeof *x->extra_value));
 }
 
-static bool same_trace(const struct hd_result *a, const struct hd_result *b) {
+static bool same_trace(const struct hd_result *a, const struct hd_result *b, bool anywhere) {
     struct hd_trace x, y;
     if (!hd_trace_load(a->trace_path, NULL, &x, &problem) ||
         !hd_trace_load(b->trace_path, NULL, &y, &problem))
         fail_msg("%s", problem.message);
-    bool same = same_columns(&x, &y);
+    bool same = same_columns(&x, &y, anywhere);
     for (uint32_t i = 0; same && i < x.modules; i++) {
         assert_string_equal(x.module[i].path, y.module[i].path);
         assert_int_equal(x.module[i].text_lo, y.module[i].text_lo);
@@ -148,11 +154,11 @@ static void compare(const char *name, const char *flags) {
         same_run(&plain, &forked);
         /* Where a new thread's stack is depends on whether an ended thread's has been given back:
          * executed runs differ in that too. A forked run is like one of them. */
-        bool same = same_trace(&plain, &forked);
+        bool same = same_trace(&plain, &forked, false);
         hd_result_free(&plain);
         for (unsigned more = 0; !same && more < 50; more++) {
             plain = run(&program, &steering, NULL);
-            same = same_trace(&plain, &forked);
+            same = same_trace(&plain, &forked, false);
             hd_result_free(&plain);
         }
         assert_true(same);
@@ -269,7 +275,7 @@ static void process(void **state) {
         if (how[0] != '3') {
             struct hd_result forked = run(&program, &first_steering, &host);
             same_run(&plain, &forked);
-            assert_true(same_trace(&plain, &forked)); /* it makes one thread */
+            assert_true(same_trace(&plain, &forked, false)); /* it makes one thread */
             hd_result_free(&forked);
         } else {
             assert_int_equal(plain.outcome.kind, HD_OUTCOME_HANG);
@@ -279,6 +285,168 @@ static void process(void **state) {
         hd_server_free(server);
     }
     assert_false(has_children());
+}
+
+/* ---- runs that begin at a function ---------------------------------------------------------- */
+
+/* Its start-up does what a policy, a file or the C library could tell it apart by. */
+static const char starts[] =
+    "#define _GNU_SOURCE\n#include <pthread.h>\n#include <sched.h>\n#include <stdatomic.h>\n"
+    "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+    "static int table[3000], sum, *volatile shared; static _Atomic int flag; static FILE "
+    "*log_file;\n"
+    "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n"
+    "static void start(void) {\n"
+    "    for (int i = 0; i < 3000; i++) { table[i] = i; sum += table[i / 2]; }\n"
+    "    for (int i = 0; i < 500; i++) if (atomic_load(&flag)) break;\n"
+    "    for (int i = 0; i < 40; i++) { free(strdup(\"a string\")); if (i % 9 == 0) sched_yield(); "
+    "}\n"
+    "    for (int i = 0; i < 20; i++) { char *line = NULL; size_t room = 0; FILE *f = "
+    "fopen(\"lines\", \"r\");\n"
+    "        while (getline(&line, &room, f) > 0) sum += (int)strlen(line); fclose(f); free(line); "
+    "usleep(10); }\n"
+    "    shared = malloc(1 << 20); char c; if (read(0, &c, 1) != 1) exit(1); printf(\"started "
+    "%c\\n\", c); fflush(stdout);\n"
+    "    printf(\"in the buffer\\n\"); log_file = fopen(\"log\", \"w+\"); fprintf(log_file, "
+    "\"begin\\n\"); fflush(log_file);\n"
+    "}\n"
+    "static void *work(void *unused) {\n"
+    "    for (int i = 0; i < 5; i++) { shared[i % 2]++; pthread_mutex_lock(&m); sum += table[i]; "
+    "pthread_mutex_unlock(&m);\n"
+    "        atomic_fetch_add(&flag, 1); }\n"
+    "    return unused;\n}\n"
+    "__attribute__((noinline)) void go(void) {\n"
+    "    pthread_t t[3]; shared[0] = shared[1] = 0;\n"
+    "    for (int i = 0; i < 3; i++) pthread_create(&t[i], NULL, work, NULL);\n"
+    "    for (int i = 0; i < 3; i++) pthread_join(t[i], NULL);\n"
+    "    fprintf(log_file, \"end\\n\"); rewind(log_file); char text[100] = {0};\n"
+    "    size_t n = fread(text, 1, 99, log_file); char c; if (read(0, &c, 1) != 1) exit(1);\n"
+    "    printf(\"sum %d of %d, %zu %s%c\\n\", sum, shared[0] > 0, n, text, c);\n"
+    "}\nint main(void) { start(); go(); go(); return 0; }\n";
+
+/* Runs of all policies, executed and not, are the same. */
+static void compare_begun(const struct hd_program *program, struct hd_host *host,
+                          const struct hd_steering *steering, uint64_t forked_before) {
+    struct hd_job job = {.program = *program, .steering = *steering};
+    if (!hd_server_prepare(host->server, &job, host, &problem)) fail_msg("%s", problem.message);
+    struct hd_result plain = run(program, steering, NULL);
+    struct hd_result forked = run(program, steering, host);
+    assert_int_equal(hd_server_runs(host->server), forked_before + 1);
+    same_run(&plain, &forked);
+    if (!same_trace(&plain, &forked, true))
+        fail_msg("policy %d quantum %u full %d", (int)steering->policy, steering->quantum,
+                 steering->full);
+    hd_result_free(&plain);
+    if (steering->policy == HD_POLICY_REPLAY) {
+        hd_result_free(&forked);
+        return;
+    }
+    /* the schedule of the forked run, followed by an executed one */
+    struct hd_model model;
+    struct hd_schedule schedule;
+    if (!hd_model_load(forked.trace_path, NULL, NULL, &model, &problem))
+        fail_msg("%s", problem.message);
+    struct hd_describe *describe = hd_describe_open(&model);
+    if (!hd_schedule_from_run(&schedule, &model, describe, &problem))
+        fail_msg("%s", problem.message);
+    struct hd_steering again = hd_schedule_steering(&schedule);
+    struct hd_result replayed = run(program, &again, NULL);
+    assert_int_not_equal(replayed.replay.verdict, HD_REPLAYED_DIVERGED);
+    same_run(&replayed, &forked);
+    hd_result_free(&replayed);
+    hd_result_free(&forked);
+    compare_begun(program, host, &again, forked_before + 1);
+    hd_schedule_free(&schedule);
+    hd_describe_close(describe);
+    hd_model_free(&model);
+}
+
+static void begins(void **state) {
+    (void)state;
+    compile_text("starts", starts, "");
+    shell("seq 1 30 > lines; printf XYZ > input");
+    char path[] = "./starts";
+    char *argv[] = {path, NULL};
+    struct hd_program program = {.argv = argv, .limit_ms = 60000, .input = "input"};
+    struct hd_host host = {.server = hd_server_new("go")};
+    struct hd_result first = run(&program, &first_steering, &host);
+    hd_result_free(&first);
+    static const enum hd_policy policy[] = {HD_POLICY_ROUND_ROBIN, HD_POLICY_RANDOM, HD_POLICY_POS,
+                                            HD_POLICY_PCT};
+    for (unsigned n = 0; n < 8; n++) {
+        struct hd_steering steering = {.scheduler = HD_SCHED_SERIAL,
+                                       .policy = policy[n % 4],
+                                       .seed = n,
+                                       .quantum = n < 4 ? 7 : 1000 + n,
+                                       .length = 20000,
+                                       .depth = 4,
+                                       .full = n >= 4,
+                                       .states = n >= 6};
+        compare_begun(&program, &host, &steering, 2 * n);
+    }
+    hd_server_free(host.server);
+    assert_false(has_children());
+}
+
+/* Why runs can't begin there. */
+static void begins_not(const char *name, const char *function, const char *reason) {
+    char *argv[] = {(char *)name, NULL};
+    struct hd_program program = {.argv = argv, .limit_ms = 60000};
+    struct hd_host host = {.server = hd_server_new(function)};
+    struct hd_job job = {.program = program, .steering = first_steering};
+    assert_true(hd_server_prepare(host.server, &job, &host, &problem)); /* not known yet */
+    struct hd_result first = run(&program, &first_steering, &host);
+    hd_result_free(&first);
+    assert_false(hd_server_prepare(host.server, &job, &host, &problem));
+    char expected[200];
+    snprintf(expected, sizeof expected, "runs can't begin at %s: %s", function, reason);
+    assert_string_equal(problem.message, expected);
+    hd_server_free(host.server);
+    assert_false(has_children());
+}
+
+static void refused(void **state) {
+    (void)state;
+    compile_text(
+        "refuses",
+        "#include <pthread.h>\n#include <stdlib.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+        "#define F __attribute__((noinline, used))\n"
+        "static void *work(void *unused) { return unused; }\n"
+        "F void never(void) { __asm__ volatile(\"\"); }\n"
+        "F void mapped(void) { __asm__ volatile(\"\"); }\n"
+        "F void piped(void) { __asm__ volatile(\"\"); }\n"
+        "F void after(void) { __asm__ volatile(\"\"); }\n"
+        "int main(int argc, char **argv) {\n"
+        "    pthread_t t; int ends[2];\n"
+        "    void *memory = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, "
+        "-1, 0);\n"
+        "    mapped(); munmap(memory, 4096);\n"
+        "    if (pipe(ends) != 0) return 1;\n"
+        "    if (dup2(ends[0], 77) != 77) return 1;\n    close(ends[0]); close(ends[1]);\n"
+        "    piped(); close(77);\n"
+        "    pthread_create(&t, NULL, work, argv); pthread_join(t, NULL);\n"
+        "    after(); if (argc > 9) never();\n    return 0;\n}\n",
+        "");
+    begins_not("./refuses", "nowhere", "./refuses has no such function");
+    begins_not("./refuses", "after", "the program makes threads before");
+    begins_not("./refuses", "piped",
+               "descriptor 77, which is no plain file, is open there and would be shared by all "
+               "runs");
+    char *argv[] = {(char *)"./refuses", NULL};
+    struct hd_program program = {.argv = argv, .limit_ms = 60000};
+    struct hd_host host = {.server = hd_server_new("mapped")};
+    struct hd_job job = {.program = program, .steering = first_steering};
+    struct hd_result first = run(&program, &first_steering, &host);
+    hd_result_free(&first);
+    assert_false(hd_server_prepare(host.server, &job, &host, &problem));
+    assert_non_null(strstr(problem.message, "is shared with other processes"));
+    hd_server_free(host.server);
+    compile_text(
+        "never",
+        "__attribute__((noinline, used)) void never(void) { __asm__ volatile(\"\"); }\n"
+        "int main(int argc, char **argv) { (void)argv; if (argc > 9) never(); return 0; }\n",
+        "");
+    begins_not("./never", "never", "the program ended, or took too long, before it called it");
 }
 
 /* ---- runs that hang, and servers that die --------------------------------------------------- */
@@ -422,6 +590,7 @@ static void threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(events),  cmocka_unit_test(process),
+                                       cmocka_unit_test(begins),  cmocka_unit_test(refused),
                                        cmocka_unit_test(hangs),   cmocka_unit_test(killed),
                                        cmocka_unit_test(scripts), cmocka_unit_test(threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
