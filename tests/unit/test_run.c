@@ -63,7 +63,7 @@ static void ends(void **state) {
     expect(plain, "kill -SEGV $$", HD_OUTCOME_SIGNAL, "killed by signal 11 (Segmentation fault)");
     expect(plain, "kill -ABRT $$", HD_OUTCOME_SIGNAL, "killed by signal 6 (Aborted)");
     expect(plain, "echo >&2; echo \"a: a.c:7: f: Assertion \\`x' failed.\" >&2; kill -ABRT $$",
-           HD_OUTCOME_ASSERTION, "assertion failed: a: a.c:7: f: Assertion `x' failed.");
+           HD_OUTCOME_ASSERTION, "assertion failed: a: a.c:7: f: Assertion `x' failed");
     expect(plain, "echo 'Assertion' >&2", HD_OUTCOME_PASSED, "exited with status 0");
     expect(plain, "echo '==7==ERROR: AddressSanitizer: heap-use-after-free' >&2; exit 1",
            HD_OUTCOME_SANITIZER, "sanitizer: ==7==ERROR: AddressSanitizer: heap-use-after-free");
