@@ -73,16 +73,8 @@ need_mpi() {
     mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "mpirun is not Open MPI's"
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-    # Open MPI's own memory, which it keeps until the process ends.
-    cat >mpi.leaks <<'END'
-leak:libopen-pal
-leak:libopen-rte
-leak:libmpi
-leak:mca_
-leak:libpmix
-leak:libevent
-leak:libhwloc
-END
-    export LSAN_OPTIONS=suppressions=$PWD/mpi.leaks:print_suppressions=0
+    # Open MPI keeps memory until the process ends, in modules that it has unloaded by then: no list can
+    # name them. Leaks are looked for in campaigns without it (campaign.test).
+    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
     mpirun -n 2 true 2>.mpi || { cat .mpi; skip "mpirun does not work here"; }
 }
