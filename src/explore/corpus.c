@@ -169,6 +169,12 @@ static struct recorded *take(struct explorer *x, const struct hd_steering *steer
                                  "a recorded run %s, though plain runs end; --limit gives it "
                                  "more time",
                                  run->outcome.words);
+    } else if (run->trace_path[0] == '\0') {
+        if (first)
+            x->broken = !hd_fail(x->error, HD_ERR_LIMIT,
+                                 "a run has %.1f million events, too many for the time there is; "
+                                 "--time gives it more, or give the program less to do",
+                                 (double)run->wire_events * 1e-6);
     } else if (fits(x, run)) {
         added = add(x, run);
         if (first && x->run.size == 0 && !x->broken)
