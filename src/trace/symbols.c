@@ -84,13 +84,7 @@ struct hd_symbols *hd_symbols_open(const struct hd_trace *trace) {
 
 void hd_symbols_close(struct hd_symbols *symbols) {
     if (!symbols) return;
-    for (uint32_t i = 0; i < symbols->modules; i++) {
-        struct hd_binary *binary = symbols->module[i].binary;
-        if (!binary) continue;
-        for (uint32_t k = i + 1; k < symbols->modules; k++) /* a file loaded twice is opened once */
-            if (symbols->module[k].binary == binary) symbols->module[k].binary = NULL;
-        hd_binary_close(binary);
-    }
+    for (uint32_t i = 0; i < symbols->modules; i++) hd_binary_return(symbols->module[i].binary);
     free(symbols->module);
     free(symbols->by_site);
     free(symbols->site);
@@ -134,16 +128,13 @@ static void open_module(struct hd_symbols *symbols, struct module *module) {
     if (recorded->build_id_length > sizeof recorded->build_id) return;
     for (uint32_t i = 0; i < symbols->modules; i++) {
         const struct module *other = &symbols->module[i];
-        if (other == module || !other->opened || !other->recorded->path ||
-            !same_file(other->recorded, recorded))
-            continue;
-        module->binary = other->binary;
-        return;
+        if (other != module && other->opened && !other->binary && other->recorded->path &&
+            same_file(other->recorded, recorded))
+            return; /* loaded twice: one warning is enough */
     }
     char reason[256];
-    module->binary =
-        hd_binary_open(symbols->pool, symbols->directory, recorded->path, recorded->build_id,
-                       recorded->build_id_length, reason, sizeof reason);
+    module->binary = hd_binary_borrow(symbols->directory, recorded->path, recorded->build_id,
+                                      recorded->build_id_length, reason, sizeof reason);
     if (module->binary) return;
     symbols->warning = hd_pool_grow(symbols->warning, symbols->warnings, &symbols->warning_capacity,
                                     sizeof *symbols->warning);
@@ -204,7 +195,9 @@ static uint32_t resolve_site(struct hd_symbols *symbols, uint32_t site,
     if (!module) return 1;
     uint64_t address = address_of_site(module, site);
     struct hd_binary *binary = module_binary(symbols, module);
+    hd_binaries_lock();
     uint32_t count = binary ? hd_binary_frames(binary, address - 1, frame) : 0;
+    hd_binaries_unlock();
     if (count) return count;
     frame[0] =
         (struct hd_frame){.function = hd_pool_format(symbols->pool, "%s+0x%llx", module->file_name,
@@ -262,9 +255,11 @@ static void resolve_variable(struct hd_symbols *symbols, struct variable_entry *
     if (!module) return;
     uint64_t address = entry->address - module->recorded->bias;
     struct hd_binary *binary = module_binary(symbols, module);
+    hd_binaries_lock();
     if (binary)
         entry->text =
             hd_binary_variable(binary, address, entry->size, &entry->base, &entry->offset);
+    hd_binaries_unlock();
     if (entry->text) return;
     entry->text =
         hd_pool_format(symbols->pool, "%s+0x%llx", module->file_name, (unsigned long long)address);
@@ -316,8 +311,11 @@ const char *hd_symbols_local(struct hd_symbols *symbols, uint32_t site, int64_t 
     struct module *module = site ? module_of_site(symbols, site) : NULL;
     struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
     if (!binary) return NULL;
-    const char *function,
-        *name = hd_binary_local(binary, address_of_site(module, site) - 1, offset, size, &function);
+    const char *function;
+    hd_binaries_lock();
+    const char *name =
+        hd_binary_local(binary, address_of_site(module, site) - 1, offset, size, &function);
+    hd_binaries_unlock();
     if (name || !function || !inside) return name;
     return hd_pool_format(symbols->pool, "a local of %s", function);
 }
@@ -336,10 +334,11 @@ const struct hd_pointee *hd_symbols_allocated(struct hd_symbols *symbols, uint32
     struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
     struct hd_pointee type;
     *returned = false;
-    if (!binary ||
-        !hd_binary_allocated(binary, address_of_site(module, site), bytes, &type, returned))
-        return NULL;
-    return keep(symbols, &type);
+    if (!binary) return NULL;
+    hd_binaries_lock();
+    bool known = hd_binary_allocated(binary, address_of_site(module, site), bytes, &type, returned);
+    hd_binaries_unlock();
+    return known ? keep(symbols, &type) : NULL;
 }
 
 const struct hd_pointee *hd_symbols_accessed(struct hd_symbols *symbols, uint32_t site,
@@ -347,10 +346,12 @@ const struct hd_pointee *hd_symbols_accessed(struct hd_symbols *symbols, uint32_
     struct module *module = site ? module_of_site(symbols, site) : NULL;
     struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
     struct hd_pointee type;
-    if (!binary ||
-        !hd_binary_accessed(binary, address_of_site(module, site), size, write, &type, offset))
-        return NULL;
-    return keep(symbols, &type);
+    if (!binary) return NULL;
+    hd_binaries_lock();
+    bool known =
+        hd_binary_accessed(binary, address_of_site(module, site), size, write, &type, offset);
+    hd_binaries_unlock();
+    return known ? keep(symbols, &type) : NULL;
 }
 
 const char *hd_pointee_name(const struct hd_pointee *pointee) { return pointee->name; }
@@ -358,5 +359,9 @@ const char *hd_pointee_name(const struct hd_pointee *pointee) { return pointee->
 const char *hd_symbols_text(struct hd_symbols *symbols, uint64_t address) {
     struct module *module = module_of_data(symbols, address);
     struct hd_binary *binary = module ? module_binary(symbols, module) : NULL;
-    return binary ? hd_binary_text(binary, address - module->recorded->bias) : NULL;
+    if (!binary) return NULL;
+    hd_binaries_lock();
+    const char *text = hd_binary_text(binary, address - module->recorded->bias);
+    hd_binaries_unlock();
+    return text;
 }

@@ -82,6 +82,13 @@ struct hd_binary *hd_binary_open(struct hd_pool *pool, const char *directory, co
                                  const uint8_t *build_id, uint32_t build_id_length, char *reason,
                                  size_t reason_size);
 bool hd_strings_are_closed(Elf *elf);
+/* symbols_kept.c: the same, shared with whoever else asked for it and for all to give back. Between
+ * lock and unlock only one thread asks about any of them. */
+struct hd_binary *hd_binary_borrow(const char *directory, const char *path, const uint8_t *build_id,
+                                   uint32_t build_id_length, char *reason, size_t reason_size);
+void hd_binary_return(struct hd_binary *binary);
+void hd_binaries_lock(void);
+void hd_binaries_unlock(void);
 void hd_binary_close(struct hd_binary *binary);
 /* The symbol around an address, NULL if none. */
 const struct hd_symbol *hd_binary_symbol(struct hd_binary *binary, uint64_t address, bool function,

@@ -461,6 +461,9 @@ bool hd_pointee_make(struct hd_binary *binary, Dwarf_Die *declared, struct hd_po
 const char *hd_pointee_part(const struct hd_pointee *from, uint64_t offset, uint64_t size) {
     struct hd_pointee pointee = *from;
     char part_text[512];
+    hd_binaries_lock();
     hd_type_part(&pointee.type, offset, size, part_text, sizeof part_text);
-    return hd_pool_text(pointee.binary->pool, part_text);
+    const char *text = hd_pool_text(pointee.binary->pool, part_text);
+    hd_binaries_unlock();
+    return text;
 }

@@ -161,7 +161,9 @@ static void *work(void *context) {
 }
 
 static void run_all(const char *program) {
-    struct worker worker[THREADS];
+    struct worker worker[THREADS], first = {.program = program};
+    /* The program's symbols are opened once and kept. */
+    if (program != NULL && !run_steered(&first, 1)) fail_msg("%s", first.complaint);
     unsigned before = open_descriptors();
     for (unsigned i = 0; i < THREADS; i++) {
         worker[i] = (struct worker){.number = i, .program = program};

@@ -6,6 +6,7 @@
 #include "trace/symbols_pool.h"
 #include "trace/symbols_ranges.h"
 
+#include <dirent.h>
 #include <elf.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -471,6 +472,58 @@ static void test_ranges_nest(void **state) {
     hd_ranges_free(&ranges);
 }
 
+/* ---- files that are kept ------------------------------------------------------------------ */
+
+static unsigned open_files(void) {
+    unsigned count = 0;
+    DIR *list = opendir("/proc/self/fd");
+    assert_non_null(list);
+    while (readdir(list) != NULL) count++;
+    closedir(list);
+    return count;
+}
+
+/* What the first site is called; the handle stays open if it is asked for. */
+static const char *first_function(const struct facts *facts, struct hd_symbols **kept) {
+    const struct hd_frame *frame;
+    unsigned long pc;
+    sscanf(strstr(facts->text, "site "), "site %lx", &pc);
+    *kept = hd_symbols_open(&facts->trace);
+    hd_symbols_site(*kept, site_of(facts, pc), &frame);
+    return frame->function;
+}
+
+/* A file with a build id is opened once, by however many traces; another file at its place is not
+ * taken for it. */
+static void test_a_file_is_opened_once(void **state) {
+    (void)state;
+    struct facts facts;
+    struct hd_symbols *symbols[3];
+    char command[512];
+    run("cd %s && gcc -g -O1 -Wl,--build-id=0x0102030405060708 -o program %s/sites.c -ldl",
+        directory, FIXTURES);
+    snprintf(command, sizeof command, "%s/program", directory);
+    read_facts(&facts, command);
+    facts.module[0].build_id_length = 8;
+    for (uint8_t i = 0; i < 8; i++) facts.module[0].build_id[i] = i + 1;
+    unsigned before = open_files();
+    assert_string_equal(first_function(&facts, &symbols[0]), "plain");
+    assert_string_equal(first_function(&facts, &symbols[1]), "plain");
+    assert_int_equal(open_files(), before + 1);
+    hd_symbols_close(symbols[0]);
+    hd_symbols_close(symbols[1]);
+    assert_string_equal(first_function(&facts, &symbols[2]), "plain");
+    assert_int_equal(open_files(), before + 1);
+    hd_symbols_close(symbols[2]);
+    /* the same id, other code */
+    run("cd %s && sed 's/plain/other/g' %s/sites.c >sites.c && rm program && "
+        "gcc -g -O1 -Wl,--build-id=0x0102030405060708 -I%s -o program sites.c -ldl",
+        directory, FIXTURES, FIXTURES);
+    assert_string_equal(first_function(&facts, &symbols[0]), "other");
+    hd_symbols_close(symbols[0]);
+    free_facts(&facts);
+}
+
 /* ---- damaged files ------------------------------------------------------------------------ */
 
 static void ask_everything(const struct hd_trace *trace) {
@@ -573,6 +626,7 @@ int main(void) {
         cmocka_unit_test(test_unknown_sites_and_addresses),
         cmocka_unit_test(test_demangled_names_are_short),
         cmocka_unit_test(test_ranges_nest),
+        cmocka_unit_test(test_a_file_is_opened_once),
         cmocka_unit_test(test_damaged_files_are_survived),
     };
     return cmocka_run_group_tests_name("symbols", tests, make_directory, remove_directory);
