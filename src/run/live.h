@@ -46,6 +46,7 @@ struct hd_live {
     int startup; /* the events that it has in common with other runs are in this file; -1: none */
     const struct hd_wait_place *place;    /* where it is to wait; NULL: before main */
     HD_VECTOR(struct hd_session) session; /* as result->recorded */
+    uint32_t first; /* of these, the first since the program was started last (record.h, `again`) */
 };
 
 /* The entry of a function in a program's file, as in struct hd_wire_channel. */

@@ -76,7 +76,7 @@ static bool accept_session(struct hd_live *live, pid_t pid, int fd) {
                                              : hd_quote_command(options->job->program.argv);
     struct hd_trace_about about = {
         .command = command, .pid = pid, .options = hd_steering_options(&options->job->steering)};
-    about.options.process = (uint32_t)live->session.size;
+    about.options.process = (uint32_t)live->session.size - live->first;
     s.writer = hd_writer_open(recorded.path, &about, live->error);
     free(command);
     if (s.writer == NULL) {
@@ -105,11 +105,12 @@ void hd_live_answer(struct hd_live *live) {
     for (unsigned i = 0; live->channel != NULL && i < HD_CHANNEL_SLOTS; i++) {
         struct hd_wire_slot *slot = &live->channel->slot[i];
         if (__atomic_load_n(&slot->state, __ATOMIC_ACQUIRE) != HD_SLOT_ASKED) continue;
-        bool wanted = live->session.size == 0 || live->options->job->steering.children ||
-                      (live->options->again && all_done(live));
+        bool anew = live->options->again && all_done(live);
+        bool wanted = live->session.size == 0 || live->options->job->steering.children || anew;
+        if (anew) live->first = (uint32_t)live->session.size;
         bool yes = wanted && accept_session(live, slot->pid, slot->fd);
         if (!yes) live->result->refused++;
-        if (yes) slot->process = (uint32_t)live->session.size - 1;
+        if (yes) slot->process = (uint32_t)live->session.size - 1 - live->first;
         __atomic_store_n(&slot->state, yes ? HD_SLOT_YES : HD_SLOT_NO, __ATOMIC_RELEASE);
         syscall(SYS_futex, &slot->state, FUTEX_WAKE, 1, NULL, NULL, 0);
     }
