@@ -34,12 +34,11 @@ static uint32_t common_lock(const struct hd_model *model, uint32_t a, uint32_t b
 
 /* Is it a read by realloc, which left the block in its place? The program wants nothing of it. */
 static bool is_of_realloc(const struct hd_model *model, uint32_t read) {
-    uint32_t thread = model->thread[read];
-    uint32_t at = model->thread_start[thread] + hd_model_position(model, read) + 1;
-    if (at >= model->thread_start[thread + 1]) return false;
-    uint32_t next = model->thread_event[at];
-    return model->kind[next] == HD_EV_ALLOC && (model->flags[next] & HD_BLOCK_GROWN) != 0 &&
-           model->site[next] == model->site[read];
+    uint32_t position = hd_model_position(model, read);
+    if (position == 0) return false;
+    uint32_t last = model->thread_event[model->thread_start[model->thread[read]] + position - 1];
+    return model->kind[last] == HD_EV_ALLOC && (model->flags[last] & HD_BLOCK_GROWN) != 0 &&
+           model->site[last] == model->site[read];
 }
 
 /* Did somebody read the location before its first write? */
