@@ -54,13 +54,21 @@ char *hd_whole_file_read(const char *path, size_t most, size_t *bytes, struct hd
     return text;
 }
 
-static bool fill(int fd, const char *text) {
-    size_t bytes = strlen(text), done = 0;
-    while (done < bytes) {
-        ssize_t n = write(fd, text + done, bytes - done);
-        if (n < 0 && errno != EINTR) return false;
-        if (n > 0) done += (size_t)n;
+bool hd_write_all(int fd, const void *bytes, size_t count) {
+    const char *at = bytes;
+    while (count > 0) {
+        ssize_t n = write(fd, at, count);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) errno = ENOSPC;
+        if (n <= 0) return false;
+        at += n;
+        count -= (size_t)n;
     }
+    return true;
+}
+
+static bool fill(int fd, const char *text) {
+    if (!hd_write_all(fd, text, strlen(text))) return false;
     mode_t mask = umask(0);
     umask(mask);
     return fchmod(fd, 0666 & ~mask) == 0;

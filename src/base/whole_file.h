@@ -14,4 +14,7 @@ char *hd_whole_file_read(const char *path, size_t most, size_t *bytes, struct hd
  * replaced. Signals wait meanwhile, so that none leaves a temporary file behind. */
 bool hd_whole_file_write(const char *path, const char *text, struct hd_error *error);
 
+/* All of the bytes, however often it takes; false with errno if they can't be written. */
+bool hd_write_all(int fd, const void *bytes, size_t count);
+
 #endif

@@ -29,10 +29,14 @@ struct hd_campaign_options {
     const struct hd_host *host;
     unsigned at_once; /* runs of one process at the same time (1) */
     bool no_server;
-    unsigned silence; /* seconds after which who is not heard of is given up (30) */
+    unsigned silence; /* seconds after which who is not heard of is given up; 0: the usual 30 */
     /* Gets why the job ends right now, since somebody was lost; from any thread. May be NULL. */
     void (*lost)(const char *words);
 };
+
+static inline unsigned hd_campaign_silence(const struct hd_campaign_options *options) {
+    return options->silence > 0 ? options->silence : 30;
+}
 
 struct hd_campaign;
 

@@ -2,6 +2,7 @@
 #include "campaign/copies.h"
 
 #include "base/alloc.h"
+#include "base/whole_file.h"
 #include "campaign/key.h"
 
 #include <errno.h>
@@ -44,16 +45,6 @@ char *campaign_copy_find(const char *hash, const char *name) {
     return NULL;
 }
 
-static bool write_all(int fd, const char *bytes, size_t count) {
-    for (size_t at = 0; at < count;) {
-        ssize_t n = write(fd, bytes + at, count - at);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        at += (size_t)n;
-    }
-    return true;
-}
-
 char *campaign_copy_make(const char *hash, const char *name, const void *bytes, size_t count) {
     char *directory = directory_of(hash);
     if (directory == NULL) return NULL;
@@ -61,7 +52,7 @@ char *campaign_copy_make(const char *hash, const char *name, const void *bytes, 
     char *part = hd_format("%s/.part-%ld", directory, (long)getpid());
     /* Other ranks of this machine may do the same: whole files replace each other. */
     int fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0700);
-    bool good = fd >= 0 && write_all(fd, bytes, count);
+    bool good = fd >= 0 && hd_write_all(fd, bytes, count);
     if (fd >= 0) good = close(fd) == 0 && good;
     good = good && rename(part, path) == 0;
     if (!good) unlink(part);

@@ -25,7 +25,6 @@
 #define BATCH_LEAST 0.2
 #define BATCH_MOST 2.0
 #define MOST_FILE (1ull << 30)
-#define SILENCE 30u
 #define END_SECONDS 10 /* for all ranks to end together */
 
 struct rank {
@@ -374,7 +373,7 @@ bool campaign_ranks_begin(struct hd_campaign *campaign, const struct hd_campaign
                           struct campaign_workers *workers, struct hd_error *error) {
     struct ranks *ranks = hd_zalloc(1, sizeof *ranks);
     ranks->campaign = campaign;
-    ranks->silence = options->silence > 0 ? options->silence : SILENCE;
+    ranks->silence = hd_campaign_silence(options);
     ranks->lost = options->lost;
     pthread_mutex_init(&ranks->lock, NULL);
     pthread_cond_init(&ranks->begun_or_not, NULL);

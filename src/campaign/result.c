@@ -2,6 +2,7 @@
 #include "campaign/file.h"
 
 #include "base/alloc.h"
+#include "base/whole_file.h"
 #include "run/job.h"
 #include "run/process.h"
 
@@ -41,27 +42,22 @@ void campaign_result_from(struct campaign_result *to, const struct hd_result *fr
     snprintf(to->outcome, sizeof to->outcome, "%s", hd_outcome_name(from->outcome.kind));
 }
 
-static bool write_all(int *fd, const char *text, size_t bytes, struct hd_error *error) {
+static bool to_file(int *fd, const char *text, size_t bytes, struct hd_error *error) {
     if (text == NULL) return true;
     *fd = hd_temporary_file();
-    for (size_t done = 0; *fd >= 0 && done < bytes;) {
-        ssize_t n = write(*fd, text + done, bytes - done);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0)
-            return hd_fail(error, HD_ERR_IO, "cannot write a temporary file: %s", strerror(errno));
-        done += (size_t)n;
-    }
-    return *fd >= 0 ||
-           hd_fail(error, HD_ERR_IO, "cannot make a temporary file: %s", strerror(errno));
+    if (*fd < 0)
+        return hd_fail(error, HD_ERR_IO, "cannot make a temporary file: %s", strerror(errno));
+    return hd_write_all(*fd, text, bytes) ||
+           hd_fail(error, HD_ERR_IO, "cannot write a temporary file: %s", strerror(errno));
 }
 
 bool campaign_result_to(const struct campaign_result *from, const char *name, struct hd_result *to,
                         struct hd_error *error) {
     if (!hd_result_read(from->text, from->text_bytes, name, to, error)) return false;
     to->trace_path[0] = '\0'; /* a file somewhere else, if it names one */
-    bool good = write_all(&to->output, from->output, from->output_bytes, error) &&
-                write_all(&to->error, from->error, from->error_bytes, error) &&
-                write_all(&to->trace, from->trace, from->trace_bytes, error);
+    bool good = to_file(&to->output, from->output, from->output_bytes, error) &&
+                to_file(&to->error, from->error, from->error_bytes, error) &&
+                to_file(&to->trace, from->trace, from->trace_bytes, error);
     if (to->trace >= 0)
         snprintf(to->trace_path, sizeof to->trace_path, "/proc/self/fd/%d", to->trace);
     if (!good) hd_result_free(to);

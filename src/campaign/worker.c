@@ -17,8 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SILENCE 30u
-
 /* A program as this machine has it. */
 struct own_program {
     bool told, ready;
@@ -235,7 +233,7 @@ static bool hear(struct worker *worker, bool *any) {
 
 static void beat(struct worker *worker) {
     double now = hd_seconds_now();
-    unsigned silence = worker->options->silence > 0 ? worker->options->silence : SILENCE;
+    unsigned silence = hd_campaign_silence(worker->options);
     if (now - worker->heard > silence) {
         if (worker->options->lost != NULL)
             worker->options->lost("the coordinator was not heard of for too long");

@@ -1,12 +1,12 @@
 /* heddle expose: run a program under a strategy until it fails, save what makes it fail. */
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/campaign_option.h"
 #include "cli/commands.h"
 #include "cli/findings_output.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/runs_option.h"
 #include "cli/stop.h"
 #include "report/explored.h"
 #include "report/page.h"
@@ -100,10 +100,10 @@ int hd_cmd_expose(int argc, char **argv) {
     uint64_t timeout = 25, targets = 8, limit = 0, good_status = 0, jobs = 0;
     const char *oracle = NULL, *output = NULL, *input = NULL;
     const char *cover_file = NULL, *targets_file = NULL;
-    bool same_output = false, stats = false, aslr = false, list = false, keep_control = false,
-         no_server = false, follow_fork = false;
-    const char *names = NULL, *snapshot_at = NULL;
+    bool same_output = false, stats = false, aslr = false, list = false, keep_control = false;
+    const char *names = NULL;
     struct hd_campaign_option campaign = {.path = NULL};
+    struct hd_runs_option how = {.snapshot_at = NULL};
     struct hd_option options[] = {
         HD_CHOICE("strategy", 0, "S", &strategy, "ctrigger|stress|sync|race|pct|pos",
                   "how threads are steered (default ctrigger)"),
@@ -122,12 +122,7 @@ int hd_cmd_expose(int argc, char **argv) {
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the first run (default 1)"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024, "pct, pos: N runs at once (default 1)"),
         HD_CAMPAIGN_OPTIONS(&campaign),
-        HD_FLAG("follow-fork", 0, &follow_fork,
-                "look at the processes that the program forks or executes too"),
-        HD_FLAG("no-fork-server", 0, &no_server,
-                "execute the program for every run, not once for all"),
-        HD_TEXT("snapshot-at", 0, "FUNCTION", &snapshot_at,
-                "runs begin where FUNCTION is first called: what comes before is executed once"),
+        HD_RUNS_OPTIONS(&how),
         HD_TEXT("output", 'o', "FILE", &output,
                 "where the reproducer goes (default NAME.expose.json)"),
         HD_NUMBER("repeat", 0, "N", &tries, 0, 100000,
@@ -173,13 +168,8 @@ int hd_cmd_expose(int argc, char **argv) {
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     if (hd_campaign_option_is_worker(&campaign))
-        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, no_server);
-    if (snapshot_at != NULL && no_server)
-        return hd_complain(COMMAND, "--snapshot-at needs the fork server");
-    if (snapshot_at != NULL && campaign.path != NULL)
-        return hd_complain(COMMAND, "--snapshot-at can't be used with --campaign");
-    if (snapshot_at != NULL && follow_fork)
-        return hd_complain(COMMAND, "--snapshot-at can't be used with --follow-fork");
+        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, how.no_server);
+    if (!hd_runs_option_use(COMMAND, &how, &campaign)) return HD_EXIT_FAILED;
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
@@ -211,9 +201,9 @@ int hd_cmd_expose(int argc, char **argv) {
                                         .repeats = (uint32_t)tries,
                                         .seed = seed,
                                         .at_once = (unsigned)jobs,
-                                        .no_server = no_server,
-                                        .follow_fork = follow_fork,
-                                        .snapshot_at = snapshot_at,
+                                        .no_server = how.no_server,
+                                        .follow_fork = how.follow_fork,
+                                        .snapshot_at = how.snapshot_at,
                                         .output = same_output ? HD_OUTPUT_SAME : HD_OUTPUT_NOTED,
                                         .first = true,
                                         .keep_control = keep_control,

@@ -1,6 +1,5 @@
 /* heddle hunt: from a program that passes to a failure that comes back whenever it is asked for. */
 #include "base/clock.h"
-#include "cli/campaign_option.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/findings_output.h"
@@ -8,6 +7,7 @@
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/runs_option.h"
 #include "cli/stop.h"
 #include "report/explored.h"
 #include "report/page.h"
@@ -104,10 +104,10 @@ int hd_cmd_hunt(int argc, char **argv) {
     struct hd_findings_options report = HD_FINDINGS_DEFAULTS(COMMAND, 0);
     report.fails = fails;
     bool first = false, any_output = false, same_output = false, all = false, aslr = false,
-         keep_nothing = false, complete = false, no_server = false, follow_fork = false;
-    const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL,
-               *snapshot_at = NULL;
+         keep_nothing = false, complete = false;
+    const char *names = NULL, *correlations = NULL, *from = NULL, *invariants = NULL;
     struct hd_campaign_option campaign = {.path = NULL};
+    struct hd_runs_option how = {.snapshot_at = NULL};
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output,
                 "write the failing schedule to FILE (default NAME.heddle.json)"),
@@ -137,13 +137,8 @@ int hd_cmd_hunt(int argc, char **argv) {
         HD_NUMBER("seed", 's', "N", &seed, 0, UINT64_MAX, "seed of the random runs"),
         HD_NUMBER("jobs", 'j', "N", &jobs, 0, 1024,
                   "predict with N threads (default: the cores), N runs at once (default 1)"),
-        HD_FLAG("follow-fork", 0, &follow_fork,
-                "look at the processes that the program forks or executes too"),
-        HD_FLAG("no-fork-server", 0, &no_server,
-                "execute the program for every run, not once for all"),
         HD_CAMPAIGN_OPTIONS(&campaign),
-        HD_TEXT("snapshot-at", 0, "FUNCTION", &snapshot_at,
-                "runs begin where FUNCTION is first called: what comes before is executed once"),
+        HD_RUNS_OPTIONS(&how),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_TEXT("cover", 0, "FILE", &cover_file,
                 "write what the traced runs covered to FILE, for heddle cover"),
@@ -174,13 +169,8 @@ int hd_cmd_hunt(int argc, char **argv) {
     int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     if (hd_campaign_option_is_worker(&campaign))
-        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, no_server);
-    if (snapshot_at != NULL && no_server)
-        return hd_complain(COMMAND, "--snapshot-at needs the fork server");
-    if (snapshot_at != NULL && campaign.path != NULL)
-        return hd_complain(COMMAND, "--snapshot-at can't be used with --campaign");
-    if (snapshot_at != NULL && follow_fork)
-        return hd_complain(COMMAND, "--snapshot-at can't be used with --follow-fork");
+        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, how.no_server);
+    if (!hd_runs_option_use(COMMAND, &how, &campaign)) return HD_EXIT_FAILED;
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);
         return hd_findings_failed(&report, HD_EXIT_FAILED);
@@ -237,9 +227,9 @@ int hd_cmd_hunt(int argc, char **argv) {
                                         .seed = seed,
                                         .jobs = (unsigned)jobs,
                                         .at_once = (unsigned)jobs,
-                                        .no_server = no_server,
-                                        .follow_fork = follow_fork,
-                                        .snapshot_at = snapshot_at,
+                                        .no_server = how.no_server,
+                                        .follow_fork = how.follow_fork,
+                                        .snapshot_at = how.snapshot_at,
                                         .output = same_output  ? HD_OUTPUT_SAME
                                                   : any_output ? HD_OUTPUT_ANY
                                                                : HD_OUTPUT_NOTED,

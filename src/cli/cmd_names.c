@@ -1,4 +1,5 @@
 /* heddle names: writes what the sources of a program call the memory it accesses. */
+#include "base/whole_file.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -10,24 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define COMMAND "names"
 
 static bool write_text(const char *path, const char *text, struct hd_error *error) {
     struct hd_output_file file;
     if (!hd_output_file_open(&file, path, error)) return false;
-    size_t length = strlen(text);
-    while (length > 0) {
-        ssize_t done = write(file.fd, text, length);
-        if (done < 0 && errno == EINTR) continue;
-        if (done < 0) {
-            int why = errno;
-            hd_output_file_abandon(&file);
-            return hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(why));
-        }
-        text += done;
-        length -= (size_t)done;
+    if (!hd_write_all(file.fd, text, strlen(text))) {
+        int why = errno;
+        hd_output_file_abandon(&file);
+        return hd_fail(error, HD_ERR_IO, "cannot write %s: %s", path, strerror(why));
     }
     return hd_output_file_finish(&file, error);
 }

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/whole_file.h"
 #include "cli/commands.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
@@ -72,11 +73,7 @@ static bool spool_input(struct hd_program *program, char *path, size_t room) {
     while ((n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) break;
-        for (ssize_t done = 0; done < n;) {
-            ssize_t wrote = write(fd, bytes + done, (size_t)(n - done));
-            if (wrote < 0 && errno != EINTR) return false;
-            if (wrote > 0) done += wrote;
-        }
+        if (!hd_write_all(fd, bytes, (size_t)n)) return false;
     }
     snprintf(path, room, "/proc/self/fd/%d", fd);
     program->input = path;

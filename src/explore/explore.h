@@ -125,7 +125,7 @@ enum hd_closed_races {
 };
 
 /* How far closing got (docs/explore.md). */
-struct hd_closed {
+struct hd_closing_end {
     bool there;                     /* it was tried */
     bool complete;                  /* nothing is left */
     uint64_t classes;               /* ways in which reads see writes, that were run */
@@ -178,7 +178,7 @@ struct hd_exploration {
     bool has_schedule;            /* what was saved is a schedule, not a control */
     struct hd_error unsaved;      /* why a file could not be written; code HD_OK: all were */
     const struct hd_cover *cover; /* the options'; NULL: not asked for */
-    struct hd_closed closed;
+    struct hd_closing_end closed;
     void *work; /* owner of what findings point to */
 };
 

@@ -353,7 +353,12 @@ struct failed {
 void explore_failure(struct explorer *x, const struct failed *failed);
 /* What a run without failure adds to a target's finding. */
 void explore_no_failure(struct explorer *x, struct target *target);
-/* Saves the schedule of a target that was shown without a failure. */
+
+/* save.c */
+/* The schedule of a failure, or how its run was steered; *forced says where it is. */
+void explore_save(struct explorer *x, struct reproduction *again, const struct wanted *wanted,
+                  const struct hd_finding *finding, struct hd_finding_forced *forced);
+/* The schedule of a target that was shown without a failure. */
 void explore_save_shown(struct explorer *x, struct target *target, struct hd_schedule *schedule);
 
 /* reproduce.c */

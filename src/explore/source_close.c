@@ -218,7 +218,7 @@ void explore_conclude_closing(struct explorer *x) {
     }
     struct closing *closing = state->closing;
     give_back(state);
-    struct hd_closed *closed = &result->closed;
+    struct hd_closing_end *closed = &result->closed;
     closed->classes = closing_classes(closing);
     closed->runs = state->runs;
     closed->left = closing_left(closing);

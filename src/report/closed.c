@@ -36,7 +36,7 @@ static void print_complete(FILE *out, const struct hd_exploration *exploration,
 
 void hd_report_closed(FILE *out, const struct hd_exploration *exploration,
                       const struct hd_report_style *style) {
-    const struct hd_closed *closed = &exploration->closed;
+    const struct hd_closing_end *closed = &exploration->closed;
     if (!closed->there) return;
     if (closed->complete) {
         print_complete(out, exploration, style);
@@ -58,7 +58,7 @@ void hd_report_closed(FILE *out, const struct hd_exploration *exploration,
 }
 
 struct json_t *hd_report_closed_json(const struct hd_exploration *exploration) {
-    const struct hd_closed *closed = &exploration->closed;
+    const struct hd_closing_end *closed = &exploration->closed;
     json_t *reasons = json_array();
     for (size_t i = 0; i < closed->reason.size; i++)
         json_array_append_new(reasons, hd_json_text(closed->reason.data[i]));

@@ -44,13 +44,13 @@ struct hd_live {
     bool direct; /* the process that was recorded is the program itself, not what that executed */
     int serve;   /* it is to wait for requests at this socket; -1: it is not */
     int startup; /* the events that it has in common with other runs are in this file; -1: none */
-    const struct hd_wait_place *place;    /* where it is to wait; NULL: before main */
-    HD_VECTOR(struct hd_session) session; /* as result->recorded */
+    const struct hd_snapshot_place *place; /* where it is to wait; NULL: before main */
+    HD_VECTOR(struct hd_session) session;  /* as result->recorded */
     uint32_t first; /* of these, the first since the program was started last (record.h, `again`) */
 };
 
 /* The entry of a function in a program's file, as in struct hd_wire_channel. */
-struct hd_wait_place {
+struct hd_snapshot_place {
     uint64_t module, address;
 };
 

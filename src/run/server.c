@@ -49,7 +49,7 @@ struct hd_server {
     const char *directory;
     /* where it is to wait */
     const char *function; /* NULL: before main */
-    struct hd_wait_place place;
+    struct hd_snapshot_place place;
     uint32_t places; /* that the name stands for */
     struct waiting waiting[MOST_WAITING];
     uint32_t count;

@@ -3,6 +3,7 @@
  * instead. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
+#include "base/whole_file.h"
 #include "toolchain/compiler.h"
 
 #include <errno.h>
@@ -87,15 +88,12 @@ static char *read_all(int fd, size_t *bytes) {
 /* A descriptor, kept over exec, from which the text can be read. */
 static int as_file(const char *text, size_t bytes) {
     int fd = memfd_create("heddle-as", 0);
-    for (size_t done = 0; fd >= 0 && done < bytes;) {
-        ssize_t wrote = write(fd, text + done, bytes - done);
-        if (wrote <= 0) {
-            close(fd);
-            return -1;
-        }
-        done += (size_t)wrote;
+    if (fd < 0) return -1;
+    if (!hd_write_all(fd, text, bytes)) {
+        close(fd);
+        return -1;
     }
-    if (fd >= 0) lseek(fd, 0, SEEK_SET);
+    lseek(fd, 0, SEEK_SET);
     return fd;
 }
 
