@@ -84,10 +84,16 @@ static uint32_t next_access(const struct hd_model *model, uint32_t event, uint32
     return HD_NONE;
 }
 
+/* An attempt is a read if it fails, and otherwise an update. */
+static bool is_attempt(const struct hd_model *model, uint32_t event) {
+    return hd_model_is_atomic(model, event) && (model->flags[event] & HD_ATOMIC_COMPARES) != 0;
+}
+
 /* The same place in the source: a compiler may have made two of it, to turn a loop round. */
 static bool is_same_access(const struct hd_intent *intent, uint32_t a, uint32_t b) {
     const struct hd_model *model = intent->model;
-    if (model->kind[a] != model->kind[b]) return false;
+    if (model->kind[a] != model->kind[b] && !(is_attempt(model, a) && is_attempt(model, b)))
+        return false;
     struct hd_describe *describe = intent->predict->describe;
     return model->site[a] == model->site[b] ||
            hd_site_source(describe, model, a) == hd_site_source(describe, model, b);

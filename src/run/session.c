@@ -164,8 +164,9 @@ static struct hd_trace_end how_it_ended(const struct hd_session *s, const int *w
                  memory->misuse == HD_MISUSE_FREED ? "use after free" : "heap overrun",
                  memory->misuse_thread, memory->misuse_write ? "writes" : "reads",
                  memory->misuse_size, memory->misuse_size == 1 ? "" : "s",
-                 memory->misuse == HD_MISUSE_FREED ? "of a block that has been freed"
-                                                   : "beyond the end of a block");
+                 memory->misuse == HD_MISUSE_FREED     ? "of a block that has been freed"
+                 : memory->misuse == HD_MISUSE_BETWEEN ? "between two blocks"
+                                                       : "beyond the end of a block");
         add_place(s, memory->misuse_site, end.misuse, sizeof end.misuse);
     }
     if (wait_status != NULL && WIFEXITED(*wait_status)) {

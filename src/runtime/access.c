@@ -2,6 +2,7 @@
  * common path, through the filter, is a few instructions, calls nothing and takes no lock. */
 #include "runtime/check.h"
 #include "runtime/filter.h"
+#include "runtime/marks.h"
 
 /* Four short tails with constant shifts are faster than one with variable ones. */
 #ifndef __clang__
@@ -38,9 +39,13 @@ RT_INLINE void leave(struct rt_thread *t) {
 
 /* An access within one cell that the filter did not know. */
 RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, uintptr_t address,
-                      size_t size, bool write, uint32_t site) {
+                      size_t size, bool write, uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    if (rt_look_at_marks(t, address, size, write, site, true)) {
+        rt_plain_order(t, address, size, write, pc);
+        return;
+    }
     t->busy++;
-    rt_look_at_mark(t, cell, address, size, write, site);
     rt_note_shape(site, size, write);
     if (rt.mode != HD_SCHED_FREE)
         rt_remember(t, cell, address, slot);
@@ -54,12 +59,12 @@ RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, 
 RT_NOINLINE static void record_read(uintptr_t address, size_t size, struct rt_cell *cell,
                                     uint32_t slot, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    record(t, cell, slot, address, size, false, rt_site(t, pc));
+    record(t, cell, slot, address, size, false, pc);
 }
 RT_NOINLINE static void record_write(uintptr_t address, size_t size, struct rt_cell *cell,
                                      uint32_t slot, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    record(t, cell, slot, address, size, true, rt_site(t, pc));
+    record(t, cell, slot, address, size, true, pc);
 }
 
 static bool may_run(struct rt_thread *t) {
@@ -115,7 +120,7 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
         if (!unfiltered(t) &&
             (known(t, cell, address, slot) || (!write && rt_shared_known(cell, slot))))
             return;
-        record(t, cell, slot, address, size, write, site);
+        record(t, cell, slot, address, size, write, pc);
         return;
     }
     struct rt_cell *second = size - in_cell <= 8 ? rt_cell(address + in_cell) : NULL;
@@ -131,6 +136,7 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
         return;
     }
     t->busy++;
+    rt_look_at_marks(t, address, size, write, site, false);
     rt_note_shape(site, size, write);
     if (rt.mode == HD_SCHED_FREE) {
         rt_remember_free(t, cell, address, slot, write);
@@ -154,6 +160,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
     t->busy++;
+    rt_look_at_marks(t, address, size, write, site, false);
     bool stamp = false;
     uint64_t mine = (uint64_t)t->epoch << 32 | (uint64_t)t->owner_tag << RT_TAG_SHIFT;
     uintptr_t at = address & ~(uintptr_t)7, end = address + size;
@@ -172,7 +179,6 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
             unsigned tag = RT_TAG(owner);
             if (owner != 0 && (tag != t->owner_tag || tag == RT_TAG_ALIEN))
                 stamp = stamp || !rt_is_past(t, owner);
-            rt_look_at_mark(t, cell, at, size, write, site);
             rt_flush_cell(t, cell, at);
             *cell = (struct rt_cell){.owner = mine};
         }
@@ -221,8 +227,8 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
         return;
     }
     t->busy++;
+    rt_look_at_marks(t, address, size, write, site, false);
     for (unsigned i = 0; i < count; i++) {
-        rt_look_at_mark(t, &cell[i], address, size, write, site);
         if (rt.mode == HD_SCHED_FREE)
             rt_remember_free(t, &cell[i], first + 8 * i, slot[i], write);
         else
@@ -322,6 +328,26 @@ SIZES(PLAIN_ONLY, unaligned_, false)
 READ_WRITE(volatile_, 1, true)
 SIZES(READ_WRITE, volatile_, true)
 SIZES(READ_WRITE, unaligned_volatile_, false)
+
+/* Volatile accesses of units that synchronise by inline assembly (`heddle cc`). */
+RT_INLINE void volatile_hook(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+    if (rt.mode == HD_SCHED_SERIAL && !rt.check_only) rt_mark_order(address);
+    hook(address, size, write, false, pc);
+}
+#define VOLATILE_HOOK(prefix, size)                          \
+    RT_HOOK void __heddle_##prefix##read##size(void *a);     \
+    RT_HOOK void __heddle_##prefix##read##size(void *a) {    \
+        volatile_hook((uintptr_t)a, size, false, RT_CALLER); \
+    }                                                        \
+    RT_HOOK void __heddle_##prefix##write##size(void *a);    \
+    RT_HOOK void __heddle_##prefix##write##size(void *a) {   \
+        volatile_hook((uintptr_t)a, size, true, RT_CALLER);  \
+    }
+VOLATILE_HOOK(volatile_, 1)
+VOLATILE_HOOK(volatile_, 2)
+VOLATILE_HOOK(volatile_, 4)
+VOLATILE_HOOK(volatile_, 8)
+VOLATILE_HOOK(volatile_, 16)
 
 static void range(void *address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;

@@ -2,6 +2,7 @@
  * sequentially consistent, and recorded with the order the program asked for. Under free a striped
  * lock makes the operation and its stamp one step, so that the recorded order is memory's. */
 #include "runtime/check.h"
+#include "runtime/marks.h"
 
 #define STRIPES 256u
 static struct {
@@ -18,7 +19,10 @@ static struct rt_spin *stripe_of(const volatile void *address) {
  * other things as well, all of it is recorded, and it lets them run later. */
 #define SPIN_YIELD 64u
 #define BUSY_YIELD 1024u
-static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
+/* Locks in assembly wait longer each time that they fail, and are not seen to. */
+#define ASSEMBLY_YIELD 4u
+static bool spinning_long(struct rt_thread *t, const volatile void *address, uintptr_t pc,
+                          uint32_t patience) {
     if (rt.mode != HD_SCHED_SERIAL) return false;
     uint64_t key = (uint64_t)(uintptr_t)address * 31 ^ pc;
     uint32_t at = 0;
@@ -34,11 +38,14 @@ static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_
     }
     bool said = t->spin_said >> at & 1;
     t->spin_said |= 1u << at;
-    if (++t->spins % (said ? SPIN_YIELD : BUSY_YIELD) == 0) {
+    if (++t->spins % (said ? patience : BUSY_YIELD) == 0) {
         rt_sched_yield(t);
         t->spin_keys = 0; /* others ran: the next read is recorded again */
     }
     return said && !rt.full && !rt_is_marked(t);
+}
+static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
+    return spinning_long(t, address, pc, SPIN_YIELD);
 }
 
 static struct rt_thread *begin(const volatile void *address, size_t size, uintptr_t pc,
@@ -68,18 +75,16 @@ static bool may_wait(unsigned kind, int order) {
     return kind == HD_EV_ATOMIC_READ || ((unsigned)order & COMPARES) != 0;
 }
 
-static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
-                   const volatile void *address, int order, uintptr_t pc) {
-    if (t == NULL) return;
+/* `again`: a round of a loop that is recorded already. */
+static void note(struct rt_thread *t, bool again, unsigned kind, unsigned log_size,
+                 const volatile void *address, int order, uintptr_t pc) {
     if (unlikely(rt.checking))
         rt_check_access(t, (uintptr_t)address, (size_t)1 << log_size, does_of(kind),
                         rt.check_only ? pc : rt_site(t, pc));
-    bool again = kind == HD_EV_ATOMIC_READ && spinning(t, address, pc);
     if (!again && !rt.check_only) {
         struct rt_cell *cell = rt_cell((uintptr_t)address);
-        if (cell != NULL)
-            rt_look_at_mark(t, cell, (uintptr_t)address, (size_t)1 << log_size,
-                            kind != HD_EV_ATOMIC_READ, rt_site(t, pc));
+        rt_look_at_marks(t, (uintptr_t)address, (size_t)1 << log_size, kind != HD_EV_ATOMIC_READ,
+                         rt_site(t, pc), true);
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
         if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
@@ -87,6 +92,13 @@ static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, uns
         rt_emit_sync(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, pc);
         t->spin_mark = t->calls_emitted;
     }
+}
+
+static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
+                   const volatile void *address, int order, uintptr_t pc) {
+    if (t == NULL) return;
+    note(t, kind == HD_EV_ATOMIC_READ && spinning(t, address, pc), kind, log_size, address, order,
+         pc);
     if (lock != NULL) rt_spin_unlock(lock);
     rt_leave(t);
 }
@@ -219,6 +231,76 @@ RT_EXPORT void __tsan_atomic_signal_fence(int order);
 RT_EXPORT void __tsan_atomic_signal_fence(int order) {
     (void)order;
     __atomic_signal_fence(5);
+}
+
+/* ---- without atomic operations of the compiler's ------------------------------------------------
+ */
+
+/* These are noted before they are carried out; under serial nobody else runs in between. */
+
+void rt_plain_order(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc) {
+    const volatile void *at = (const volatile void *)address;
+    t->inside++;
+    t->busy++;
+    note(t, !write && spinning(t, at, pc), write ? HD_EV_ATOMIC_WRITE : HD_EV_ATOMIC_READ,
+         (unsigned)__builtin_ctzl(size), at, write ? __ATOMIC_RELEASE : __ATOMIC_ACQUIRE, pc);
+    rt_leave(t);
+}
+
+RT_PROGRAM RT_NOINLINE static uint64_t value_at(const volatile void *address, unsigned log_size) {
+    return log_size == 0   ? load_0(address)
+           : log_size == 1 ? load_1(address)
+           : log_size == 2 ? load_2(address)
+                           : load_3(address);
+}
+
+/* Will it leave memory as it is? An exchange that finds what it stores, as that of a spin lock that
+ * is taken, is a read like a comparison that fails. */
+static bool changes_nothing(const volatile void *address, unsigned code,
+                            const uint64_t *registers) {
+    unsigned log_size = HD_ASSEMBLY_LOG(code);
+    enum hd_assembly_does does = HD_ASSEMBLY_DOES(code);
+    if (does == HD_ASSEMBLY_READS) return true;
+    if ((does != HD_ASSEMBLY_COMPARES && does != HD_ASSEMBLY_EXCHANGES) || log_size > 3)
+        return false;
+    uint64_t mask = log_size == 3 ? ~0ull : (1ull << (8u << log_size)) - 1;
+    uint64_t mine = registers[does == HD_ASSEMBLY_COMPARES ? 0 : HD_ASSEMBLY_REGISTER(code)];
+    return ((value_at(address, log_size) ^ mine) & mask) == 0 ? does == HD_ASSEMBLY_EXCHANGES
+                                                              : does == HD_ASSEMBLY_COMPARES;
+}
+
+void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
+                 const uint64_t *registers) {
+    enum hd_assembly_does does = HD_ASSEMBLY_DOES(code);
+    if (does >= HD_ASSEMBLY_FENCE) {
+        struct rt_thread *t = rt_enter();
+        if (t == NULL) return;
+        int order = does == HD_ASSEMBLY_FENCE ? __ATOMIC_SEQ_CST : __ATOMIC_ACQ_REL;
+        rt_emit_sync(t, HD_EV_FENCE, ((unsigned)order & 7) << 4, 0, pc);
+        rt_leave(t);
+        return;
+    }
+    struct rt_spin *lock;
+    struct rt_thread *t = begin(address, (size_t)1 << HD_ASSEMBLY_LOG(code), pc, &lock);
+    if (t == NULL) return;
+    rt_mark_order((uintptr_t)address);
+    bool reads = changes_nothing(address, code, registers), again = false;
+    if (does != HD_ASSEMBLY_WRITES && lock == NULL) {
+        again = spinning_long(t, address, pc, ASSEMBLY_YIELD);
+        /* Others may have run meanwhile. */
+        if (t->spin_keys == 0) again = false;
+        reads = changes_nothing(address, code, registers);
+    }
+    unsigned kind = reads                        ? HD_EV_ATOMIC_READ
+                    : does == HD_ASSEMBLY_WRITES ? HD_EV_ATOMIC_WRITE
+                                                 : HD_EV_ATOMIC_UPDATE;
+    int order = does == HD_ASSEMBLY_READS    ? __ATOMIC_ACQUIRE
+                : does == HD_ASSEMBLY_WRITES ? __ATOMIC_RELEASE
+                                             : __ATOMIC_SEQ_CST;
+    if (does == HD_ASSEMBLY_COMPARES || does == HD_ASSEMBLY_EXCHANGES) order |= COMPARES;
+    note(t, again && reads, kind, HD_ASSEMBLY_LOG(code), address, order, pc);
+    if (lock != NULL) rt_spin_unlock(lock);
+    rt_leave(t);
 }
 
 void rt_atomics_unlock(void) {

@@ -2,7 +2,9 @@
  * ALLOC and ends with FREE; memory that comes back at the same address is another location. */
 #define _GNU_SOURCE
 #include "runtime/check.h"
+#include "runtime/marks.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -86,18 +88,35 @@ static void unhush(int64_t left) {
 /* ---- recording ---------------------------------------------------------------------------- */
 
 #define CLEAR_LIMIT (256u * 1024u)
-/* Of a block that is freed its first bytes are marked: uses after free are found there. */
-#define MOST_MARKED 512u
-/* Blocks of more bytes may be mappings, where others may be mapped later. */
-#define MOST_BEYOND (64u * 1024u)
+/* Of a block that is freed so many bytes are marked: uses after free are found there. */
+#define MOST_MARKED (1024u * 1024u)
 
-/* What the allocator has beyond the bytes that were asked for is not the program's. */
-static void mark_beyond(struct rt_thread *t, void *block, size_t bytes, size_t usable) {
-    uintptr_t end = ((uintptr_t)block + bytes + 7) & ~(uintptr_t)7;
-    uintptr_t last = (uintptr_t)block + usable;
-    if (end >= last || usable > MOST_BEYOND || rt.mode != HD_SCHED_SERIAL) return;
-    rt_shadow_clear(t, end, last - end);
-    rt_shadow_mark(end, last - end, HD_MISUSE_BEYOND);
+static bool is_from_c_library(void) {
+    static uint8_t known; /* 0: not looked yet, 1: no, 2: yes */
+    if (unlikely(known == 0)) known = rt_is_c_library((uintptr_t)real.malloc) ? 2 : 1;
+    return known == 2;
+}
+
+/* A mapping of its own goes back to the system when it is freed: what is mapped there next may not
+ * be seen. */
+#define LARGE_BLOCK (64u * 1024u)
+static bool is_mapping(const void *block, size_t usable) {
+    if (!is_from_c_library()) return usable > LARGE_BLOCK;
+    size_t head; /* of malloc's chunk: its size, and in bit 1 whether it is a mapping */
+    memcpy(&head, (const char *)block - sizeof head, sizeof head);
+    return head & 2;
+}
+
+/* What the allocator has beyond the bytes that were asked for is not the program's, nor is the
+ * word in front of each of the C library's blocks, the next one's included. */
+static void set_bounds(void *block, size_t bytes, size_t usable) {
+    uintptr_t at = (uintptr_t)block;
+    if (rt.mode != HD_SCHED_SERIAL || usable < bytes) return;
+    rt_unmark(at, usable);
+    rt_mark(at + bytes, usable - bytes, HD_MISUSE_BEYOND);
+    if (!is_from_c_library()) return;
+    rt_mark(at - sizeof(size_t), sizeof(size_t), HD_MISUSE_BETWEEN);
+    if (!is_mapping(block, usable)) rt_mark(at + usable, sizeof(size_t), HD_MISUSE_BETWEEN);
 }
 
 static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
@@ -109,11 +128,16 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     } else {
         rt_flush(t);
         rt_new_epoch(t);
-        rt_marks_age();
     }
+    rt_unmark((uintptr_t)block, bytes);
     rt_stamp(t);
     rt_emit_extra(t, bytes);
     rt_emit(t, HD_EV_ALLOC, type, (uintptr_t)block, site);
+}
+
+#define UNMAPPED 0x100u /* beside the type: its memory goes back to the system */
+static unsigned heap_type(const void *block, size_t usable) {
+    return HD_BLOCK_HEAP | (is_mapping(block, usable) ? UNMAPPED : 0);
 }
 
 static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, uintptr_t pc) {
@@ -122,12 +146,13 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
     if (bytes > CLEAR_LIMIT) rt_flush(t);
     rt_shadow_clear(t, (uintptr_t)block, bytes);
-    if (type == HD_BLOCK_HEAP)
-        rt_shadow_mark((uintptr_t)block, bytes < MOST_MARKED ? bytes : MOST_MARKED,
-                       HD_MISUSE_FREED);
+    if (type & UNMAPPED)
+        rt_unmark((uintptr_t)block, bytes);
+    else
+        rt_mark((uintptr_t)block, bytes < MOST_MARKED ? bytes : MOST_MARKED, HD_MISUSE_FREED);
     rt_stamp(t);
     rt_emit_extra(t, bytes);
-    rt_emit(t, HD_EV_FREE, type, (uintptr_t)block, site);
+    rt_emit(t, HD_EV_FREE, type & ~UNMAPPED, (uintptr_t)block, site);
 }
 
 #define SMALL_BLOCK 64u
@@ -153,13 +178,13 @@ static void *allocate(size_t bytes, size_t alignment, bool zero, uintptr_t pc) {
                   : zero         ? real.calloc(1, bytes)
                                  : real.malloc(bytes);
     if (t == NULL) {
-        if (block != NULL) rt_shadow_unmark((uintptr_t)block, real.usable(block));
+        if (block != NULL) rt_unmark((uintptr_t)block, real.usable(block));
         unhush(left);
         return block;
     }
     int saved = errno;
     born(t, block, bytes, zero ? HD_BLOCK_HEAP | HD_BLOCK_ZEROED : HD_BLOCK_HEAP, pc);
-    if (block != NULL) mark_beyond(t, block, bytes, real.usable(block));
+    if (block != NULL) set_bounds(block, bytes, real.usable(block));
     unhush(left);
     rt_leave(t);
     errno = saved;
@@ -173,7 +198,8 @@ static void release(void *block, uintptr_t pc) {
     int64_t left = hush();
     if (t != NULL) {
         int saved = errno;
-        dies(t, block, real.usable(block), HD_BLOCK_HEAP, pc);
+        size_t usable = real.usable(block);
+        dies(t, block, usable, heap_type(block, usable), pc);
         errno = saved;
     }
     real.free(block);
@@ -194,7 +220,7 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
     int64_t left = hush();
     if (t == NULL) {
         void *moved = real.realloc(block, bytes);
-        if (moved != NULL) rt_shadow_unmark((uintptr_t)moved, real.usable(moved));
+        if (moved != NULL) rt_unmark((uintptr_t)moved, real.usable(moved));
         unhush(left);
         return moved;
     }
@@ -204,21 +230,28 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
      * serial nobody else runs meanwhile: a block that stays in its place lives on, and only its end
      * moves; realloc may read what is in it. */
     bool alone = rt.mode == HD_SCHED_SERIAL;
-    if (!alone) dies(t, block, old, HD_BLOCK_HEAP, pc);
+    unsigned type = heap_type(block, old);
+    if (!alone) dies(t, block, old, type, pc);
     errno = saved;
     void *moved = real.realloc(block, bytes);
     saved = errno;
     if (alone && moved == block) {
-        rt_shadow_unmark((uintptr_t)block, real.usable(block));
         /* Only the allocator's size is known, which is more than was asked for: the C library's is
          * not twice as much, unless the block is small. What was not asked for may be an older
          * block's in the trace: it becomes this one's before it is read. */
         if (bytes > old / 2 || old <= SMALL_BLOCK || !rt_is_c_library((uintptr_t)real.malloc))
             lives_on(t, block, old, bytes, pc);
+        rt_unmark((uintptr_t)block, old);
         rt_access_range(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
+        size_t usable = real.usable(block);
+        if (bytes < old) rt_shadow_clear(t, (uintptr_t)block + bytes, old - bytes);
+        set_bounds(block, bytes, usable > old ? usable : old);
     } else if (alone && (moved != NULL || bytes == 0)) {
-        dies(t, block, old, HD_BLOCK_HEAP, pc);
-        if (moved != NULL) born(t, moved, bytes, HD_BLOCK_HEAP, pc);
+        dies(t, block, old, type, pc);
+        if (moved != NULL) {
+            born(t, moved, bytes, HD_BLOCK_HEAP, pc);
+            set_bounds(moved, bytes, real.usable(moved));
+        }
     } else if (alone) {
         /* it failed: the block lives on */
     } else if (moved != NULL)
@@ -276,41 +309,51 @@ RT_EXPORT size_t malloc_usable_size(void *block) {
     if (block != NULL && is_early(block)) return early_bytes(block);
     if (!resolved()) return 0;
     size_t usable = real.usable(block);
-    if (block != NULL) rt_shadow_unmark((uintptr_t)block, usable); /* now it is the program's */
+    if (block != NULL) rt_unmark((uintptr_t)block, usable); /* now it is the program's */
     return usable;
 }
 
 /* ---- C++: the real operators throw, call new handlers, or come from the program ----------------
  */
 
+/* Where the program has a malloc of its own, nobody knows how much a block has but its first byte.
+ */
 static size_t usable_size(void *block) {
+    static uint8_t foreign; /* 0: not looked yet, 1: no, 2: yes */
     if (is_early(block)) return early_bytes(block);
     if (!resolved()) return 0;
+    if (unlikely(foreign == 0)) foreign = dlsym(RTLD_DEFAULT, "malloc") == (void *)malloc ? 1 : 2;
+    if (unlikely(foreign == 2)) return 1;
     int64_t left = hush();
     size_t bytes = real.usable(block);
     unhush(left);
     return bytes;
 }
 
-#define NEW(name, parameters, arguments, bytes)                                                  \
-    RT_EXPORT void *name parameters;                                                             \
-    RT_EXPORT void *name parameters {                                                            \
-        struct rt_thread *t = rt_enter();                                                        \
-        if (t == NULL) return REAL(name) arguments;                                              \
-        struct new_scope scope __attribute__((cleanup(leave_new))) = {t};                        \
-        void *block = REAL(name) arguments;                                                      \
-        (void)scope;                                                                             \
-        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                                         \
-        if (block != NULL && !is_early(block)) mark_beyond(t, block, bytes, usable_size(block)); \
-        return block;                                                                            \
+static void deleted(struct rt_thread *t, void *block, uintptr_t pc) {
+    size_t usable = usable_size(block);
+    dies(t, block, usable, heap_type(block, usable), pc);
+}
+
+#define NEW(name, parameters, arguments, bytes)                                              \
+    RT_EXPORT void *name parameters;                                                         \
+    RT_EXPORT void *name parameters {                                                        \
+        struct rt_thread *t = rt_enter();                                                    \
+        if (t == NULL) return REAL(name) arguments;                                          \
+        struct new_scope scope __attribute__((cleanup(leave_new))) = {t};                    \
+        void *block = REAL(name) arguments;                                                  \
+        (void)scope;                                                                         \
+        born(t, block, bytes, HD_BLOCK_HEAP, RT_CALLER);                                     \
+        if (block != NULL && !is_early(block)) set_bounds(block, bytes, usable_size(block)); \
+        return block;                                                                        \
     }
-#define DELETE(name, parameters, arguments)                                          \
-    RT_EXPORT void name parameters;                                                  \
-    RT_EXPORT void name parameters {                                                 \
-        struct rt_thread *t = block != NULL ? rt_enter() : NULL;                     \
-        if (t != NULL) dies(t, block, usable_size(block), HD_BLOCK_HEAP, RT_CALLER); \
-        REAL(name) arguments;                                                        \
-        if (t != NULL) rt_leave(t);                                                  \
+#define DELETE(name, parameters, arguments)                      \
+    RT_EXPORT void name parameters;                              \
+    RT_EXPORT void name parameters {                             \
+        struct rt_thread *t = block != NULL ? rt_enter() : NULL; \
+        if (t != NULL) deleted(t, block, RT_CALLER);             \
+        REAL(name) arguments;                                    \
+        if (t != NULL) rt_leave(t);                              \
     }
 
 struct new_scope {
@@ -366,7 +409,7 @@ RT_EXPORT int munmap(void *address, size_t bytes) {
     struct rt_thread *t = rt_enter();
     if (t == NULL) return REAL(munmap)(address, bytes);
     int saved = errno;
-    dies(t, address, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    dies(t, address, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP | UNMAPPED, RT_CALLER);
     errno = saved;
     int result = REAL(munmap)(address, bytes);
     rt_leave(t);
@@ -381,7 +424,7 @@ RT_EXPORT void *mremap(void *address, size_t bytes, size_t new_bytes, int flags,
     struct rt_thread *t = rt_enter();
     if (t == NULL) return REAL(mremap)(address, bytes, new_bytes, flags, target);
     int saved = errno;
-    dies(t, address, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP, RT_CALLER);
+    dies(t, address, (bytes + 4095) & ~(size_t)4095, HD_BLOCK_MMAP | UNMAPPED, RT_CALLER);
     errno = saved;
     void *made = REAL(mremap)(address, bytes, new_bytes, flags, target);
     saved = errno;
@@ -421,7 +464,7 @@ RT_EXPORT int shmdt(const void *address) {
     uint64_t bytes = object->round;
     rt_object_put(object);
     rt_object_drop((uintptr_t)address);
-    if (bytes != 0) dies(t, (void *)(uintptr_t)address, bytes, HD_BLOCK_MMAP, RT_CALLER);
+    if (bytes != 0) dies(t, (void *)(uintptr_t)address, bytes, HD_BLOCK_MMAP | UNMAPPED, RT_CALLER);
     int result = REAL(shmdt)(address);
     rt_leave(t);
     return result;

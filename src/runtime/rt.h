@@ -317,15 +317,6 @@ RT_INLINE uint32_t rt_deferred(uint32_t low) {
 extern struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
 struct rt_cell *rt_shadow_map(uintptr_t address); /* NULL: address has no shadow */
 void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes);
-/* Marks (serial): whole cells that nobody may access, because their block is freed or ends before
- * them (enum hd_misuse). A marked cell has no owner, a mark in its first slot and the mark's age in
- * the second; the marks of an older age do not count. Memory that is given out takes its marks off,
- * or, where it is large or not given out by us, begins a new age. */
-void rt_shadow_mark(uintptr_t address, size_t bytes, uint32_t mark); /* cells that were cleared */
-void rt_shadow_unmark(uintptr_t address, size_t bytes);
-void rt_marks_age(void);
-void rt_misuse(struct rt_thread *t, const struct rt_cell *cell, uintptr_t address, size_t size,
-               bool write, uint32_t site);
 
 #define RT_SHADOW_OFFSET(address) ((uint32_t)(address) >> 3)
 
@@ -336,13 +327,6 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     if (unlikely(base == NULL)) base = rt_shadow_map(address);
     if (unlikely(base == NULL)) return NULL;
     return base + RT_SHADOW_OFFSET(address);
-}
-
-/* An access is about to be recorded: is it one to a marked cell? */
-RT_INLINE void rt_look_at_mark(struct rt_thread *t, const struct rt_cell *cell, uintptr_t address,
-                               size_t size, bool write, uint32_t site) {
-    if (unlikely(cell->owner == 0 && cell->slot[0] != 0))
-        rt_misuse(t, cell, address, size, write, site);
 }
 
 /* ---- events (events.c) -------------------------------------------------------------------- */
@@ -437,6 +421,14 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
 /* The same through the filter, if the range is short: what one site does to it again and again in
  * an epoch is recorded once. */
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
+
+/* A plain access, of 1 to 8 bytes within a cell, to a word that synchronises (marks.h): atomic.c.
+ */
+void rt_plain_order(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
+/* Inline assembly is about to do this (HD_ASSEMBLY_CODE) at pc: by way of assembly.c, to atomic.c.
+ * The registers stand in the order of the machine's numbers. */
+void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
+                 const uint64_t *registers);
 
 /* Before a cell is overwritten: records the accesses there that its owner has deferred. */
 void rt_flush_cell_slow(struct rt_thread *t, struct rt_cell *cell, uintptr_t address);

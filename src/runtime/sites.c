@@ -1,7 +1,7 @@
 /* Code addresses made small: the table of loaded modules, and the site number of a return address.
  */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/marks.h"
 
 #include <errno.h>
 #include <link.h>
@@ -115,6 +115,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     }
     if (modules == HD_MAX_MODULES || hi - lo > HD_SITE_LIMIT - next_base) return 0;
     uint32_t i = modules;
+    rt_unmark(image_lo, image_hi - image_lo); /* the loader maps it out of our sight */
     bool hooked = is_hooked(info);
     if (hooked && mixes_up(lo, hi) && !rt.check_only) rt.always_slow = true;
     module[i] = (struct module){lo, hi, next_base, false, hooked};

@@ -1,6 +1,6 @@
 /* The assembler under gcc. gcc can count branches only by calling a hook at every one of them; what
  * the hook does is two instructions, and a call clobbers what they clobber. So put them there
- * instead. */
+ * instead. And inline assembly is told to the runtime here (inline_assembly.c). */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/whole_file.h"
@@ -113,6 +113,21 @@ static void exec_real(char **argv) {
     free(list);
 }
 
+/* Only what is instrumented: a file of the user's own calls no hook. */
+static char *changed_text(const char *text, size_t bytes, size_t *new_bytes) {
+    char *branches = hd_inline_branch_hooks(text, bytes, new_bytes);
+    const char *now = branches != NULL ? branches : text;
+    size_t now_bytes = branches != NULL ? *new_bytes : bytes;
+    if (memmem(now, now_bytes, "__tsan_init", 11) == NULL) return branches;
+    char *noted = hd_note_inline_assembly(now, now_bytes, new_bytes);
+    if (noted == NULL) {
+        *new_bytes = now_bytes;
+        return branches;
+    }
+    free(branches);
+    return noted;
+}
+
 void hd_run_assembler(int argc, char **argv, struct hd_error *error) {
     int input = find_input(argc, argv);
     bool standard = input == 0 || (input > 0 && strcmp(argv[input], "-") == 0);
@@ -120,7 +135,7 @@ void hd_run_assembler(int argc, char **argv, struct hd_error *error) {
     size_t bytes = 0, new_bytes;
     char *text = fd >= 0 ? read_all(fd, &bytes) : NULL, name[64];
     if (text != NULL) {
-        char *changed = hd_inline_branch_hooks(text, bytes, &new_bytes);
+        char *changed = changed_text(text, bytes, &new_bytes);
         int file = -1;
         if (changed != NULL)
             file = as_file(changed, new_bytes);

@@ -32,12 +32,22 @@ static void add_path(struct hd_argv *line, const char *option, const char *direc
     free(word);
 }
 
+/* The first that can tell volatile accesses from others is gcc 11. */
+static bool tells_volatile(const struct hd_argv *line) {
+    for (size_t i = 0; i < line->count; i++) {
+        const char *dash = strrchr(line->word[i], '-');
+        if (dash != NULL && dash[1] >= '0' && dash[1] <= '9' && atoi(dash + 1) < 11) return false;
+    }
+    return true;
+}
+
 static void add_gcc_specs(struct hd_argv *line, const char *directory) {
+    if (tells_volatile(line)) ADD(line, "--param=tsan-distinguish-volatile=1");
     add_path(line, "-specs=", directory, HD_GCC_SPECS);
-    if (!branches_wanted()) return;
-    /* gcc finds our assembler there, which makes counting a branch cheap. */
-    ADD(line, "-fsanitize-coverage=trace-pc");
+    /* gcc finds our assembler there, which sees inline assembly and makes counting a branch cheap.
+     */
     add_path(line, "-B", directory, HD_GCC_TOOLS "/");
+    if (branches_wanted()) ADD(line, "-fsanitize-coverage=trace-pc");
 }
 
 static void add_clang_instrumentation(struct hd_argv *line) {

@@ -69,7 +69,10 @@ char *hd_runtime_directory(struct hd_error *error);
 /* Assembly with every call of gcc's branch hook replaced by the one instruction pair that the hook
  * consists of. NULL if there is none: assemble the text as it is. malloc'ed. */
 char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes);
-/* Stands in for the assembler under gcc: the same, on its input. Returns only on failure. */
+/* Assembly in which inline assembly that synchronises tells the runtime what it does. NULL if there
+ * is none. malloc'ed. */
+char *hd_note_inline_assembly(const char *text, size_t bytes, size_t *new_bytes);
+/* Stands in for the assembler under gcc: both, on its input. Returns only on failure. */
 void hd_run_assembler(int argc, char **argv, struct hd_error *error);
 
 #endif

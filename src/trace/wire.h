@@ -96,6 +96,22 @@ enum hd_event_kind {
 
 /* A compare-and-exchange: an update if it found what it expected, else a read. */
 #define HD_ATOMIC_COMPARES 0x80
+/* What inline assembly is about to do to memory, as `heddle cc` tells the runtime: one number. */
+enum hd_assembly_does {
+    HD_ASSEMBLY_READS = 0,
+    HD_ASSEMBLY_WRITES,
+    HD_ASSEMBLY_UPDATES,
+    HD_ASSEMBLY_COMPARES,  /* and updates if it finds what is in the register a */
+    HD_ASSEMBLY_EXCHANGES, /* with a register */
+    HD_ASSEMBLY_FENCE,
+    HD_ASSEMBLY_HALF_FENCE
+};
+#define HD_ASSEMBLY_CODE(does, log_size, number) \
+    ((unsigned)(does) | (unsigned)(log_size) << 3 | (unsigned)(number) << 6)
+#define HD_ASSEMBLY_DOES(code) ((enum hd_assembly_does)((code)&7))
+#define HD_ASSEMBLY_LOG(code) ((code) >> 3 & 7)
+#define HD_ASSEMBLY_REGISTER(code) ((code) >> 6 & 15) /* in the order of the machine's numbers */
+
 #define HD_ATOMIC_ORDER(flags) ((unsigned)(flags) >> 4 & 7)
 
 enum hd_lock_type { HD_LOCK_MUTEX = 0, HD_LOCK_RWLOCK, HD_LOCK_SPIN, HD_LOCK_USER };
@@ -461,7 +477,8 @@ struct hd_wire_child_lock {
     uint64_t lock;
 };
 
-enum hd_misuse { HD_MISUSE_NONE = 0, HD_MISUSE_FREED, HD_MISUSE_BEYOND };
+/* ..._BETWEEN: the word that an allocator has between two blocks. */
+enum hd_misuse { HD_MISUSE_NONE = 0, HD_MISUSE_FREED, HD_MISUSE_BEYOND, HD_MISUSE_BETWEEN };
 
 struct hd_wire_session {
     uint64_t magic;

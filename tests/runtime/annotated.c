@@ -26,8 +26,9 @@ struct lock {
     int word;
 };
 
+/* heddle cc does not look into assembly that has directives. */
 static int exchange(int *at, int value) {
-    __asm__ volatile("xchgl %0, %1" : "+r"(value), "+m"(*at)::"memory");
+    __asm__ volatile(".skip 0\n\txchgl %0, %1" : "+r"(value), "+m"(*at)::"memory");
     return value;
 }
 
