@@ -37,7 +37,7 @@ static void stop(struct spent *spent) {
     spent->processor += seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static struct message message_of(unsigned number, size_t trace_bytes) {
+static struct hd_packed message_of(unsigned number, size_t trace_bytes) {
     struct hd_result run = {.output = -1,
                             .error = -1,
                             .trace = -1,
@@ -58,20 +58,19 @@ static struct message message_of(unsigned number, size_t trace_bytes) {
         result.trace_bytes = trace_bytes;
         memcpy(result.trace, &number, sizeof number < trace_bytes ? sizeof number : trace_bytes);
     }
-    struct message message = message_new(MESSAGE_RESULT);
+    struct hd_packed message = message_new(MESSAGE_RESULT);
     message_put_result(&message, &result);
     campaign_result_free(&result);
     return message;
 }
 
-static bool take(struct hd_store *file, unsigned number, const struct message *message,
+static bool take(struct hd_store *file, unsigned number, const struct hd_packed *message,
                  int64_t program, int64_t machine, struct hd_error *error) {
     struct campaign_key key = {.nth = 0};
     struct campaign_result result;
     int64_t row;
-    struct message_in in = {
-        .at = message->bytes.data, .end = message->bytes.data + message->bytes.size, .good = true};
-    message_number(&in);
+    struct hd_unpack in = hd_unpack_begin(message->bytes.data, message->bytes.size);
+    hd_unpack_number(&in);
     if (!message_result(&in, &result)) return false;
     campaign_hash(&number, sizeof number, 0, key.job);
     bool good = campaign_file_find(file, &key, 1000, &row, error) &&
@@ -93,7 +92,7 @@ int main(int argc, char **argv) {
     struct spent spent = {0};
     uint64_t next = hd_now_ns() + COMMIT_NS;
     for (unsigned i = 0; good && i < results; i++) {
-        struct message message = message_of(i, trace_bytes); /* the worker's time, not counted */
+        struct hd_packed message = message_of(i, trace_bytes); /* the worker's time, not counted */
         start(&spent);
         good = take(file, i, &message, program, machine, &error);
         if (good && hd_now_ns() > next) {

@@ -58,6 +58,10 @@ static unsigned jobs_for(const struct hd_workers *workers) {
 }
 
 bool hd_workers_run(const struct hd_workers *workers, unsigned *started, struct hd_error *error) {
+    if (workers->sharing != NULL && workers->items > 0) {
+        if (started != NULL) *started = 1;
+        return workers->sharing->run(workers->sharing->context, workers, error);
+    }
     unsigned jobs = jobs_for(workers), running = 1;
     struct queue queue = {.workers = workers};
     struct worker *worker = hd_zalloc(jobs, sizeof *worker);

@@ -44,6 +44,9 @@ struct program {
 
 struct hd_campaign {
     struct hd_elsewhere runs;
+    struct hd_errands errands;
+    const struct hd_errand_kind *kind;
+    const char *title;
     const struct hd_host *host;
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t news;
@@ -179,8 +182,10 @@ static uint32_t program_of(struct hd_campaign *campaign, const struct hd_program
     for (size_t i = 0; i < campaign->program.size; i++)
         if (campaign_program_is(&campaign->program.data[i]->of, program)) return (uint32_t)i;
     struct program *new = hd_zalloc(1, sizeof *new);
-    campaign_program_make(&new->of, program, campaign->build);
-    char *command = hd_quote_command(program->argv);
+    const char *kind = campaign->kind != NULL ? campaign->kind->name : "";
+    campaign_program_make(&new->of, program, kind, campaign->build);
+    char *command =
+        campaign->title != NULL ? hd_strdup(campaign->title) : hd_quote_command(program->argv);
     if (begin_writing(campaign) && !campaign_file_program(campaign->file, new->of.key, command,
                                                           campaign->build, &new->row, &error))
         give_up(campaign, &error);
@@ -207,28 +212,45 @@ static bool is_there(struct hd_campaign *campaign, struct ticket *ticket, uint64
     return campaign->broken || ticket->row != 0;
 }
 
-static uint32_t ask(void *context, const struct hd_job *job, bool now) {
-    struct hd_campaign *campaign = context;
-    char *text = campaign_job_text(job);
+/* Takes the task's text. */
+static uint32_t ask_for(struct hd_campaign *campaign, const struct hd_program *of,
+                        struct campaign_task *task, bool now) {
     pthread_mutex_lock(&campaign->lock);
-    uint32_t program = program_of(campaign, &job->program), number = new_ticket(campaign);
-    struct ticket *ticket = &campaign->ticket.data[number];
-    *ticket = (struct ticket){.state = ASKED, .program = program};
-    campaign_job_key(&campaign->program.data[program]->of, text, ticket->key.job);
+    task->program = program_of(campaign, of);
+    task->number = new_ticket(campaign);
+    struct ticket *ticket = &campaign->ticket.data[task->number];
+    *ticket = (struct ticket){.state = ASKED, .program = task->program};
+    campaign_job_key(&campaign->program.data[task->program]->of, task->text, task->text_bytes,
+                     ticket->key.job);
     ticket->key.nth = (*hd_map_slot(&campaign->times, times_key(&ticket->key), 0))++;
-    bool there = is_there(campaign, ticket, job->program.limit_ms);
+    bool there = is_there(campaign, ticket, task->limit_ms);
     if (ticket->state == ASKED) campaign->standing.left++;
     pthread_mutex_unlock(&campaign->lock);
-    struct campaign_task task = {.number = number,
-                                 .program = program,
-                                 .limit_ms = job->program.limit_ms,
-                                 .patience_ms = job->steering.patience_ms,
-                                 .text = text};
+    uint32_t number = task->number;
     if (there)
-        free(text);
+        free(task->text);
     else
-        campaign->workers.put(campaign->workers.context, &task, now);
+        campaign->workers.put(campaign->workers.context, task, now);
     return number;
+}
+
+static uint32_t ask_run(void *context, const struct hd_job *job, bool now) {
+    char *text = campaign_job_text(job);
+    struct campaign_task task = {.limit_ms = job->program.limit_ms,
+                                 .patience_ms = job->steering.patience_ms,
+                                 .text = text,
+                                 .text_bytes = strlen(text)};
+    return ask_for(context, &job->program, &task, now);
+}
+
+static uint32_t ask_errand(void *context, const void *job, size_t bytes) {
+    struct hd_campaign *campaign = context;
+    const struct hd_program *subject = &campaign->program.data[0]->of.program;
+    struct campaign_task task = {
+        .limit_ms = subject->limit_ms, .text = hd_alloc(bytes + 1, 1), .text_bytes = bytes};
+    memcpy(task.text, job, bytes);
+    task.text[bytes] = '\0';
+    return ask_for(campaign, subject, &task, false);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -248,27 +270,8 @@ static bool is_stopped(const struct hd_campaign *campaign) {
     return campaign->host->stop != NULL && campaign->host->stop->signal != 0;
 }
 
-static enum hd_taken read_result(struct hd_campaign *campaign, const struct ticket *ticket,
-                                 struct hd_result *result, struct hd_error *error) {
-    struct campaign_result kept;
-    bool good = campaign_file_read(campaign->file, ticket->row, &kept, error);
-    if (good) {
-        char *name = hd_format("%s: a result", hd_store_path(campaign->file));
-        good = campaign_result_to(&kept, name, result, error);
-        free(name);
-        campaign_result_free(&kept);
-    }
-    if (!good) return HD_TAKEN_BROKEN;
-    char *fault = campaign->host->runtime_fault;
-    if (fault != NULL && fault[0] == '\0' && result->end.runtime_fault)
-        snprintf(fault, HD_FAULT_WORDS, "%.255s", result->end.missing);
-    campaign->standing.taken++;
-    return HD_TAKEN;
-}
-
-static enum hd_taken take(void *context, uint32_t number, double until, struct hd_result *result,
-                          struct hd_error *error) {
-    struct hd_campaign *campaign = context;
+static enum hd_taken take_kept(struct hd_campaign *campaign, uint32_t number, double until,
+                               struct campaign_result *kept, struct hd_error *error) {
     enum hd_taken taken = HD_TAKEN_NOT;
     pthread_mutex_lock(&campaign->lock);
     while (campaign->ticket.data[number].state == ASKED && !campaign->broken &&
@@ -279,7 +282,9 @@ static enum hd_taken take(void *context, uint32_t number, double until, struct h
         *error = campaign->error;
         taken = HD_TAKEN_BROKEN;
     } else if (ticket->state == KEPT) {
-        taken = read_result(campaign, ticket, result, error);
+        bool good = campaign_file_read(campaign->file, ticket->row, kept, error);
+        campaign->standing.taken += good;
+        taken = good ? HD_TAKEN : HD_TAKEN_BROKEN;
     } else if (ticket->state == BROKEN) {
         *error = *ticket->error;
         taken = HD_TAKEN_BROKEN;
@@ -292,6 +297,35 @@ static enum hd_taken take(void *context, uint32_t number, double until, struct h
     if (is_stopped(campaign) && campaign->workers.stop != NULL)
         campaign->workers.stop(campaign->workers.context, campaign->host->stop->signal);
     return taken;
+}
+
+static enum hd_taken take_run(void *context, uint32_t number, double until,
+                              struct hd_result *result, struct hd_error *error) {
+    struct hd_campaign *campaign = context;
+    struct campaign_result kept;
+    enum hd_taken taken = take_kept(campaign, number, until, &kept, error);
+    if (taken != HD_TAKEN) return taken;
+    char *name = hd_format("%s: a result", hd_store_path(campaign->file));
+    bool good = campaign_result_to(&kept, name, result, error);
+    free(name);
+    campaign_result_free(&kept);
+    if (!good) return HD_TAKEN_BROKEN;
+    char *fault = campaign->host->runtime_fault;
+    if (fault != NULL && fault[0] == '\0' && result->end.runtime_fault)
+        snprintf(fault, HD_FAULT_WORDS, "%.255s", result->end.missing);
+    return HD_TAKEN;
+}
+
+static enum hd_taken take_errand(void *context, uint32_t number, double until, char **result,
+                                 size_t *bytes, struct hd_error *error) {
+    struct campaign_result kept;
+    enum hd_taken taken = take_kept(context, number, until, &kept, error);
+    if (taken != HD_TAKEN) return taken;
+    *result = kept.output != NULL ? kept.output : hd_strdup("");
+    *bytes = kept.output_bytes;
+    kept.output = NULL;
+    campaign_result_free(&kept);
+    return HD_TAKEN;
 }
 
 static void drop(void *context, uint32_t number) {
@@ -353,6 +387,7 @@ static bool begin_local(struct hd_campaign *campaign, const struct hd_campaign_o
                                             1 + (at_once - 1) / (cores > 0 ? (unsigned)cores : 1),
                                         .no_server = options->no_server,
                                         .host = options->host,
+                                        .kind = options->kind,
                                         .done = local_done,
                                         .context = campaign};
     if (campaign->broken) {
@@ -374,9 +409,10 @@ static bool begin_local(struct hd_campaign *campaign, const struct hd_campaign_o
 
 static bool begin(struct hd_campaign *campaign, const struct hd_campaign_options *options,
                   struct hd_error *error) {
-    campaign->file = campaign_file_open(options->path, true, error);
+    bool runs = options->kind == NULL || options->kind->runs;
+    campaign->file = campaign_file_open(options->path != NULL ? options->path : "", true, error);
     if (campaign->file == NULL ||
-        !campaign_build(options->program, options->host, campaign->build, error))
+        (runs && !campaign_build(options->program, options->host, campaign->build, error)))
         return false;
     pthread_mutex_lock(&campaign->lock);
     uint32_t program = program_of(campaign, options->program);
@@ -421,8 +457,12 @@ struct hd_campaign *hd_campaign_open(const struct hd_campaign_options *options,
                                      struct hd_error *error) {
     struct hd_campaign *campaign = hd_zalloc(1, sizeof *campaign);
     campaign->host = options->host;
+    campaign->kind = options->kind;
+    campaign->title = options->title;
     campaign->runs = (struct hd_elsewhere){
-        .context = campaign, .ahead = AHEAD, .ask = ask, .take = take, .drop = drop};
+        .context = campaign, .ahead = AHEAD, .ask = ask_run, .take = take_run, .drop = drop};
+    campaign->errands = (struct hd_errands){
+        .context = campaign, .ask = ask_errand, .take = take_errand, .drop = drop};
     pthread_mutex_init(&campaign->lock, NULL);
     pthread_condattr_t clock;
     pthread_condattr_init(&clock);
@@ -436,6 +476,15 @@ struct hd_campaign *hd_campaign_open(const struct hd_campaign_options *options,
 
 const struct hd_elsewhere *hd_campaign_runs(struct hd_campaign *campaign) {
     return &campaign->runs;
+}
+
+const struct hd_errands *hd_campaign_errands(struct hd_campaign *campaign) {
+    return &campaign->errands;
+}
+
+void hd_campaign_tell(struct hd_campaign *campaign, const char *bytes, size_t count) {
+    if (campaign->workers.tell != NULL)
+        campaign->workers.tell(campaign->workers.context, bytes, count);
 }
 
 void hd_campaign_note(struct hd_campaign *campaign, uint32_t failures, const char *what) {

@@ -1,15 +1,18 @@
-/* A campaign: the runs of one exploration, done by this process or by many machines, with one file
- * that is the truth (campaign/file.h).
+/* A campaign: the runs of one exploration, or other jobs of one command, done by this process or by
+ * many machines, with one file that is the truth (campaign/file.h).
  *
  *   explorer (explore/)     asks for runs ahead of time, takes results in the order in which it
  *     |                     wants them (run/elsewhere.h): its course depends on results alone, so
- *     v                     it is the same whoever does the runs
+ *     |                     it is the same whoever does the runs
+ *     | predict, learn,     the same with jobs of another kind (errand.h), as bytes
+ *     | mine, lint          (base/errands.h)
+ *     v
  *   campaign.c              a job's key (programs.c) is looked up in the file; what is not there is
  *     |                     given to the workers; what they bring is written there
  *     v
  *   pool.c                  threads of this process; or, started by mpirun,
  *   ranks.c                 the coordinator: rank 0, which alone knows the file, and gives batches
- *     |                     of runs to the others, over
+ *     |                     of jobs to the others, over
  *   mpi.c                   Open MPI, loaded when it is needed
  *     v
  *   worker.c                every other rank: its own pool.c, and the files that it needs on its
@@ -21,13 +24,16 @@
 #ifndef HEDDLE_CAMPAIGN_CAMPAIGN_H
 #define HEDDLE_CAMPAIGN_CAMPAIGN_H
 
+#include "campaign/errand.h"
 #include "run/elsewhere.h"
 
 struct hd_campaign_options {
-    const char *path;
-    const struct hd_program *program; /* to be run; its strings live as long as the campaign */
+    const char *path;                 /* NULL: nothing is kept */
+    const struct hd_program *program; /* what jobs are of; its strings live as long */
     const struct hd_host *host;
-    unsigned at_once; /* runs of one process at the same time (1) */
+    const struct hd_errand_kind *kind; /* of the jobs; NULL: runs of the program */
+    const char *title; /* what `heddle campaign` calls it; NULL: the program's command line */
+    unsigned at_once;  /* jobs of one process at the same time (1) */
     bool no_server;
     unsigned silence; /* seconds after which who is not heard of is given up; 0: the usual 30 */
     /* Gets why the job ends right now, since somebody was lost; from any thread. May be NULL. */
@@ -40,11 +46,14 @@ static inline unsigned hd_campaign_silence(const struct hd_campaign_options *opt
 
 struct hd_campaign;
 
-/* The campaign that runs in this process, or of which it is rank 0. NULL on failure. Runs the
- * program once to learn its build. */
+/* The campaign that runs in this process, or of which it is rank 0. NULL on failure. If jobs are
+ * runs, the program is run once to learn its build. */
 struct hd_campaign *hd_campaign_open(const struct hd_campaign_options *options,
                                      struct hd_error *error);
 const struct hd_elsewhere *hd_campaign_runs(struct hd_campaign *campaign);
+const struct hd_errands *hd_campaign_errands(struct hd_campaign *campaign);
+/* Tells all workers something, also those that come later. */
+void hd_campaign_tell(struct hd_campaign *campaign, const char *bytes, size_t count);
 /* What the file says about the campaign while it runs. */
 void hd_campaign_note(struct hd_campaign *campaign, uint32_t failures, const char *what);
 /* Writes what is left to write and frees it; `ending` says how it ended, `left` how much is known

@@ -9,12 +9,14 @@
 #define HEDDLE_CAMPAIGN_FILE_H
 
 #include "base/vector.h"
+#include "campaign/errand.h"
 #include "campaign/key.h"
 #include "run/run.h"
 
 struct hd_store;
 
-/* A result as it is kept and as it is sent: the text of run/job.h, and the files beside it. */
+/* A result as it is kept and as it is sent. Of a run: the text of run/job.h, and the files beside
+ * it. Of an errand: no text, and its bytes as the output. */
 struct campaign_result {
     char *text; /* malloc'ed, as all of them */
     size_t text_bytes;
@@ -27,10 +29,13 @@ void campaign_result_free(struct campaign_result *result);
 /* Reads the files of a result. */
 void campaign_result_from(struct campaign_result *to, const struct hd_result *from,
                           uint64_t limit_ms);
-/* The opposite; `name` is what errors call it. */
+/* Takes the bytes. */
+void campaign_result_of(struct campaign_result *to, struct hd_errand_done *from, uint64_t limit_ms);
+/* The opposite of the first; `name` is what errors call it. */
 bool campaign_result_to(const struct campaign_result *from, const char *name, struct hd_result *to,
                         struct hd_error *error);
 
+/* "": a file that nobody sees, and that ends with the process. */
 struct hd_store *campaign_file_open(const char *path, bool make, struct hd_error *error);
 
 /* ---- one start of the campaign, and its machines --------------------------------------------- */

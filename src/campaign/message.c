@@ -1,125 +1,107 @@
-/* See message.h. Numbers have eight bytes, the lowest first; bytes follow their number and have a
- * NUL behind them. */
+/* See message.h. */
 #include "campaign/message.h"
 
 #include "base/alloc.h"
 #include "campaign/mpi.h"
+#include "campaign/programs.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define NONE UINT64_MAX /* in place of a number of bytes */
+#define MOST_FILES 100000u
 
-struct message message_new(enum message_kind kind) {
-    struct message message = {.bytes = {0}};
-    message_put_number(&message, (uint64_t)kind);
+struct hd_packed message_new(enum message_kind kind) {
+    struct hd_packed message = {.bytes = {0}};
+    hd_pack_number(&message, (uint64_t)kind);
     return message;
 }
 
-static void put(struct message *message, const void *bytes, size_t count) {
-    hd_vector_reserve(&message->bytes, count);
-    if (count > 0) memcpy(message->bytes.data + message->bytes.size, bytes, count);
-    message->bytes.size += count;
-}
-
-void message_put_number(struct message *message, uint64_t number) {
-    unsigned char bytes[8];
-    for (unsigned i = 0; i < 8; i++) bytes[i] = (unsigned char)(number >> 8 * i);
-    put(message, bytes, sizeof bytes);
-}
-
-void message_put_bytes(struct message *message, const void *bytes, size_t count) {
-    message_put_number(message, bytes != NULL ? count : NONE);
-    if (bytes == NULL) return;
-    put(message, bytes, count);
-    put(message, "", 1);
-}
-
-void message_put_text(struct message *message, const char *text) {
-    message_put_bytes(message, text, text != NULL ? strlen(text) : 0);
-}
-
-void message_send(struct message *message, unsigned to) {
+void message_send(struct hd_packed *message, unsigned to) {
     hd_mpi_send(to, message->bytes.data, message->bytes.size);
-    *message = (struct message){.bytes = {0}};
+    *message = (struct hd_packed){.bytes = {0}};
 }
 
-uint64_t message_number(struct message_in *in) {
-    uint64_t number = 0;
-    if (!in->good || in->end - in->at < 8) {
-        in->good = false;
-        return 0;
-    }
-    for (unsigned i = 0; i < 8; i++) number |= (uint64_t)(unsigned char)in->at[i] << 8 * i;
-    in->at += 8;
-    return number;
+/* ---- tasks and results ----------------------------------------------------------------------- */
+
+void message_put_task(struct hd_packed *message, const struct campaign_task *task) {
+    hd_pack_number(message, task->number);
+    hd_pack_number(message, task->program);
+    hd_pack_number(message, task->limit_ms);
+    hd_pack_number(message, task->patience_ms);
+    hd_pack_bytes(message, task->text, task->text_bytes);
 }
 
-const char *message_bytes(struct message_in *in, size_t *count) {
-    uint64_t bytes = message_number(in);
-    *count = 0;
-    if (!in->good || bytes == NONE) return NULL;
-    size_t left = (size_t)(in->end - in->at);
-    if (bytes >= left || in->at[bytes] != '\0') {
-        in->good = false;
-        return NULL;
-    }
-    const char *here = in->at;
-    in->at += bytes + 1;
-    *count = (size_t)bytes;
-    return here;
+bool message_task(struct hd_unpack *in, struct campaign_task *task) {
+    task->number = (uint32_t)hd_unpack_most(in, UINT32_MAX);
+    task->program = (uint32_t)hd_unpack_most(in, MESSAGE_MOST_PROGRAMS - 1);
+    task->limit_ms = hd_unpack_number(in);
+    task->patience_ms = (uint32_t)hd_unpack_most(in, UINT32_MAX);
+    task->text = hd_unpack_copy(in, &task->text_bytes);
+    if (in->good && task->text != NULL) return true;
+    free(task->text);
+    task->text = NULL;
+    return in->good = false;
 }
 
-const char *message_text(struct message_in *in) {
-    size_t count;
-    const char *text = message_bytes(in, &count);
-    return text != NULL ? text : "";
+void message_put_result(struct hd_packed *message, const struct campaign_result *result) {
+    hd_pack_bytes(message, result->text, result->text_bytes);
+    hd_pack_bytes(message, result->trace, result->trace_bytes);
+    hd_pack_bytes(message, result->output, result->output_bytes);
+    hd_pack_bytes(message, result->error, result->error_bytes);
+    hd_pack_text(message, result->outcome);
+    hd_pack_number(message, result->limit_ms);
 }
 
-void message_put_task(struct message *message, const struct campaign_task *task) {
-    message_put_number(message, task->number);
-    message_put_number(message, task->program);
-    message_put_number(message, task->limit_ms);
-    message_put_number(message, task->patience_ms);
-    message_put_text(message, task->text);
-}
-
-bool message_task(struct message_in *in, struct campaign_task *task) {
-    task->number = (uint32_t)message_number(in);
-    task->program = (uint32_t)message_number(in);
-    task->limit_ms = message_number(in);
-    task->patience_ms = (uint32_t)message_number(in);
-    const char *text = message_text(in);
-    task->text = in->good ? hd_strdup(text) : NULL;
-    return in->good;
-}
-
-void message_put_result(struct message *message, const struct campaign_result *result) {
-    message_put_bytes(message, result->text, result->text_bytes);
-    message_put_bytes(message, result->trace, result->trace_bytes);
-    message_put_bytes(message, result->output, result->output_bytes);
-    message_put_bytes(message, result->error, result->error_bytes);
-    message_put_text(message, result->outcome);
-    message_put_number(message, result->limit_ms);
-}
-
-static char *copy(struct message_in *in, size_t *count) {
-    const char *bytes = message_bytes(in, count);
-    if (bytes == NULL) return NULL;
-    char *own = hd_alloc(*count + 1, 1);
-    memcpy(own, bytes, *count + 1);
-    return own;
-}
-
-bool message_result(struct message_in *in, struct campaign_result *result) {
+bool message_result(struct hd_unpack *in, struct campaign_result *result) {
     *result = (struct campaign_result){.text = NULL};
-    result->text = copy(in, &result->text_bytes);
-    result->trace = copy(in, &result->trace_bytes);
-    result->output = copy(in, &result->output_bytes);
-    result->error = copy(in, &result->error_bytes);
-    snprintf(result->outcome, sizeof result->outcome, "%.15s", message_text(in));
-    result->limit_ms = message_number(in);
+    result->text = hd_unpack_copy(in, &result->text_bytes);
+    result->trace = hd_unpack_copy(in, &result->trace_bytes);
+    result->output = hd_unpack_copy(in, &result->output_bytes);
+    result->error = hd_unpack_copy(in, &result->error_bytes);
+    snprintf(result->outcome, sizeof result->outcome, "%.15s", hd_unpack_text(in));
+    result->limit_ms = hd_unpack_number(in);
     if (in->good) return true;
     campaign_result_free(result);
+    return false;
+}
+
+void message_put_end(struct hd_packed *message, uint32_t number, enum campaign_end end,
+                     const struct campaign_result *result, const struct hd_error *error) {
+    hd_pack_number(message, number);
+    hd_pack_number(message, (uint64_t)end);
+    hd_pack_text(message, end == CAMPAIGN_BROKEN ? error->message : "");
+    message_put_result(message, result);
+}
+
+bool message_read_end(struct hd_unpack *in, struct message_end *end) {
+    *end = (struct message_end){.error = {.code = HD_ERR_IO}};
+    end->number = (uint32_t)hd_unpack_most(in, UINT32_MAX);
+    end->end = (enum campaign_end)hd_unpack_most(in, CAMPAIGN_STOPPED);
+    snprintf(end->error.message, sizeof end->error.message, "%.700s", hd_unpack_text(in));
+    if (!message_result(in, &end->result)) return false;
+    if (end->end != CAMPAIGN_RAN || end->result.text != NULL) return true;
+    campaign_result_free(&end->result);
+    return false;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+bool message_program(struct hd_unpack *in, struct message_program *program) {
+    *program = (struct message_program){.number = 0};
+    program->number = (uint32_t)hd_unpack_most(in, MESSAGE_MOST_PROGRAMS - 1);
+    program->text = hd_unpack_text(in);
+    uint64_t files = hd_unpack_most(in, MOST_FILES);
+    for (uint64_t i = 0; in->good && i < files; i++) {
+        struct message_file file = {.word = (int)hd_unpack_most(in, INT32_MAX) + CAMPAIGN_LEAST};
+        snprintf(file.hash, sizeof file.hash, "%.32s", hd_unpack_text(in));
+        file.name = hd_unpack_text(in);
+        /* It becomes the name of a file. */
+        if (*file.name == '\0' || strchr(file.name, '/') != NULL || strcmp(file.name, ".") == 0 ||
+            strcmp(file.name, "..") == 0)
+            in->good = false;
+        hd_vector_push(&program->file, file);
+    }
+    if (in->good) return true;
+    hd_vector_free(&program->file);
     return false;
 }

@@ -1,4 +1,4 @@
-/* Runs in threads. See pool.h. */
+/* Jobs in threads. See pool.h. */
 #include "campaign/pool.h"
 
 #include "base/alloc.h"
@@ -23,20 +23,28 @@ struct campaign_pool {
 
 /* The program that waits before its main is known by its strings' places: a job has to be of the
  * program itself, not of a copy. */
-static bool prepare(struct campaign_pool *pool, const struct campaign_task *task,
-                    struct hd_job *job, struct hd_error *error) {
-    if (!hd_job_read(task->text, strlen(task->text), "a job", job, error)) return false;
+static bool find_program(struct campaign_pool *pool, const struct campaign_task *task,
+                         struct hd_program *program, struct hd_error *error) {
     pthread_mutex_lock(&pool->lock);
     bool known = task->program < pool->program.size && pool->program.data[task->program] != NULL;
-    if (known) job->program = *pool->program.data[task->program];
+    if (known) *program = *pool->program.data[task->program];
     pthread_mutex_unlock(&pool->lock);
-    job->program.limit_ms = task->limit_ms * pool->options.crowd;
-    job->steering.patience_ms = task->patience_ms * pool->options.crowd;
-    if (!known) hd_job_free(job);
+    program->limit_ms = task->limit_ms * pool->options.crowd;
     return known || hd_fail(error, HD_ERR_FORMAT, "a job is of an unknown program");
 }
 
-static void run(struct campaign_pool *pool, struct hd_host *host,
+static bool prepare(struct campaign_pool *pool, const struct campaign_task *task,
+                    struct hd_job *job, struct hd_error *error) {
+    struct hd_program program;
+    if (!find_program(pool, task, &program, error) ||
+        !hd_job_read(task->text, task->text_bytes, "a job", job, error))
+        return false;
+    job->program = program;
+    job->steering.patience_ms = task->patience_ms * pool->options.crowd;
+    return true;
+}
+
+static void run(struct campaign_pool *pool, const struct hd_host *host,
                 const struct campaign_task *task) {
     struct hd_job job;
     struct hd_result result;
@@ -56,11 +64,30 @@ static void run(struct campaign_pool *pool, struct hd_host *host,
     pool->options.done(pool->options.context, task->number, end, &kept, &error);
 }
 
+static void perform(struct campaign_pool *pool, const struct hd_host *host,
+                    const struct campaign_task *task) {
+    const struct hd_errand_kind *kind = pool->options.kind;
+    struct hd_program subject;
+    struct campaign_result kept = {.text = NULL};
+    struct hd_error error = {.code = HD_OK};
+    enum campaign_end end = CAMPAIGN_BROKEN;
+    struct hd_errand errand = {&subject, host, task->text, task->text_bytes};
+    struct hd_errand_done done = {.outcome = "passed"};
+    if (find_program(pool, task, &subject, &error) &&
+        kind->perform(kind->context, &errand, &done, &error)) {
+        end = done.stopped ? CAMPAIGN_STOPPED : CAMPAIGN_RAN;
+        if (end == CAMPAIGN_RAN) campaign_result_of(&kept, &done, task->limit_ms);
+    }
+    hd_vector_free(&done.result.bytes);
+    pool->options.done(pool->options.context, task->number, end, &kept, &error);
+}
+
 static void *work(void *context) {
     struct campaign_pool *pool = context;
     struct hd_host host = pool->host;
     /* A program that waits ends with the thread that started it. */
-    host.server = pool->options.no_server ? NULL : hd_server_new(NULL);
+    host.server =
+        pool->options.no_server || pool->options.kind != NULL ? NULL : hd_server_new(NULL);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
         while (pool->waiting.size == 0 && !pool->closing)
@@ -69,7 +96,7 @@ static void *work(void *context) {
         struct campaign_task task = pool->waiting.data[0];
         memmove(pool->waiting.data, pool->waiting.data + 1, --pool->waiting.size * sizeof task);
         pthread_mutex_unlock(&pool->lock);
-        run(pool, &host, &task);
+        (pool->options.kind != NULL ? perform : run)(pool, &host, &task);
         free(task.text);
         pthread_mutex_lock(&pool->lock);
     }

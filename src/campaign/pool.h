@@ -1,17 +1,19 @@
-/* Runs of the program in threads of this process: the whole of a campaign without MPI, and what
- * each worker of one with it has. */
+/* Jobs done in threads of this process, runs of the program or others: the whole of a campaign
+ * without MPI, and what each worker of one with it has. */
 #ifndef HEDDLE_CAMPAIGN_POOL_H
 #define HEDDLE_CAMPAIGN_POOL_H
 
+#include "campaign/errand.h"
 #include "campaign/file.h"
 
-/* A run that is wanted. */
+/* A job that is wanted. */
 struct campaign_task {
     uint32_t number;  /* whoever wants it knows it by this */
     uint32_t program; /* number of its program */
     uint64_t limit_ms;
     uint32_t patience_ms; /* of a replay (struct hd_steering); 0: the usual */
-    char *text;           /* the job (run/job.h); malloc'ed */
+    char *text;           /* the job: run/job.h, or a kind's; malloc'ed, with a NUL behind it */
+    size_t text_bytes;
 };
 
 /* What came of it. */
@@ -26,6 +28,7 @@ struct campaign_pool_options {
     unsigned crowd; /* times as long as alone a run may take */
     bool no_server;
     const struct hd_host *host;
+    const struct hd_errand_kind *kind; /* NULL: runs */
     /* In the threads of the pool; *result is the callee's. */
     void (*done)(void *context, uint32_t number, enum campaign_end end,
                  struct campaign_result *result, const struct hd_error *error);

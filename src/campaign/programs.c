@@ -48,7 +48,7 @@ static void list_files(struct campaign_program *program) {
 }
 
 void campaign_program_make(struct campaign_program *program, const struct hd_program *from,
-                           const char *build) {
+                           const char *kind, const char *build) {
     *program = (struct campaign_program){.program = *from};
     list_files(program);
     char *words = NULL;
@@ -57,7 +57,7 @@ void campaign_program_make(struct campaign_program *program, const struct hd_pro
     if (out == NULL) hd_out_of_memory();
     struct hd_job plain = {.program = *from};
     char *text = campaign_job_text(&plain);
-    fprintf(out, "%s %s %s", HEDDLE_VERSION, build, text);
+    fprintf(out, "%s %s%s %s", HEDDLE_VERSION, kind, build, text);
     for (size_t i = 0; i < program->needed.size; i++)
         fprintf(out, " %d %s", program->needed.data[i].word, program->needed.data[i].hash);
     fclose(out);
@@ -110,7 +110,7 @@ char *campaign_job_text(const struct hd_job *job) {
     return hd_job_write(&plain);
 }
 
-void campaign_job_key(const struct campaign_program *program, const char *text,
+void campaign_job_key(const struct campaign_program *program, const char *text, size_t bytes,
                       char key[HD_KEY_TEXT]) {
-    campaign_hash(text, strlen(text), XXH3_64bits(program->key, sizeof program->key), key);
+    campaign_hash(text, bytes, XXH3_64bits(program->key, sizeof program->key), key);
 }

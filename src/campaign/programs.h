@@ -15,6 +15,7 @@ struct campaign_needed {
 };
 #define CAMPAIGN_INPUT (-1)     /* word: standard input */
 #define CAMPAIGN_REFERENCE (-2) /* word: hd_program.output_like */
+#define CAMPAIGN_LEAST (-2)     /* of all words */
 
 struct campaign_program {
     struct hd_program program;
@@ -22,9 +23,9 @@ struct campaign_program {
     HD_VECTOR(struct campaign_needed) needed;
 };
 
-/* `build` is the program's own. */
+/* `build` is the program's own, `kind` what its jobs are: "" for runs. */
 void campaign_program_make(struct campaign_program *program, const struct hd_program *from,
-                           const char *build);
+                           const char *kind, const char *build);
 void campaign_program_free(struct campaign_program *program);
 /* The same strings, in the same places. */
 bool campaign_program_is(const struct campaign_program *program, const struct hd_program *other);
@@ -39,7 +40,7 @@ bool campaign_build(const struct hd_program *program, const struct hd_host *host
 /* A job as text, without what differs between machines and moments: limits, patience, the place of
  * the reference output. malloc'ed. */
 char *campaign_job_text(const struct hd_job *job);
-void campaign_job_key(const struct campaign_program *program, const char *text,
+void campaign_job_key(const struct campaign_program *program, const char *text, size_t bytes,
                       char key[HD_KEY_TEXT]);
 
 #endif

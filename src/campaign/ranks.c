@@ -50,10 +50,11 @@ struct ranks {
     HD_VECTOR(struct campaign_task) waiting;
     uint32_t urgent; /* the first ones of them: somebody waits */
     HD_VECTOR(const struct campaign_program *) program;
+    HD_VECTOR(struct hd_packed) news; /* for all workers, from the beginning */
     /* of the thread alone */
     struct rank *rank; /* [0] is not used */
     unsigned ranks;
-    size_t told; /* programs that all know */
+    size_t told, news_told; /* programs and news that all know */
     double next_beat;
 };
 
@@ -69,10 +70,10 @@ static uint32_t batch_for(const struct ranks *ranks, const struct rank *rank) {
 }
 
 static void send_first(struct ranks *ranks, unsigned to, uint32_t count, bool now) {
-    struct message message = message_new(MESSAGE_JOBS);
+    struct hd_packed message = message_new(MESSAGE_JOBS);
     struct campaign_task *list = ranks->waiting.data;
-    message_put_number(&message, now);
-    message_put_number(&message, count);
+    hd_pack_number(&message, now);
+    hd_pack_number(&message, count);
     for (uint32_t i = 0; i < count; i++) {
         message_put_task(&message, &list[i]);
         free(list[i].text);
@@ -114,17 +115,17 @@ static bool give_out(struct ranks *ranks) {
 static void tell_program(const struct ranks *ranks, uint32_t number, unsigned to) {
     const struct campaign_program *program = ranks->program.data[number];
     struct hd_job job = {.program = program->program};
-    struct message message = message_new(MESSAGE_PROGRAM);
+    struct hd_packed message = message_new(MESSAGE_PROGRAM);
     char *text = campaign_job_text(&job);
-    message_put_number(&message, number);
-    message_put_text(&message, text);
-    message_put_number(&message, program->needed.size);
+    hd_pack_number(&message, number);
+    hd_pack_text(&message, text);
+    hd_pack_number(&message, program->needed.size);
     for (size_t i = 0; i < program->needed.size; i++) {
         const struct campaign_needed *needed = &program->needed.data[i];
         const char *slash = strrchr(needed->path, '/');
-        message_put_number(&message, (uint64_t)(int64_t)needed->word);
-        message_put_text(&message, needed->hash);
-        message_put_text(&message, slash != NULL ? slash + 1 : needed->path);
+        hd_pack_number(&message, (uint64_t)(needed->word - CAMPAIGN_LEAST));
+        hd_pack_text(&message, needed->hash);
+        hd_pack_text(&message, slash != NULL ? slash + 1 : needed->path);
     }
     free(text);
     message_send(&message, to);
@@ -134,6 +135,19 @@ static void tell_programs(struct ranks *ranks) {
     for (; ranks->told < ranks->program.size; ranks->told++)
         for (unsigned i = 1; i < ranks->ranks; i++)
             if (ranks->rank[i].there) tell_program(ranks, (uint32_t)ranks->told, i);
+}
+
+static void tell_news(const struct ranks *ranks, size_t number, unsigned to) {
+    const struct hd_packed *news = &ranks->news.data[number];
+    struct hd_packed message = message_new(MESSAGE_TELL);
+    hd_pack_bytes(&message, news->bytes.data, news->bytes.size);
+    message_send(&message, to);
+}
+
+static void tell_all_news(struct ranks *ranks) {
+    for (; ranks->news_told < ranks->news.size; ranks->news_told++)
+        for (unsigned i = 1; i < ranks->ranks; i++)
+            if (ranks->rank[i].there) tell_news(ranks, ranks->news_told, i);
 }
 
 static void send_file(struct ranks *ranks, const char *hash, unsigned to) {
@@ -149,9 +163,9 @@ static void send_file(struct ranks *ranks, const char *hash, unsigned to) {
                 campaign_break(ranks->campaign, &error);
                 return;
             }
-            struct message message = message_new(MESSAGE_FILE);
-            message_put_text(&message, hash);
-            message_put_bytes(&message, text, bytes);
+            struct hd_packed message = message_new(MESSAGE_FILE);
+            hd_pack_text(&message, hash);
+            hd_pack_bytes(&message, text, bytes);
             free(text);
             message_send(&message, to);
             return;
@@ -161,35 +175,32 @@ static void send_file(struct ranks *ranks, const char *hash, unsigned to) {
 
 /* ---- what they say --------------------------------------------------------------------------- */
 
-static void hear_hello(struct ranks *ranks, unsigned from, struct message_in *in) {
+static void hear_hello(struct ranks *ranks, unsigned from, struct hd_unpack *in) {
     struct rank *rank = &ranks->rank[from];
-    snprintf(rank->name, sizeof rank->name, "%.120s", message_text(in));
-    uint64_t at_once = message_number(in);
+    snprintf(rank->name, sizeof rank->name, "%.120s", hd_unpack_text(in));
+    uint64_t at_once = hd_unpack_number(in);
     rank->at_once = at_once > 0 && at_once < 65536 ? (uint32_t)at_once : 1;
     rank->machine = campaign_machine(ranks->campaign, rank->name);
     rank->there = in->good;
     pthread_mutex_lock(&ranks->lock);
     for (uint32_t i = 0; i < ranks->told; i++) tell_program(ranks, i, from);
+    for (size_t i = 0; i < ranks->news_told; i++) tell_news(ranks, i, from);
     pthread_mutex_unlock(&ranks->lock);
 }
 
-static void hear_result(struct ranks *ranks, unsigned from, struct message_in *in) {
+static void hear_result(struct ranks *ranks, unsigned from, struct hd_unpack *in) {
     struct rank *rank = &ranks->rank[from];
-    struct campaign_result result = {.text = NULL};
-    struct hd_error error = {.code = HD_ERR_IO};
-    uint32_t number = (uint32_t)message_number(in);
-    uint64_t end = message_number(in);
-    snprintf(error.message, sizeof error.message, "%.700s", message_text(in));
-    if (!message_result(in, &result) || end > CAMPAIGN_STOPPED || rank->under_way == 0 ||
-        (end == CAMPAIGN_RAN && result.text == NULL)) {
-        campaign_result_free(&result);
+    struct message_end end;
+    if (!message_read_end(in, &end)) return;
+    if (rank->under_way == 0) {
+        campaign_result_free(&end.result);
         return;
     }
     double now = hd_seconds_now(), took = (now - rank->last) * rank->at_once;
     rank->seconds = rank->seconds > 0 ? 0.9 * rank->seconds + 0.1 * took : took;
     rank->last = now;
     rank->under_way--;
-    campaign_done(ranks->campaign, number, rank->machine, (enum campaign_end)end, &result, &error);
+    campaign_done(ranks->campaign, end.number, rank->machine, end.end, &end.result, &end.error);
 }
 
 static bool hear(struct ranks *ranks) {
@@ -198,10 +209,10 @@ static bool hear(struct ranks *ranks) {
     char *bytes = hd_mpi_receive(&from, &count);
     if (bytes == NULL) return false;
     bytes[count] = '\0';
-    struct message_in in = {.at = bytes, .end = bytes + count, .good = true};
+    struct hd_unpack in = hd_unpack_begin(bytes, count);
     if (from > 0 && from < ranks->ranks) {
         ranks->rank[from].heard = hd_seconds_now();
-        switch (message_number(&in)) {
+        switch (hd_unpack_number(&in)) {
         case MESSAGE_HELLO:
             hear_hello(ranks, from, &in);
             break;
@@ -210,7 +221,7 @@ static bool hear(struct ranks *ranks) {
             break;
         case MESSAGE_NEED:
             pthread_mutex_lock(&ranks->lock);
-            send_file(ranks, message_text(&in), from);
+            send_file(ranks, hd_unpack_text(&in), from);
             pthread_mutex_unlock(&ranks->lock);
             break;
         default:
@@ -228,7 +239,7 @@ static void beat(struct ranks *ranks) {
     if (now < ranks->next_beat) return;
     ranks->next_beat = now + 1;
     for (unsigned i = 1; i < ranks->ranks; i++) {
-        struct message message = message_new(MESSAGE_BEAT);
+        struct hd_packed message = message_new(MESSAGE_BEAT);
         message_send(&message, i);
         if (now - ranks->rank[i].heard < ranks->silence) continue;
         char words[256];
@@ -249,6 +260,7 @@ static bool step(struct ranks *ranks) {
     for (unsigned i = 0; i < 64 && hear(ranks); i++) busy = true;
     pthread_mutex_lock(&ranks->lock);
     tell_programs(ranks);
+    tell_all_news(ranks);
     busy |= give_out(ranks);
     pthread_mutex_unlock(&ranks->lock);
     hd_mpi_sending();
@@ -259,7 +271,7 @@ static bool step(struct ranks *ranks) {
 
 static void say_stop(struct ranks *ranks) {
     for (unsigned i = 1; i < ranks->ranks; i++) {
-        struct message message = message_new(MESSAGE_STOP);
+        struct hd_packed message = message_new(MESSAGE_STOP);
         message_send(&message, i);
     }
     while (hd_mpi_sending() > 0) {
@@ -301,6 +313,17 @@ static void add_program(void *context, uint32_t number, const struct campaign_pr
     pthread_mutex_lock(&ranks->lock);
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
     if (number == ranks->program.size) hd_vector_push(&ranks->program, program);
+    pthread_mutex_unlock(&ranks->lock);
+}
+
+static void add_news(void *context, const char *bytes, size_t count) {
+    struct ranks *ranks = context;
+    struct hd_packed news = {.bytes = {0}};
+    hd_vector_reserve(&news.bytes, count + 1);
+    memcpy(news.bytes.data, bytes, count);
+    news.bytes.size = count;
+    pthread_mutex_lock(&ranks->lock);
+    hd_vector_push(&ranks->news, news);
     pthread_mutex_unlock(&ranks->lock);
 }
 
@@ -363,6 +386,8 @@ static void free_ranks(void *context) {
     for (size_t i = 0; i < ranks->waiting.size; i++) free(ranks->waiting.data[i].text);
     hd_vector_free(&ranks->waiting);
     hd_vector_free(&ranks->program);
+    for (size_t i = 0; i < ranks->news.size; i++) hd_vector_free(&ranks->news.data[i].bytes);
+    hd_vector_free(&ranks->news);
     pthread_mutex_destroy(&ranks->lock);
     pthread_cond_destroy(&ranks->begun_or_not);
     free(ranks->rank);
@@ -395,6 +420,7 @@ bool campaign_ranks_begin(struct hd_campaign *campaign, const struct hd_campaign
                                          .put = put,
                                          .cancel = cancel,
                                          .stop = stop,
+                                         .tell = add_news,
                                          .free = free_ranks};
     return true;
 }

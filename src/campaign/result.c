@@ -42,6 +42,16 @@ void campaign_result_from(struct campaign_result *to, const struct hd_result *fr
     snprintf(to->outcome, sizeof to->outcome, "%s", hd_outcome_name(from->outcome.kind));
 }
 
+void campaign_result_of(struct campaign_result *to, struct hd_errand_done *from,
+                        uint64_t limit_ms) {
+    *to = (struct campaign_result){.limit_ms = limit_ms, .text = hd_strdup("")};
+    to->output_bytes = from->result.bytes.size;
+    hd_vector_push(&from->result.bytes, '\0');
+    to->output = from->result.bytes.data;
+    from->result = (struct hd_packed){.bytes = {0}};
+    snprintf(to->outcome, sizeof to->outcome, "%s", from->outcome);
+}
+
 static bool to_file(int *fd, const char *text, size_t bytes, struct hd_error *error) {
     if (text == NULL) return true;
     *fd = hd_temporary_file();

@@ -1,4 +1,4 @@
-/* A worker: every rank but 0. Runs what the coordinator sends, in a pool of threads, and sends back
+/* A worker: every rank but 0. Does what the coordinator sends, in a pool of threads, and sends back
  * what comes of it. Files that its machine lacks it asks for once, and keeps on its own disk under
  * their content's hash. It knows no campaign file, and is crash-only: without its coordinator it
  * ends. */
@@ -37,7 +37,7 @@ struct worker {
     struct campaign_pool *pool;
     HD_VECTOR(struct own_program *) program;
     pthread_mutex_t lock;
-    HD_VECTOR(struct message) outbox; /* of the pool's threads */
+    HD_VECTOR(struct hd_packed) outbox; /* of the pool's threads */
     double heard, next_beat;
     bool stopped;
 };
@@ -47,17 +47,14 @@ struct worker {
 static void done(void *context, uint32_t number, enum campaign_end end,
                  struct campaign_result *result, const struct hd_error *error) {
     struct worker *worker = context;
-    struct message message = message_new(MESSAGE_RESULT);
-    message_put_number(&message, number);
-    message_put_number(&message, (uint64_t)end);
-    message_put_text(&message, end == CAMPAIGN_BROKEN ? error->message : "");
+    struct hd_packed message = message_new(MESSAGE_RESULT);
     /* A message has to fit into 2 GB: a trace that does not is left out. */
     if (result->trace_bytes + result->output_bytes + result->error_bytes > INT_MAX / 2) {
         free(result->trace);
         result->trace = NULL;
         result->trace_bytes = 0;
     }
-    message_put_result(&message, result);
+    message_put_end(&message, number, end, result, error);
     campaign_result_free(result);
     pthread_mutex_lock(&worker->lock);
     hd_vector_push(&worker->outbox, message);
@@ -67,7 +64,7 @@ static void done(void *context, uint32_t number, enum campaign_end end,
 static bool send_results(struct worker *worker) {
     pthread_mutex_lock(&worker->lock);
     size_t count = worker->outbox.size;
-    struct message *list = worker->outbox.data;
+    struct hd_packed *list = worker->outbox.data;
     worker->outbox.data = NULL;
     worker->outbox.size = worker->outbox.capacity = 0;
     pthread_mutex_unlock(&worker->lock);
@@ -99,6 +96,8 @@ static void make_ready(struct worker *worker, uint32_t number) {
     for (size_t i = 0; i < own->held.size; i++)
         campaign_pool_put(worker->pool, &own->held.data[i], false);
     own->held.size = 0;
+    const struct hd_errand_kind *kind = worker->options->kind;
+    if (kind != NULL && kind->ready != NULL) kind->ready(kind->context, &own->program);
 }
 
 static struct own_program *program_at(struct worker *worker, uint32_t number) {
@@ -123,48 +122,51 @@ static char *find_file(const struct own_program *own, const struct own_file *fil
     return campaign_copy_find(file->hash, file->name);
 }
 
-static bool read_file(struct own_program *own, struct own_file *file, struct message_in *in) {
-    file->word = (int)(int64_t)message_number(in);
-    snprintf(file->hash, sizeof file->hash, "%.32s", message_text(in));
-    const char *name = message_text(in);
-    if (!in->good || strchr(name, '/') != NULL) return false;
+static bool look_for_file(struct own_program *own, struct own_file *file,
+                          const struct message_file *from) {
+    file->word = from->word;
+    memcpy(file->hash, from->hash, sizeof file->hash);
     if (file->word == CAMPAIGN_INPUT && own->program.input == NULL) return false;
     int words = 0;
     while (own->program.argv[words] != NULL) words++;
-    if (file->word < CAMPAIGN_REFERENCE || file->word >= words) return false;
-    file->name = hd_strdup(name);
+    if (file->word >= words) return false;
+    file->name = hd_strdup(from->name);
     file->place = find_file(own, file);
     if (file->place != NULL) return true;
-    struct message need = message_new(MESSAGE_NEED);
-    message_put_text(&need, file->hash);
+    struct hd_packed need = message_new(MESSAGE_NEED);
+    hd_pack_text(&need, file->hash);
     message_send(&need, 0);
     return true;
 }
 
-static bool hear_program(struct worker *worker, struct message_in *in) {
+static bool take_program(struct worker *worker, const struct message_program *from) {
     struct hd_error ignored;
-    uint64_t number = message_number(in);
-    const char *text = message_text(in);
-    uint64_t files = message_number(in);
-    if (!in->good || number > 1000 || files > 100000) return false;
-    struct own_program *own = program_at(worker, (uint32_t)number);
-    if (own->told || !hd_job_read(text, strlen(text), "a program", &own->job, &ignored))
+    struct own_program *own = program_at(worker, from->number);
+    if (own->told || !hd_job_read(from->text, strlen(from->text), "a program", &own->job, &ignored))
         return own->told;
     own->told = true;
     own->program = own->job.program;
-    own->file = hd_zalloc(files > 0 ? files : 1, sizeof *own->file);
-    own->files = files;
-    for (size_t i = 0; i < files; i++)
-        if (!read_file(own, &own->file[i], in)) return false;
-    make_ready(worker, (uint32_t)number);
+    own->files = from->file.size;
+    own->file = hd_zalloc(own->files > 0 ? own->files : 1, sizeof *own->file);
+    for (size_t i = 0; i < own->files; i++)
+        if (!look_for_file(own, &own->file[i], &from->file.data[i])) return false;
+    make_ready(worker, from->number);
     return true;
 }
 
-static bool hear_file(struct worker *worker, struct message_in *in) {
+static bool hear_program(struct worker *worker, struct hd_unpack *in) {
+    struct message_program program;
+    if (!message_program(in, &program)) return false;
+    bool good = take_program(worker, &program);
+    hd_vector_free(&program.file);
+    return good;
+}
+
+static bool hear_file(struct worker *worker, struct hd_unpack *in) {
     char hash[HD_KEY_TEXT], really[HD_KEY_TEXT];
-    snprintf(hash, sizeof hash, "%.32s", message_text(in));
+    snprintf(hash, sizeof hash, "%.32s", hd_unpack_text(in));
     size_t count;
-    const char *bytes = message_bytes(in, &count);
+    const char *bytes = hd_unpack_bytes(in, &count);
     if (bytes == NULL) return false;
     campaign_hash(bytes, count, 0, really);
     if (strcmp(hash, really) != 0) return false;
@@ -183,12 +185,21 @@ static bool hear_file(struct worker *worker, struct message_in *in) {
     return true;
 }
 
-static bool hear_jobs(struct worker *worker, struct message_in *in) {
-    bool now = message_number(in) != 0;
-    uint64_t count = message_number(in);
+static bool hear_news(const struct worker *worker, struct hd_unpack *in) {
+    const struct hd_errand_kind *kind = worker->options->kind;
+    size_t count;
+    const char *bytes = hd_unpack_bytes(in, &count);
+    if (bytes == NULL || kind == NULL || kind->told == NULL) return false;
+    kind->told(kind->context, bytes, count);
+    return true;
+}
+
+static bool hear_jobs(struct worker *worker, struct hd_unpack *in) {
+    bool now = hd_unpack_number(in) != 0;
+    uint64_t count = hd_unpack_number(in);
     for (uint64_t i = 0; i < count; i++) {
         struct campaign_task task;
-        if (!message_task(in, &task) || task.program > 1000) return false;
+        if (!message_task(in, &task)) return false;
         struct own_program *own = program_at(worker, task.program);
         if (own->ready)
             campaign_pool_put(worker->pool, &task, now);
@@ -208,10 +219,10 @@ static bool hear(struct worker *worker, bool *any) {
     *any = bytes != NULL;
     if (bytes == NULL) return true;
     bytes[count] = '\0';
-    struct message_in in = {.at = bytes, .end = bytes + count, .good = true};
+    struct hd_unpack in = hd_unpack_begin(bytes, count);
     bool good = true;
     worker->heard = hd_seconds_now();
-    switch (message_number(&in)) {
+    switch (hd_unpack_number(&in)) {
     case MESSAGE_PROGRAM:
         good = hear_program(worker, &in);
         break;
@@ -220,6 +231,9 @@ static bool hear(struct worker *worker, bool *any) {
         break;
     case MESSAGE_JOBS:
         good = hear_jobs(worker, &in);
+        break;
+    case MESSAGE_TELL:
+        good = hear_news(worker, &in);
         break;
     case MESSAGE_STOP:
         worker->stopped = true;
@@ -241,16 +255,16 @@ static void beat(struct worker *worker) {
     }
     if (now < worker->next_beat) return;
     worker->next_beat = now + 1;
-    struct message message = message_new(MESSAGE_BEAT);
+    struct hd_packed message = message_new(MESSAGE_BEAT);
     message_send(&message, 0);
 }
 
 static void say_hello(const struct worker *worker) {
     char name[256] = "";
     if (gethostname(name, sizeof name - 1) != 0) snprintf(name, sizeof name, "somewhere");
-    struct message message = message_new(MESSAGE_HELLO);
-    message_put_text(&message, name);
-    message_put_number(&message, worker->options->at_once > 0 ? worker->options->at_once : 1);
+    struct hd_packed message = message_new(MESSAGE_HELLO);
+    hd_pack_text(&message, name);
+    hd_pack_number(&message, worker->options->at_once > 0 ? worker->options->at_once : 1);
     message_send(&message, 0);
 }
 
@@ -307,11 +321,14 @@ bool hd_campaign_work(const struct hd_campaign_options *options, struct hd_error
                                                          (cores > 0 ? (unsigned)cores : 1),
                                         .no_server = options->no_server,
                                         .host = options->host,
+                                        .kind = options->kind,
                                         .done = done,
                                         .context = &worker};
     worker.pool = campaign_pool_new(&how);
     worker.heard = hd_seconds_now();
     work(&worker);
+    if (options->kind != NULL && options->kind->over != NULL)
+        options->kind->over(options->kind->context);
     campaign_pool_free(worker.pool);
     /* Results that nobody waits for; the coordinator takes until all have ended. */
     while (hd_mpi_sending() > 0) usleep(100);

@@ -1,4 +1,4 @@
-/* Who does the runs of a campaign: a pool of threads, or ranks. */
+/* Who does the jobs of a campaign: a pool of threads, or ranks. */
 #ifndef HEDDLE_CAMPAIGN_WORKERS_H
 #define HEDDLE_CAMPAIGN_WORKERS_H
 
@@ -13,6 +13,7 @@ struct campaign_workers {
     void (*put)(void *context, const struct campaign_task *task, bool now);
     bool (*cancel)(void *context, uint32_t number); /* false: it was begun */
     void (*stop)(void *context, int number);
+    void (*tell)(void *context, const char *bytes, size_t count); /* NULL: nobody to tell */
     void (*free)(void *context);
 };
 

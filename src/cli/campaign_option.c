@@ -14,12 +14,14 @@ bool hd_campaign_option_is_worker(const struct hd_campaign_option *option) {
 }
 
 int hd_campaign_option_work(const char *command, const struct hd_campaign_option *option,
-                            unsigned at_once, bool no_server) {
+                            const struct hd_errand_kind *kind, unsigned at_once, bool no_server) {
     struct hd_error error;
-    char *library = hd_runtime_directory(&error);
-    if (library == NULL) return hd_complain_error(command, &error);
+    bool runs = kind == NULL || kind->runs;
+    char *library = runs ? hd_runtime_directory(&error) : NULL;
+    if (runs && library == NULL) return hd_complain_error(command, &error);
     struct hd_host host = {.library_directory = library};
     struct hd_campaign_options options = {.host = &host,
+                                          .kind = kind,
                                           .at_once = at_once,
                                           .no_server = no_server,
                                           .silence = (unsigned)option->silence,
@@ -28,6 +30,29 @@ int hd_campaign_option_work(const char *command, const struct hd_campaign_option
     if (!hd_campaign_work(&options, &error)) status = hd_complain_error(command, &error);
     free(library);
     return status;
+}
+
+struct hd_campaign *hd_campaign_option_begin(const char *command,
+                                             const struct hd_campaign_option *option,
+                                             struct hd_campaign_options *options) {
+    struct hd_error error;
+    options->path = option->path;
+    options->silence = (unsigned)option->silence;
+    options->lost = complain;
+    struct hd_campaign *campaign = hd_campaign_open(options, &error);
+    if (campaign == NULL) hd_complain_error(command, &error);
+    return campaign;
+}
+
+bool hd_campaign_option_end(const char *command, struct hd_campaign *campaign, const char *words) {
+    struct hd_error error;
+    if (hd_campaign_close(campaign, words, 0, &error)) return true;
+    hd_complain_error(command, &error);
+    return false;
+}
+
+const char *hd_campaign_option_words(int status) {
+    return status == HD_EXIT_FAILED ? "ended: it could not be done" : "complete: nothing is left";
 }
 
 bool hd_campaign_option_open(const struct hd_campaign_option *option,

@@ -1,4 +1,4 @@
-/* --campaign of the commands that explore: see campaign/campaign.h. */
+/* --campaign of the commands whose work can be done by many machines: see campaign/campaign.h. */
 #ifndef HEDDLE_CLI_CAMPAIGN_OPTION_H
 #define HEDDLE_CLI_CAMPAIGN_OPTION_H
 
@@ -16,14 +16,23 @@ struct hd_campaign_option {
                   "under mpirun, end the job when a rank is not heard of for so long "        \
                   "(default 30)")
 
-/* Is this process a rank that only runs what another one wants? If so, this is all that it does:
- * the exit status. */
+/* Is this process a rank that only does what another one wants? If so, this is all that it does:
+ * the exit status. `kind`: of the jobs, NULL: runs. */
 bool hd_campaign_option_is_worker(const struct hd_campaign_option *option);
 int hd_campaign_option_work(const char *command, const struct hd_campaign_option *option,
-                            unsigned at_once, bool no_server);
+                            const struct hd_errand_kind *kind, unsigned at_once, bool no_server);
 
-/* Opens the campaign, if one was asked for, and has the exploration's runs done by it. *campaign
- * stays NULL if none was. */
+/* Fills in what the option says, and opens it; NULL after a complaint. */
+struct hd_campaign *hd_campaign_option_begin(const char *command,
+                                             const struct hd_campaign_option *option,
+                                             struct hd_campaign_options *options);
+/* Ends it, with words that the file gets. False after a complaint. */
+bool hd_campaign_option_end(const char *command, struct hd_campaign *campaign, const char *words);
+/* The usual words of a command that has done its work, by its exit status. */
+const char *hd_campaign_option_words(int status);
+
+/* For an exploration: opens the campaign, if one was asked for, and has the exploration's runs done
+ * by it. *campaign stays NULL if none was. */
 bool hd_campaign_option_open(const struct hd_campaign_option *option,
                              struct hd_explore_options *wanted, struct hd_campaign **campaign,
                              struct hd_error *error);

@@ -168,7 +168,7 @@ int hd_cmd_expose(int argc, char **argv) {
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     if (hd_campaign_option_is_worker(&campaign))
-        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, how.no_server);
+        return hd_campaign_option_work(COMMAND, &campaign, NULL, (unsigned)jobs, how.no_server);
     if (!hd_runs_option_use(COMMAND, &how, &campaign)) return HD_EXIT_FAILED;
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);

@@ -169,7 +169,7 @@ int hd_cmd_hunt(int argc, char **argv) {
     int operands, status;
     if (!hd_options_parse(&usage, argc, argv, &operands, &status)) return status;
     if (hd_campaign_option_is_worker(&campaign))
-        return hd_campaign_option_work(COMMAND, &campaign, (unsigned)jobs, how.no_server);
+        return hd_campaign_option_work(COMMAND, &campaign, NULL, (unsigned)jobs, how.no_server);
     if (!hd_runs_option_use(COMMAND, &how, &campaign)) return HD_EXIT_FAILED;
     if (!hd_names_option_use(COMMAND, names) || !hd_findings_options_use(&report)) {
         hd_findings_options_free(&report);

@@ -8,6 +8,7 @@
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/predict_campaign.h"
 #include "cli/predict_request.h"
 #include "methods/methods.h"
 #include "methods/nondet_paper.h"
@@ -205,9 +206,9 @@ static int predict_all(struct hd_predict_request *request, struct hd_predict *pr
         correlated = predict->stats;
     }
     hd_progress_bar_end(bar);
-    if (!done) {
+    if (!done || request->silent) {
         hd_findings_free(&findings);
-        return hd_complain_error(COMMAND, &error);
+        return done || request->silent ? HD_EXIT_CLEAN : hd_complain_error(COMMAND, &error);
     }
     hd_findings_sort(&findings);
     hd_findings_fingerprint(&findings);
@@ -360,7 +361,7 @@ int hd_cmd_predict(int argc, char **argv) {
     bool no_branches = false;
     uint64_t jobs = 0, seconds = 0, candidates = HD_MOST_CANDIDATES;
     bool events = false;
-    const char *names = NULL;
+    struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
         HD_CHOICE("engine", 'e', "E", &engine, engines,
                   "the method that decides (default poly, which is exact)"),
@@ -400,7 +401,8 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FINDINGS_OPTIONS(&request.output, "100"),
         HD_CORRELATIONS_OPTION(&request.correlations),
         HD_INVARIANTS_OPTION(&request.invariants),
-        HD_NAMES_OPTION(&names),
+        HD_NAMES_OPTION(&request.names),
+        HD_CAMPAIGN_OPTIONS(&campaign),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -424,7 +426,8 @@ int hd_cmd_predict(int argc, char **argv) {
         .most = -1};
     int first, status;
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
-    if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
+    bool helps = hd_campaign_option_is_worker(&campaign);
+    if (!helps && !hd_names_option_use(COMMAND, request.names)) return HD_EXIT_FAILED;
     if (budget != NULL && !hd_predict_parse_budget(budget, &request.options.budget))
         return hd_complain(COMMAND,
                            "--budget: '%s' is neither a number of choices (100000) nor a "
@@ -437,10 +440,14 @@ int hd_cmd_predict(int argc, char **argv) {
     request.options.jobs = (unsigned)jobs;
     request.candidates = candidates > 0 ? candidates : UINT64_MAX;
     request.output.turns = !events;
-    status = hd_findings_options_use(&request.output) &&
-                     hd_predict_understand_operands(&request, argc - first, argv + first)
-                 ? run(&request)
-                 : HD_EXIT_FAILED;
+    if (helps)
+        status = hd_predict_help_campaign(&request, &campaign, run);
+    else if (!hd_findings_options_use(&request.output) ||
+             !hd_predict_understand_operands(&request, argc - first, argv + first))
+        status = HD_EXIT_FAILED;
+    else
+        status = campaign.path != NULL ? hd_predict_with_campaign(&request, &campaign, run)
+                                       : run(&request);
     status = hd_findings_failed(&request.output, status);
     hd_findings_options_free(&request.output);
     hd_correlated_rules_free(&request.rules);

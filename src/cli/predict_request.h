@@ -21,11 +21,13 @@ struct hd_predict_request {
     struct hd_predict_options options;
     struct hd_findings_options output;
     bool compare, stats, strict;
+    bool silent;              /* nothing is said: another process does */
     const char *witness;      /* directory for schedules, NULL */
     unsigned model;           /* enum hd_predict_model */
     bool nondet;              /* among the kinds */
     const char *correlations; /* file, NULL */
     const char *invariants;   /* file, NULL */
+    const char *names;        /* file, NULL */
     struct hd_invariants learned;
     struct hd_correlated_rules rules;
     uint64_t candidates; /* of a kind, at most */

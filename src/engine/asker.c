@@ -75,3 +75,47 @@ void hd_kept_witness_free(struct hd_kept_witness *kept) {
     free(kept->run);
     *kept = (struct hd_kept_witness){0};
 }
+
+void hd_kept_witness_save(const struct hd_kept_witness *kept, struct hd_packed *to) {
+    hd_pack_number(to, kept->runs);
+    hd_pack_number(to, kept->next);
+    for (uint32_t i = 0; i < kept->runs; i++) {
+        hd_pack_number(to, kept->run[i].first);
+        hd_pack_number(to, kept->run[i].count);
+    }
+}
+
+/* Are they events of the model, and not more than it has? */
+static bool are_events(const struct hd_kept_witness *kept, const struct hd_model *model) {
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < kept->runs; i++) {
+        const struct hd_span *run = &kept->run[i];
+        if (run->first >= model->events || run->count > model->events - run->first) return false;
+        events += run->count;
+        if (events > model->events) return false;
+    }
+    return kept->next <= events;
+}
+
+bool hd_kept_witness_restore(struct hd_kept_witness *kept, const struct hd_model *model,
+                             struct hd_unpack *from) {
+    *kept = (struct hd_kept_witness){0};
+    /* Each run takes two bytes: no number in the file makes more room than the file has. */
+    uint32_t runs = (uint32_t)hd_unpack_most(from, (uint64_t)(from->end - from->at) / 2);
+    uint32_t next = (uint32_t)hd_unpack_most(from, UINT32_MAX);
+    if (!from->good || runs == 0) return from->good && next == 0;
+    kept->run = hd_alloc(runs, sizeof *kept->run);
+    kept->runs = runs;
+    kept->next = next;
+    for (uint32_t i = 0; i < runs; i++) {
+        uint32_t start = (uint32_t)hd_unpack_most(from, UINT32_MAX);
+        kept->run[i] = (struct hd_span){start, (uint32_t)hd_unpack_most(from, UINT32_MAX)};
+    }
+    if (from->good && are_events(kept, model)) return true;
+    hd_kept_witness_free(kept);
+    return from->good = false;
+}
+
+enum hd_verdict hd_verdict_restore(struct hd_unpack *from) {
+    return (enum hd_verdict)hd_unpack_most(from, HD_POSSIBLE);
+}

@@ -3,6 +3,7 @@
 #ifndef HEDDLE_ENGINE_ASKER_H
 #define HEDDLE_ENGINE_ASKER_H
 
+#include "base/packed.h"
 #include "engine/engine.h"
 #include "finding/finding.h"
 
@@ -37,5 +38,12 @@ struct hd_kept_witness {
 };
 struct hd_kept_witness hd_witness_keep(const struct hd_witness *witness);
 void hd_kept_witness_free(struct hd_kept_witness *kept);
+/* As bytes, and back: false if it has events that the model has not. (Whether it is a correct
+ * reordering was checked where it was found.) */
+void hd_kept_witness_save(const struct hd_kept_witness *kept, struct hd_packed *to);
+bool hd_kept_witness_restore(struct hd_kept_witness *kept, const struct hd_model *model,
+                             struct hd_unpack *from);
+/* A verdict that was written down. */
+enum hd_verdict hd_verdict_restore(struct hd_unpack *from);
 
 #endif

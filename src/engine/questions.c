@@ -3,7 +3,6 @@
 #include "engine/questions.h"
 
 #include "base/alloc.h"
-#include "base/workers.h"
 
 #include <stdlib.h>
 
@@ -83,6 +82,46 @@ static bool ask_group(void *context, void *state, uint32_t group, struct hd_erro
     }
 }
 
+static void save(void *context, void *own, uint32_t group, struct hd_packed *to) {
+    const struct work *work = context;
+    const struct hd_answer *answer = &work->answer[group];
+    (void)own;
+    hd_pack_number(to, answer->verdict);
+    hd_pack_number(to, answer->number);
+    hd_pack_number(to, answer->asked);
+    hd_kept_witness_save(&answer->witness, to);
+}
+
+/* Puts the group's questions together as if they were asked: the kind is then where it was when the
+ * answer was found, and the answer is one to a question that it has. */
+static bool ask_again(const struct work *work, uint32_t group, const struct hd_answer *answer) {
+    struct hd_question question = {.query = {0}};
+    bool settled = answer->asked == 0;
+    for (uint64_t number = 0;; number++) {
+        hd_question_clear(&question);
+        enum hd_asked asked =
+            work->source->question(work->source->context, group, number, &question);
+        if (asked == HD_NO_MORE) break;
+        if (asked == HD_SKIP || number != answer->number) continue;
+        settled = true;
+        if (answer->verdict == HD_FEASIBLE) break;
+    }
+    hd_question_free(&question);
+    return settled;
+}
+
+static bool restore(void *context, uint32_t group, struct hd_unpack *from) {
+    const struct work *work = context;
+    struct hd_answer *answer = &work->answer[group];
+    hd_kept_witness_free(&answer->witness);
+    answer->verdict = hd_verdict_restore(from);
+    answer->number = hd_unpack_number(from);
+    answer->asked = hd_unpack_number(from);
+    return hd_kept_witness_restore(&answer->witness, work->model, from) &&
+           (answer->verdict != HD_FEASIBLE || answer->witness.run != NULL) &&
+           ask_again(work, group, answer);
+}
+
 struct hd_answer *hd_ask_all(const struct hd_question_source *source,
                              const struct hd_engine_base *base, const struct hd_model *model,
                              const struct hd_ask_options *options, struct hd_ask_stats *stats,
@@ -96,7 +135,10 @@ struct hd_answer *hd_ask_all(const struct hd_question_source *source,
                                  .context = &work,
                                  .begin = begin,
                                  .work = ask_group,
-                                 .end = end};
+                                 .end = end,
+                                 .sharing = options->sharing,
+                                 .save = save,
+                                 .restore = restore};
     unsigned jobs = 0;
     bool done = hd_workers_run(&workers, &jobs, error);
     if (jobs > stats->jobs) stats->jobs = jobs;

@@ -7,6 +7,7 @@
 
 #include "base/progress.h"
 #include "base/vector.h"
+#include "base/workers.h"
 #include "engine/asker.h"
 
 /* Room for a question's parts, each worker's own. */
@@ -30,7 +31,8 @@ struct hd_question_source {
     uint32_t groups;
     const void *context;
     /* Puts the question with a number of a group together. `question` is empty before. May run in
-     * several threads at once. */
+     * several threads at once. A group's questions are asked for one after the other from 0 on, and
+     * perhaps once more from 0 on. */
     enum hd_asked (*question)(const void *context, uint32_t group, uint64_t number,
                               struct hd_question *question);
 };
@@ -45,8 +47,9 @@ struct hd_answer {
 struct hd_ask_options {
     enum hd_reading reading;
     struct hd_budget budget;
-    unsigned jobs;                /* threads; 0: one for each core */
-    struct hd_progress *progress; /* may be NULL */
+    unsigned jobs;                    /* threads; 0: one for each core */
+    struct hd_progress *progress;     /* may be NULL */
+    const struct hd_sharing *sharing; /* who may do it elsewhere (base/workers.h); NULL */
 };
 
 /* Answers of all groups, to be freed by hd_answers_free; NULL if a witness turned out wrong. Adds

@@ -27,8 +27,7 @@ static bool run_method(struct hd_predict *predict, const struct hd_conflicts *ca
                                 .reading = compared[index].reading,
                                 .budget = options->budget};
     struct hd_race_decider decider = hd_race_decider_new(method, &task);
-    bool done = hd_races_decide(&decider, options->jobs, false, options->progress, &decisions,
-                                &stats, error);
+    bool done = hd_races_decide(&decider, options, false, &decisions, &stats, error);
     result->engine = hd_method_full_name(compared[index].method, compared[index].reading);
     result->seconds = hd_seconds_now() - start;
     for (size_t i = 0; i < decisions.list.size; i++) {

@@ -77,6 +77,35 @@ static bool ask_item(void *context, void *own, uint32_t item, struct hd_error *e
                                           : hd_triple_ask_group(own, decision, error);
 }
 
+static void save_item(void *context, void *own, uint32_t item, struct hd_packed *to) {
+    const struct work *work = context;
+    const struct hd_triple_decision *decision = &work->task->decision[item];
+    (void)own;
+    if (decision->observed) return;
+    hd_pack_number(to, decision->triple.first);
+    hd_pack_number(to, decision->triple.remote);
+    hd_pack_number(to, decision->triple.second);
+    hd_pack_number(to, decision->triple.location);
+    hd_pack_number(to, decision->verdict);
+    hd_pack_number(to, decision->relaxed);
+    hd_kept_witness_save(&decision->witness, to);
+}
+
+static bool restore_item(void *context, uint32_t item, struct hd_unpack *from) {
+    const struct work *work = context;
+    const struct hd_model *model = work->task->triples->model;
+    struct hd_triple_decision *decision = &work->task->decision[item];
+    if (decision->observed) return true;
+    hd_kept_witness_free(&decision->witness);
+    decision->triple.first = (uint32_t)hd_unpack_most(from, model->events - 1);
+    decision->triple.remote = (uint32_t)hd_unpack_most(from, model->events - 1);
+    decision->triple.second = (uint32_t)hd_unpack_most(from, model->events - 1);
+    decision->triple.location = (uint32_t)hd_unpack_most(from, model->locations - 1);
+    decision->verdict = hd_verdict_restore(from);
+    decision->relaxed = hd_unpack_most(from, 1) != 0;
+    return hd_kept_witness_restore(&decision->witness, model, from);
+}
+
 bool hd_triples_ask(const struct hd_triple_task *task, enum hd_reading reading,
                     struct hd_error *error) {
     struct work work = {task, reading};
@@ -87,7 +116,10 @@ bool hd_triples_ask(const struct hd_triple_task *task, enum hd_reading reading,
                                  .context = &work,
                                  .begin = begin,
                                  .work = ask_item,
-                                 .end = end};
+                                 .end = end,
+                                 .sharing = task->options->sharing,
+                                 .save = save_item,
+                                 .restore = restore_item};
     unsigned jobs = 0;
     bool done = hd_workers_run(&workers, &jobs, error);
     if (jobs > task->stats->asked.jobs) task->stats->asked.jobs = jobs;

@@ -110,7 +110,8 @@ static bool ask_poly(const struct hd_correlated_task *task, struct hd_error *err
     const struct hd_correlated_groups *groups = task->groups;
     struct hd_question_source source = {(uint32_t)groups->group.size, task, make_question};
     struct hd_ask_options options = {task->options->reading, task->options->budget,
-                                     task->options->jobs, task->options->progress};
+                                     task->options->jobs, task->options->progress,
+                                     task->options->sharing};
     struct hd_answer *answer =
         hd_ask_all(&source, task->base, groups->model, &options, &task->stats->asked, error);
     if (answer == NULL) return false;

@@ -207,10 +207,16 @@ static bool next_question(const struct search *s, struct group *group, uint64_t 
     return fixed || next_tuple(s, group);
 }
 
+static void start_over(struct group *group) {
+    group->begun = group->relaxing = false;
+    group->asked = group->skipped = group->strict = 0;
+}
+
 static enum hd_asked make_question(const void *context, uint32_t number, uint64_t question_number,
                                    struct hd_question *question) {
     const struct search *s = context;
     struct group *group = &s->group.data[number]; /* one worker at a time, in order */
+    if (question_number == 0) start_over(group);
     if (!next_question(s, group, question_number)) return HD_NO_MORE;
     return hd_tuple_ask(&s->graph, cycle_of(group), group->index, group->length,
                         group->relaxing ? s->branches : NULL, question)
@@ -221,8 +227,7 @@ static enum hd_asked make_question(const void *context, uint32_t number, uint64_
 /* Back to the tuple that a question was about. */
 static void return_to(const struct search *s, struct group *group, uint64_t question) {
     if (group->fixed != NULL) return;
-    group->begun = group->relaxing = false;
-    group->asked = group->skipped = group->strict = 0;
+    start_over(group);
     for (uint64_t i = 0; i <= question; i++)
         if (!next_question(s, group, i)) break;
 }

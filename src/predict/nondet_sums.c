@@ -75,6 +75,82 @@ static void end(void *context, void *own) {
 
 typedef bool work(void *context, void *own, uint32_t item, struct hd_error *error);
 
+/* ---- elsewhere ---------------------------------------------------------------------------------
+ */
+
+static void save_triplets(const struct hd_triplet *list, size_t count, struct hd_packed *to) {
+    hd_pack_number(to, count);
+    for (size_t i = 0; i < count; i++) {
+        hd_pack_number(to, list[i].read);
+        hd_pack_number(to, list[i].seen);
+        hd_pack_number(to, list[i].other);
+        hd_pack_number(to, list[i].verdict);
+        hd_pack_number(to, list[i].orders);
+    }
+}
+
+static bool is_write(const struct sums *sums, uint32_t event) {
+    return event == HD_NONE || event < sums->shared.couples->model->events;
+}
+
+static bool restore_triplet(const struct sums *sums, struct hd_unpack *from,
+                            struct hd_triplet *triplet) {
+    triplet->read = (uint32_t)hd_unpack_most(from, sums->shared.couples->read.size - 1);
+    triplet->seen = (uint32_t)hd_unpack_most(from, UINT32_MAX);
+    triplet->other = (uint32_t)hd_unpack_most(from, UINT32_MAX);
+    triplet->verdict = (uint8_t)hd_verdict_restore(from);
+    triplet->orders = (uint8_t)hd_unpack_most(from, UINT8_MAX);
+    return from->good && is_write(sums, triplet->seen) && is_write(sums, triplet->other);
+}
+
+/* The counters of one item, and then its triplets: what was found, and what waits. */
+#define COUNTERS (sizeof(struct hd_nondet_stats) / sizeof(uint64_t))
+
+static void save(void *context, void *own, uint32_t item, struct hd_packed *to) {
+    struct hd_sound_worker *worker = own;
+    uint64_t counter[COUNTERS];
+    (void)context;
+    (void)item;
+    memcpy(counter, &worker->stats, sizeof counter);
+    for (size_t i = 0; i < COUNTERS; i++) hd_pack_number(to, counter[i]);
+    save_triplets(worker->found.data, worker->found.size, to);
+    save_triplets(worker->waiting.data, worker->waiting.size, to);
+    memset(&worker->stats, 0, sizeof worker->stats);
+    worker->found.size = worker->waiting.size = 0;
+}
+
+static bool restore(void *context, uint32_t item, struct hd_unpack *from) {
+    struct sums *sums = context;
+    struct hd_nondet_stats stats;
+    uint64_t counter[COUNTERS];
+    (void)item;
+    for (size_t i = 0; i < COUNTERS; i++) counter[i] = hd_unpack_number(from);
+    memcpy(&stats, counter, sizeof stats);
+    hd_nondet_stats_add(&sums->shared.nondet->stats, &stats);
+    for (unsigned list = 0; list < 2; list++) {
+        uint64_t count = hd_unpack_number(from);
+        if (list == 1 && sums->first != NULL && count > 0) return false; /* nothing waits again */
+        for (uint64_t i = 0; i < count; i++) {
+            struct hd_triplet triplet;
+            if (!restore_triplet(sums, from, &triplet)) return false;
+            if (list == 0)
+                hd_nondet_take(sums->shared.nondet, &triplet, 1);
+            else
+                hd_vector_push(&sums->waiting, triplet);
+        }
+    }
+    return from->good;
+}
+
+static bool measure(void *context, void *own, uint32_t item, struct hd_error *error) {
+    (void)error;
+    hd_sound_measure(&((struct sums *)context)->shared, own, item);
+    return true;
+}
+
+/* ---- all items ---------------------------------------------------------------------------------
+ */
+
 static bool run(struct sums *sums, const char *what, work *each, uint32_t items,
                 struct hd_error *error) {
     struct hd_predict *predict = sums->shared.predict;
@@ -85,16 +161,13 @@ static bool run(struct sums *sums, const char *what, work *each, uint32_t items,
                                  .context = sums,
                                  .begin = begin,
                                  .work = each,
-                                 .end = end};
+                                 .end = end,
+                                 .sharing = each != measure ? predict->options.sharing : NULL,
+                                 .save = save,
+                                 .restore = restore};
     unsigned jobs = 0;
     if (items > 0 && !hd_workers_run(&workers, &jobs, error)) return false;
     if (jobs > predict->stats.asked.jobs) predict->stats.asked.jobs = jobs;
-    return true;
-}
-
-static bool measure(void *context, void *own, uint32_t item, struct hd_error *error) {
-    (void)error;
-    hd_sound_measure(&((struct sums *)context)->shared, own, item);
     return true;
 }
 

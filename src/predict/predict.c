@@ -24,7 +24,7 @@ bool hd_method_decides(const struct hd_method *method, enum hd_finding_kind kind
 struct hd_ask_options hd_predict_ask_options(const struct hd_predict *predict) {
     const struct hd_predict_options *options = &predict->options;
     return (struct hd_ask_options){options->reading, options->budget, options->jobs,
-                                   options->progress};
+                                   options->progress, options->sharing};
 }
 
 static const char *const name_of_reading[] = {

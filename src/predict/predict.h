@@ -36,6 +36,7 @@ struct hd_predict_options {
     bool final_state;                           /* what variables hold in the end counts as read */
     const char *read_site;                      /* only reads there; NULL: all */
     struct hd_progress *progress;               /* may be NULL */
+    const struct hd_sharing *sharing;           /* who may decide elsewhere; NULL: nobody */
 };
 
 /* Where the work went. */

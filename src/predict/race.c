@@ -52,8 +52,8 @@ static bool relax(struct hd_predict *predict, const struct hd_race_task *strict,
     struct hd_race_task task = *strict;
     task.branches = hd_branches(predict->analysis, options->branches)->before;
     struct hd_race_decider decider = hd_race_decider_new(options->method->race, &task);
-    bool done = hd_races_relax(&decider, options->jobs, options->instances, options->progress,
-                               decisions, &predict->stats, error);
+    bool done =
+        hd_races_relax(&decider, options, options->instances, decisions, &predict->stats, error);
     hd_race_decider_free(&decider);
     return done;
 }
@@ -104,8 +104,7 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
                                 .budget = options->budget};
     struct hd_race_decider decider = hd_race_decider_new(method, &task);
     double prepared = hd_seconds_now();
-    bool done = hd_races_decide(&decider, options->jobs, options->instances, options->progress,
-                                &decisions, stats, error);
+    bool done = hd_races_decide(&decider, options, options->instances, &decisions, stats, error);
     done = done && relax(predict, &task, &decisions, error);
     double decided = hd_seconds_now();
     if (done) report(predict, candidates, &decisions, findings);

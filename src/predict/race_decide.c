@@ -245,19 +245,84 @@ static int compare_decisions(const void *left, const void *right) {
     return 0;
 }
 
-bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool instances,
-                     struct hd_progress *progress, struct hd_race_decisions *decisions,
-                     struct hd_predict_stats *stats, struct hd_error *error) {
+/* ---- elsewhere --------------------------------------------------------------------------------
+ */
+
+static void save_decision(const struct hd_race_decision *decision, struct hd_packed *to) {
+    hd_pack_number(to, decision->pair.event[0]);
+    hd_pack_number(to, decision->pair.event[1]);
+    hd_pack_number(to, decision->pair.location);
+    hd_pack_number(to, decision->verdict);
+    hd_kept_witness_save(&decision->witness, to);
+}
+
+static bool restore_decision(struct hd_race_decision *decision, const struct hd_model *model,
+                             struct hd_unpack *from) {
+    decision->pair.event[0] = (uint32_t)hd_unpack_most(from, model->events - 1);
+    decision->pair.event[1] = (uint32_t)hd_unpack_most(from, model->events - 1);
+    decision->pair.location = (uint32_t)hd_unpack_most(from, model->locations - 1);
+    decision->verdict = hd_verdict_restore(from);
+    return hd_kept_witness_restore(&decision->witness, model, from);
+}
+
+/* Decisions of an item are all that the worker has. */
+static void save_item(void *context, void *own, uint32_t item, struct hd_packed *to) {
+    struct worker *worker = own;
+    (void)context;
+    (void)item;
+    hd_pack_number(to, worker->list.size);
+    for (size_t i = 0; i < worker->list.size; i++) {
+        save_decision(&worker->list.data[i], to);
+        hd_kept_witness_free(&worker->list.data[i].witness);
+    }
+    worker->list.size = 0;
+}
+
+static bool restore_item(void *context, uint32_t item, struct hd_unpack *from) {
+    const struct work *work = context;
+    uint64_t count = hd_unpack_number(from);
+    if (!work->instances && count != 1) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        struct hd_race_decision decision = {.group = item};
+        if (!restore_decision(&decision, work->decider->task.candidates->model, from)) return false;
+        hd_vector_push(&work->decisions->list, decision);
+    }
+    return true;
+}
+
+static void save_relaxed(void *context, void *own, uint32_t item, struct hd_packed *to) {
+    const struct work *work = context;
+    (void)own;
+    save_decision(&work->decisions->list.data[item], to);
+}
+
+static bool restore_relaxed(void *context, uint32_t item, struct hd_unpack *from) {
+    const struct work *work = context;
+    struct hd_race_decision *decision = &work->decisions->list.data[item];
+    hd_kept_witness_free(&decision->witness);
+    return restore_decision(decision, work->decider->task.candidates->model, from);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------
+ */
+
+bool hd_races_decide(const struct hd_race_decider *decider,
+                     const struct hd_predict_options *options, bool instances,
+                     struct hd_race_decisions *decisions, struct hd_predict_stats *stats,
+                     struct hd_error *error) {
     *decisions = (struct hd_race_decisions){0};
     struct work work = {decider, instances, decisions, stats};
     struct hd_workers workers = {.items = (uint32_t)decider->task.candidates->group.size,
-                                 .jobs = is_order(decider) ? 1 : jobs, /* a look-up each */
+                                 .jobs = is_order(decider) ? 1 : options->jobs, /* a look-up each */
                                  .what = "deciding",
-                                 .progress = progress,
+                                 .progress = options->progress,
                                  .context = &work,
                                  .begin = begin,
                                  .work = decide_one,
-                                 .end = end};
+                                 .end = end,
+                                 .sharing = is_order(decider) ? NULL : options->sharing,
+                                 .save = save_item,
+                                 .restore = restore_item};
     if (!hd_workers_run(&workers, &stats->asked.jobs, error)) {
         hd_race_decisions_free(decisions);
         return false;
@@ -268,18 +333,21 @@ bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool 
     return true;
 }
 
-bool hd_races_relax(const struct hd_race_decider *decider, unsigned jobs, bool instances,
-                    struct hd_progress *progress, struct hd_race_decisions *decisions,
+bool hd_races_relax(const struct hd_race_decider *decider, const struct hd_predict_options *options,
+                    bool instances, struct hd_race_decisions *decisions,
                     struct hd_predict_stats *stats, struct hd_error *error) {
     struct work work = {decider, instances, decisions, stats};
     struct hd_workers workers = {.items = (uint32_t)decisions->list.size,
-                                 .jobs = jobs,
+                                 .jobs = options->jobs,
                                  .what = "deciding",
-                                 .progress = progress,
+                                 .progress = options->progress,
                                  .context = &work,
                                  .begin = begin,
                                  .work = relax_one,
-                                 .end = end};
+                                 .end = end,
+                                 .sharing = options->sharing,
+                                 .save = save_relaxed,
+                                 .restore = restore_relaxed};
     unsigned used;
     return hd_workers_run(&workers, &used, error);
 }

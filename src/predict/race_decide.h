@@ -28,14 +28,15 @@ struct hd_race_decisions {
 };
 
 /* False if a witness turned out wrong. */
-bool hd_races_decide(const struct hd_race_decider *decider, unsigned jobs, bool instances,
-                     struct hd_progress *progress, struct hd_race_decisions *decisions,
-                     struct hd_predict_stats *stats, struct hd_error *error);
+bool hd_races_decide(const struct hd_race_decider *decider,
+                     const struct hd_predict_options *options, bool instances,
+                     struct hd_race_decisions *decisions, struct hd_predict_stats *stats,
+                     struct hd_error *error);
 /* Asks again about what is not feasible, with a decider whose task has branches: what is feasible
  * then ignores values that flow into addresses, so it is possible. It takes nothing away, so the
  * pairs of a group that are most worth deciding will do. */
-bool hd_races_relax(const struct hd_race_decider *decider, unsigned jobs, bool instances,
-                    struct hd_progress *progress, struct hd_race_decisions *decisions,
+bool hd_races_relax(const struct hd_race_decider *decider, const struct hd_predict_options *options,
+                    bool instances, struct hd_race_decisions *decisions,
                     struct hd_predict_stats *stats, struct hd_error *error);
 void hd_race_decisions_free(struct hd_race_decisions *decisions);
 

@@ -1,6 +1,4 @@
-/* Runs that somebody else does: other threads, other processes, other machines, or a file that
- * knows what came of them (campaign/). Job out, result in: whoever wants runs asks for those that
- * it will want, ahead of time, and takes the results in the order in which it needs them.
+/* Runs that somebody else does, as base/errands.h has it for work of any kind.
  *
  *     uint32_t ticket = runs->ask(runs->context, &job, true);
  *     ...
@@ -10,13 +8,8 @@
 #ifndef HEDDLE_RUN_ELSEWHERE_H
 #define HEDDLE_RUN_ELSEWHERE_H
 
+#include "base/errands.h"
 #include "run/run.h"
-
-enum hd_taken {
-    HD_TAKEN,       /* *result is as hd_run leaves it */
-    HD_TAKEN_NOT,   /* the time was over, or somebody asks to stop */
-    HD_TAKEN_BROKEN /* it could not be run: *error says why */
-};
 
 struct hd_elsewhere {
     void *context;
@@ -24,7 +17,7 @@ struct hd_elsewhere {
     /* Asks for a run. What the job points to is copied, but for the strings of its program: those
      * must live as long as the context, and stay as they are. `now`: somebody waits for it. */
     uint32_t (*ask)(void *context, const struct hd_job *job, bool now);
-    /* Waits for the run to end, until a time by hd_seconds_now. */
+    /* Waits for the run to end, until a time by hd_seconds_now; *result is as hd_run leaves it. */
     enum hd_taken (*take)(void *context, uint32_t ticket, double until, struct hd_result *result,
                           struct hd_error *error);
     void (*drop)(void *context, uint32_t ticket);

@@ -206,7 +206,7 @@ static bool prepare(struct hd_store *store, struct hd_error *error) {
 
 struct hd_store *hd_sql_open(const char *path, enum hd_store_use use,
                              const struct hd_sql_kind *kind, struct hd_error *error) {
-    if (!check_file(path, use, kind, error)) return NULL;
+    if (*path != '\0' && !check_file(path, use, kind, error)) return NULL;
     struct hd_store *store = hd_zalloc(1, sizeof *store);
     store->path = hd_strdup(path);
     store->kind = kind;

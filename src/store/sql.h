@@ -36,7 +36,8 @@ struct hd_store {
 
 /* Closes the database and what belongs to it. */
 void hd_sql_close(struct hd_store *store);
-/* As hd_store_open, for any kind; closed by hd_store_close. */
+/* As hd_store_open, for any kind; closed by hd_store_close. The path "" is a file that nobody
+ * else sees and that ends with the process. */
 struct hd_store *hd_sql_open(const char *path, enum hd_store_use use,
                              const struct hd_sql_kind *kind, struct hd_error *error);
 

@@ -52,7 +52,8 @@ static struct hd_race_decisions decide(const struct hd_race_decider *decider, bo
     struct hd_race_decisions decisions;
     struct hd_predict_stats stats = {0};
     struct hd_error error;
-    if (!hd_races_decide(decider, 1, instances, NULL, &decisions, &stats, &error))
+    struct hd_predict_options options = {.jobs = 1};
+    if (!hd_races_decide(decider, &options, instances, &decisions, &stats, &error))
         fail_msg("%s", error.message);
     return decisions;
 }
