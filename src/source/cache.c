@@ -43,8 +43,8 @@ static char *unit_file(const struct hd_source_cache *cache, const struct hd_comp
                      (unsigned long long)hash.low64);
 }
 
-/* Of a file's content, each file once; false if it can't be read. */
-static bool hash_of(struct hd_source_cache *cache, const char *path, uint64_t hash[static 2]) {
+bool hd_source_cache_hash(struct hd_source_cache *cache, const char *path,
+                          uint64_t hash[static 2]) {
     size_t before = cache->path.name.size, length;
     uint32_t number = hd_intern(&cache->path, path, strlen(path));
     if (number == before) {
@@ -65,7 +65,8 @@ static bool hash_of(struct hd_source_cache *cache, const char *path, uint64_t ha
 static bool same_content(struct hd_source_cache *cache, char *line) {
     uint64_t hash[2];
     char expected[40];
-    if (strlen(line) < 34 || line[32] != ' ' || !hash_of(cache, line + 33, hash)) return false;
+    if (strlen(line) < 34 || line[32] != ' ' || !hd_source_cache_hash(cache, line + 33, hash))
+        return false;
     snprintf(expected, sizeof expected, "%016llx%016llx", (unsigned long long)hash[0],
              (unsigned long long)hash[1]);
     return memcmp(expected, line, 32) == 0;
@@ -120,7 +121,7 @@ void hd_source_cache_put(struct hd_source_cache *cache, const struct hd_compile_
     for (const char *at = depends; good && at < depends + depends_length; at += strlen(at) + 1) {
         uint64_t hash[2];
         char line[40];
-        good = strchr(at, '\n') == NULL && hash_of(cache, at, hash);
+        good = strchr(at, '\n') == NULL && hd_source_cache_hash(cache, at, hash);
         if (!good) break;
         size_t length = strlen(at);
         snprintf(line, sizeof line, "%016llx%016llx ", (unsigned long long)hash[0],

@@ -20,6 +20,8 @@ char *hd_source_cache_get(struct hd_source_cache *cache, const struct hd_compile
 /* `depends`: paths, each with its NUL. A cache that can't be written is no error. */
 void hd_source_cache_put(struct hd_source_cache *cache, const struct hd_compile_command *unit,
                          const char *depends, size_t depends_length, const char *text);
+/* The hash of a file's content, each file once; false if it can't be read. */
+bool hd_source_cache_hash(struct hd_source_cache *cache, const char *path, uint64_t hash[static 2]);
 void hd_source_cache_close(struct hd_source_cache *cache);
 
 #endif

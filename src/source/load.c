@@ -5,28 +5,22 @@
 #include "base/progress.h"
 #include "source/build.h"
 #include "source/cache.h"
+#include "source/helper.h"
+#include "source/unit.h"
 #include "source/worker.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
+#include <math.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 #define NO_JOB UINT32_MAX
 
 struct worker {
-    pid_t pid; /* 0: not running */
-    int fd;
+    struct hd_helper helper;
     uint32_t job; /* that it reads; NO_JOB */
 };
 
@@ -34,6 +28,8 @@ struct job {
     char *text; /* NULL until it is read, and afterwards */
     size_t length;
     bool done, cached;
+    bool asked; /* somebody else was asked for it */
+    uint32_t ticket;
 };
 
 struct loader {
@@ -48,75 +44,14 @@ struct loader {
     struct job *job;
     uint32_t next, taken; /* the next to give away; the next to take into the program */
     uint32_t finished;
+    HD_VECTOR(uint32_t) left; /* by others: to be read here */
 };
 
-/* ---- the helper
- * ------------------------------------------------------------------------------------ */
-
-static char *find_helper(void) {
-    const char *given = getenv("HEDDLE_CLANG_HELPER");
-    char self[PATH_MAX];
-    static const char *const places[] = {"heddle-clang", "../lib/heddle/heddle-clang",
-                                         "../../heddle-clang"};
-    if (given != NULL && *given != '\0') return access(given, X_OK) == 0 ? hd_strdup(given) : NULL;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0) return NULL;
-    self[length] = '\0';
-    *strrchr(self, '/') = '\0';
-    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char *path = hd_format("%s/%s", self, places[i]);
-        if (access(path, X_OK) == 0) return path;
-        free(path);
-    }
-    return NULL;
-}
-
-static bool no_helper(struct hd_error *error) {
-    return hd_fail(error, HD_ERR_UNSUPPORTED,
-                   "reading sources needs heddle-clang, which this heddle was built without: "
-                   "install libclang-14-dev and libclang-common-14-dev, then build again");
-}
-
 bool hd_source_available(struct hd_error *error) {
-    char *helper = find_helper();
+    char *helper = hd_helper_find(error);
     bool there = helper != NULL;
     free(helper);
-    return there || no_helper(error);
-}
-
-static bool start_worker(struct loader *loader, struct worker *worker) {
-    int pair[2];
-    posix_spawn_file_actions_t actions;
-    char *argument[] = {loader->helper, NULL};
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return hd_fail(loader->error, HD_ERR_IO, "cannot start %s: %s", loader->helper,
-                       strerror(errno));
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, pair[1], STDOUT_FILENO);
-    int problem = posix_spawn(&worker->pid, loader->helper, &actions, NULL, argument, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pair[1]);
-    if (problem != 0) {
-        close(pair[0]);
-        worker->pid = 0;
-        return hd_fail(loader->error, HD_ERR_IO, "cannot start %s: %s", loader->helper,
-                       strerror(problem));
-    }
-    worker->fd = pair[0];
-    worker->job = NO_JOB;
-    return true;
-}
-
-/* Returns its status as of waitpid. */
-static int end_worker(struct worker *worker) {
-    int status = 0;
-    close(worker->fd);
-    while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    worker->pid = 0;
-    worker->job = NO_JOB;
-    return status;
+    return there;
 }
 
 /* ---- results
@@ -182,21 +117,11 @@ static void lose(struct loader *loader, uint32_t number, int status) {
 }
 
 static bool send_job(struct loader *loader, struct worker *worker, uint32_t number) {
-    const struct hd_compile_command *unit = &loader->database.command.data[number];
-    HD_VECTOR(char) message = {0};
-    char method[16];
-    snprintf(method, sizeof method, "%u", loader->request->method);
-    const char *head[] = {method, unit->directory, unit->file};
-    for (unsigned i = 0; i < unit->arguments + 3; i++) {
-        const char *word = i < 3 ? head[i] : unit->argument[i - 3];
-        size_t length = strlen(word) + 1;
-        hd_vector_reserve(&message, length);
-        memcpy(message.data + message.size, word, length);
-        message.size += length;
-    }
+    struct hd_packed job = {.bytes = {0}};
+    hd_unit_job(&job, &loader->database.command.data[number], loader->request->method);
     worker->job = number;
-    bool good = hd_worker_send(worker->fd, message.data, message.size);
-    hd_vector_free(&message);
+    bool good = hd_worker_send(worker->helper.fd, job.bytes.data, job.bytes.size);
+    hd_vector_free(&job.bytes);
     return good;
 }
 
@@ -205,14 +130,14 @@ static void receive(struct loader *loader, struct worker *worker) {
     char *depends = NULL, *text = NULL;
     size_t depends_length, length;
     uint32_t number = worker->job;
-    if (!hd_worker_receive(worker->fd, &depends, &depends_length) ||
-        !hd_worker_receive(worker->fd, &text, &length)) {
+    if (!hd_worker_receive(worker->helper.fd, &depends, &depends_length) ||
+        !hd_worker_receive(worker->helper.fd, &text, &length)) {
         free(depends);
-        lose(loader, number, end_worker(worker));
+        worker->job = NO_JOB;
+        lose(loader, number, hd_helper_end(&worker->helper));
         return;
     }
-    static const char good[] = "heddle-source 1\nunit good ";
-    if (strncmp(text, good, sizeof good - 1) == 0)
+    if (hd_unit_is_good(text))
         hd_source_cache_put(&loader->cache, &loader->database.command.data[number], depends,
                             depends_length, text);
     free(depends);
@@ -222,6 +147,7 @@ static void receive(struct loader *loader, struct worker *worker) {
 
 /* The next unit that is not in the cache; NO_JOB if there is none. */
 static uint32_t next_job(struct loader *loader) {
+    if (loader->left.size > 0) return loader->left.data[--loader->left.size];
     while (loader->next < loader->database.command.size) {
         uint32_t number = loader->next++;
         size_t length;
@@ -237,11 +163,16 @@ static uint32_t next_job(struct loader *loader) {
 static bool give_work(struct loader *loader) {
     for (unsigned i = 0; i < loader->workers; i++) {
         struct worker *worker = &loader->worker[i];
-        if (worker->pid != 0 && worker->job != NO_JOB) continue;
+        if (worker->helper.pid != 0 && worker->job != NO_JOB) continue;
         uint32_t number = next_job(loader);
         if (number == NO_JOB) return true;
-        if (worker->pid == 0 && !start_worker(loader, worker)) return false;
-        if (!send_job(loader, worker, number)) lose(loader, number, end_worker(worker));
+        if (worker->helper.pid == 0 &&
+            !hd_helper_start(&worker->helper, loader->helper, loader->error))
+            return false;
+        if (!send_job(loader, worker, number)) {
+            worker->job = NO_JOB;
+            lose(loader, number, hd_helper_end(&worker->helper));
+        }
     }
     return true;
 }
@@ -252,8 +183,8 @@ static bool wait_for_results(struct loader *loader) {
     unsigned busy = 0;
     for (unsigned i = 0; i < loader->workers; i++) {
         const struct worker *worker = &loader->worker[i];
-        bool working = worker->pid != 0 && worker->job != NO_JOB;
-        fds[i] = (struct pollfd){.fd = working ? worker->fd : -1, .events = POLLIN};
+        bool working = worker->helper.pid != 0 && worker->job != NO_JOB;
+        fds[i] = (struct pollfd){.fd = working ? worker->helper.fd : -1, .events = POLLIN};
         if (working) busy++;
     }
     if (busy > 0 && poll(fds, loader->workers, -1) > 0)
@@ -263,7 +194,51 @@ static bool wait_for_results(struct loader *loader) {
     return busy > 0;
 }
 
+/* ---- elsewhere ---------------------------------------------------------------------------------
+ */
+
+static void take_from_others(struct loader *loader, uint32_t number) {
+    const struct hd_errands *others = loader->request->elsewhere;
+    struct hd_error ignored;
+    struct hd_packed depends = {.bytes = {0}};
+    char *result = NULL, *text = NULL;
+    size_t bytes, length;
+    if (others->take(others->context, loader->job[number].ticket, INFINITY, &result, &bytes,
+                     &ignored) == HD_TAKEN)
+        text = hd_unit_take(&loader->cache, result, bytes, &length, &depends);
+    free(result);
+    if (text != NULL) {
+        hd_source_cache_put(&loader->cache, &loader->database.command.data[number],
+                            depends.bytes.data, depends.bytes.size, text);
+        finish(loader, number, text, length);
+    } else {
+        hd_vector_push(&loader->left, number);
+        loader->source->read_here++;
+    }
+    hd_vector_free(&depends.bytes);
+}
+
+/* What they can't read as we would is left. */
+static void ask_others(struct loader *loader) {
+    const struct hd_errands *others = loader->request->elsewhere;
+    for (uint32_t number; (number = next_job(loader)) != NO_JOB;) {
+        struct hd_packed job = {.bytes = {0}};
+        hd_unit_job(&job, &loader->database.command.data[number], loader->request->method);
+        loader->job[number].ticket = others->ask(others->context, job.bytes.data, job.bytes.size);
+        loader->job[number].asked = true;
+        hd_vector_free(&job.bytes);
+    }
+    for (uint32_t i = 0; i < loader->database.command.size; i++) {
+        if (loader->job[i].asked) take_from_others(loader, i);
+        take_results(loader);
+    }
+}
+
+/* ---- all units ---------------------------------------------------------------------------------
+ */
+
 static bool run(struct loader *loader) {
+    if (loader->request->elsewhere != NULL) ask_others(loader);
     for (;;) {
         if (!give_work(loader)) return false;
         /* While the helpers work. */
@@ -282,8 +257,8 @@ static unsigned how_many(const struct hd_source_request *request, size_t units) 
 bool hd_source_load(const struct hd_source_request *request, struct hd_source *source,
                     struct hd_error *error) {
     struct loader loader = {
-        .request = request, .source = source, .error = error, .helper = find_helper()};
-    if (loader.helper == NULL) return no_helper(error);
+        .request = request, .source = source, .error = error, .helper = hd_helper_find(error)};
+    if (loader.helper == NULL) return false;
     if (!hd_database_open(request, &loader.database, error)) {
         free(loader.helper);
         return false;
@@ -296,7 +271,8 @@ bool hd_source_load(const struct hd_source_request *request, struct hd_source *s
     hd_progress_start(request->progress, "reading sources", units);
     bool good = run(&loader);
     for (unsigned i = 0; i < loader.workers; i++)
-        if (loader.worker[i].pid != 0) end_worker(&loader.worker[i]);
+        if (loader.worker[i].helper.pid != 0) hd_helper_end(&loader.worker[i].helper);
+    hd_vector_free(&loader.left);
     for (size_t i = 0; i < units; i++) free(loader.job[i].text);
     hd_source_cache_close(&loader.cache);
     hd_database_free(&loader.database);

@@ -19,6 +19,7 @@
 #ifndef HEDDLE_SOURCE_SOURCE_H
 #define HEDDLE_SOURCE_SOURCE_H
 
+#include "base/errands.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/status.h"
@@ -300,6 +301,7 @@ struct hd_source {
     HD_VECTOR(uint32_t) link;
     HD_VECTOR(struct hd_source_operation) operation; /* made by hd_source_resolve */
     HD_VECTOR(struct hd_source_declared) declared;
+    uint32_t read_here; /* units that others were asked for and could not read as we would */
     struct hd_map function_by_key, variable_by_key, record_by_key, record_by_name, file_by_path;
     struct hd_map path_by_parts;
 };
@@ -329,6 +331,7 @@ struct hd_source_request {
     const char *cache; /* directory; NULL: no cache */
     unsigned method;   /* enum hd_source_method: how writes are told from reads (for tests) */
     struct hd_progress *progress;
+    const struct hd_errands *elsewhere; /* who reads units for us (unit.h); NULL: nobody */
 };
 
 /* Parses the units (helper processes do; without libclang in this build the error says so) and adds
