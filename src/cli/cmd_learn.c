@@ -1,5 +1,6 @@
 /* heddle learn: which pairs of accesses are meant to be atomic, learned from runs that passed. */
 #include "base/alloc.h"
+#include "cli/campaign_option.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
 #include "cli/names_option.h"
@@ -7,19 +8,23 @@
 #include "cli/output.h"
 #include "cli/stop.h"
 #include "cli/store_option.h"
-#include "learn/detect_two.h"
+#include "cli/training.h"
 #include "report/page.h"
-#include "run/observed.h"
 #include "toolchain/compiler.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define COMMAND "learn"
 #define MOST_SLICES 20000u /* of a serial run */
+#define AHEAD 256u         /* runs that others know of before they are wanted */
 
 /* in the order of --sched's choices */
 enum training { TRAIN_SERIAL, TRAIN_FREE, TRAIN_BOTH };
+
+static const struct hd_errand_kind training = {
+    .name = "training ", .runs = true, .perform = hd_training_perform};
 
 struct training_job {
     const char *path;                    /* of the file, or of the store */
@@ -31,91 +36,16 @@ struct training_job {
     enum hd_granularity granularity;
     struct hd_learner learner;
     const struct hd_correlated_rules *rules; /* variables that belong together; NULL */
-    uint64_t events;                         /* of the last run */
+    uint64_t events;                         /* of the first run under serial */
     uint32_t failed, spoiled; /* runs that failed; in which heddle's own runtime crashed */
     int interrupted;
+    const struct hd_errands *others; /* who do the runs; NULL: nobody */
+    HD_VECTOR(uint32_t) ticket;      /* of their runs, from the first */
+    size_t taken;                    /* of them */
 };
 
 /* ---- one run ----------------------------------------------------------------------------------
  */
-
-/* A file of invariants is of one program: the first module of the run. */
-static bool is_of(struct training_job *job, const struct hd_trace *trace, struct hd_error *error) {
-    struct hd_invariants *set = job->learner.invariants;
-    const char *program = hd_place_program(trace);
-    if (set->program == NULL) set->program = hd_arena_copy(&set->arena, program, strlen(program));
-    return hd_invariants_fit(set, job->path, program, error);
-}
-
-static void note_pairs(struct training_job *job, const struct hd_model *model,
-                       struct hd_describe *describe) {
-    struct hd_analysis analysis = {.model = model, .describe = describe};
-    struct hd_detected_pairs pairs;
-    hd_detect_two(&analysis, job->rules, &pairs);
-    hd_learner_note_pairs(&job->learner, &analysis, job->rules, &pairs);
-    hd_detected_pairs_free(&pairs);
-    hd_analysis_free(&analysis);
-}
-
-static bool note_trace(struct training_job *job, const char *path, struct hd_error *error) {
-    struct hd_model model;
-    struct hd_model_options lenient = {.lenient = true};
-    if (!hd_model_load(path, NULL, &lenient, &model, error)) return false;
-    bool good = is_of(job, model.trace, error);
-    if (good) {
-        struct hd_describe *describe = hd_describe_open(&model);
-        struct hd_detected detected;
-        hd_detect(&model, job->granularity, &detected, NULL, NULL);
-        hd_learner_note_trace(&job->learner, &model, describe, &detected);
-        hd_detected_free(&detected);
-        if (job->rules != NULL) note_pairs(job, &model, describe);
-        hd_describe_close(describe);
-    }
-    hd_model_free(&model);
-    return good;
-}
-
-static bool note_observed(struct training_job *job, struct hd_observed *observed,
-                          struct hd_error *error) {
-    if (!is_of(job, &observed->modules, error)) return false;
-    struct hd_symbols *symbols = hd_symbols_open(&observed->modules);
-    const char *program = hd_place_program(&observed->modules);
-    for (size_t i = 0; i < observed->executed.size; i++) {
-        const struct hd_observed_site *site = &observed->executed.data[i];
-        struct hd_place place =
-            hd_place_of_site(symbols, site->site, site->does, program, &job->learner.arena);
-        hd_learner_note(&job->learner, &place, "", site->violations > 0);
-    }
-    hd_symbols_close(symbols);
-    return true;
-}
-
-/* Runs once under random schedules, one thread at a time, and looks at the trace. */
-static bool run_serial(struct training_job *job, const struct hd_job *run, struct hd_result *result,
-                       struct hd_error *error) {
-    if (!hd_run(run, &job->host, result, error)) return false;
-    if (result->interrupted != 0 || hd_outcome_failed(&result->outcome)) return true;
-    if (result->recorded && note_trace(job, result->trace_path, error)) return true;
-    if (!result->recorded)
-        hd_fail(error, HD_ERR_USAGE, "%s was not linked by `heddle cc`: there is no trace of it",
-                run->program.argv[0]);
-    hd_result_free(result);
-    return false;
-}
-
-static bool run_free(struct training_job *job, const struct hd_job *run, struct hd_result *result,
-                     struct hd_error *error) {
-    struct hd_observed observed = {.truncated = false};
-    struct hd_checking checking = {.granularity = job->granularity};
-    bool good = hd_run_checked(run, &job->host, &checking, result, &observed, error);
-    if (good && result->interrupted == 0 && !hd_outcome_failed(&result->outcome) &&
-        !note_observed(job, &observed, error)) {
-        hd_result_free(result);
-        good = false;
-    }
-    hd_observed_free(&observed);
-    return good;
-}
 
 /* Short and long time slices bring different interleavings; so many that a run takes long are of
  * no use. */
@@ -126,31 +56,81 @@ static uint32_t quantum_of(const struct training_job *job, uint64_t number) {
     return (uint32_t)(wanted > least ? wanted : least < UINT32_MAX ? least : UINT32_MAX);
 }
 
-static bool run_once(struct training_job *job, uint64_t number, struct hd_error *error) {
-    struct hd_job run = {.program = job->program};
+static struct hd_packed job_of(const struct training_job *job, uint64_t number) {
     bool serial = job->sched == TRAIN_BOTH ? number % 2 == 0 : job->sched == TRAIN_SERIAL;
-    if (serial) {
-        run.steering = (struct hd_steering){.scheduler = HD_SCHED_SERIAL,
-                                            .policy = HD_POLICY_RANDOM,
-                                            .seed = job->seed + number,
-                                            .quantum = quantum_of(job, number),
-                                            .full = true};
-    } else {
-        run.steering = (struct hd_steering){.scheduler = HD_SCHED_FREE};
-    }
-    struct hd_result result;
-    if (!(serial ? run_serial : run_free)(job, &run, &result, error)) return false;
-    job->interrupted = result.interrupted;
-    if (serial) job->events = result.wire_events;
-    if (result.interrupted == 0) {
-        bool failed = hd_outcome_failed(&result.outcome);
-        bool spoiled = result.outcome.kind == HD_OUTCOME_RUNTIME;
-        job->failed += failed;
-        job->spoiled += spoiled;
-        hd_learner_end_run(&job->learner, !failed && !spoiled);
-    }
-    hd_result_free(&result);
+    struct hd_training_run run = {.serial = serial,
+                                  .seed = serial ? job->seed + number : 0,
+                                  .quantum = serial ? quantum_of(job, number) : 0,
+                                  .granularity = job->granularity};
+    struct hd_packed packed = {.bytes = {0}};
+    hd_training_job(&packed, &run);
+    return packed;
+}
+
+static bool take(struct training_job *job, uint64_t number, const char *result, size_t bytes,
+                 struct hd_error *error) {
+    struct hd_trained trained;
+    if (!hd_training_take(&job->learner, job->path, result, bytes, &trained, error)) return false;
+    if (number == 0) job->events = trained.events;
+    struct hd_outcome outcome = {.kind = trained.outcome};
+    bool failed = hd_outcome_failed(&outcome), spoiled = trained.outcome == HD_OUTCOME_RUNTIME;
+    job->failed += failed;
+    job->spoiled += spoiled;
+    hd_learner_end_run(&job->learner, !failed && !spoiled);
     return true;
+}
+
+static bool run_here(struct training_job *job, uint64_t number, struct hd_error *error) {
+    struct hd_packed packed = job_of(job, number);
+    struct hd_errand errand = {.subject = &job->program,
+                               .host = &job->host,
+                               .job = packed.bytes.data,
+                               .bytes = packed.bytes.size};
+    struct hd_errand_done done = {.outcome = NULL};
+    bool good = hd_training_perform((void *)job->rules, &errand, &done, error);
+    if (good && done.stopped)
+        job->interrupted = job->host.stop->signal;
+    else
+        good = good && take(job, number, done.result.bytes.data, done.result.bytes.size, error);
+    hd_vector_free(&done.result.bytes);
+    hd_vector_free(&packed.bytes);
+    return good;
+}
+
+/* ---- by others --------------------------------------------------------------------------------
+ */
+
+/* Asks for the runs that will be wanted. How they are steered depends on how long the first one is.
+ */
+static void ask_ahead(struct training_job *job, uint64_t number) {
+    const struct hd_errands *others = job->others;
+    uint64_t until = number == 0 ? 1 : number + AHEAD;
+    for (; job->ticket.size < job->runs && job->ticket.size < until;) {
+        struct hd_packed packed = job_of(job, job->ticket.size);
+        uint32_t ticket = others->ask(others->context, packed.bytes.data, packed.bytes.size);
+        hd_vector_push(&job->ticket, ticket);
+        hd_vector_free(&packed.bytes);
+    }
+}
+
+static bool run_elsewhere(struct training_job *job, uint64_t number, struct hd_error *error) {
+    char *result;
+    size_t bytes;
+    ask_ahead(job, number);
+    enum hd_taken taken = job->others->take(job->others->context, job->ticket.data[number],
+                                            INFINITY, &result, &bytes, error);
+    job->taken++;
+    if (taken == HD_TAKEN_NOT) job->interrupted = job->host.stop->signal;
+    if (taken != HD_TAKEN) return taken == HD_TAKEN_NOT;
+    bool good = take(job, number, result, bytes, error);
+    free(result);
+    return good;
+}
+
+static void drop_rest(struct training_job *job) {
+    for (; job->taken < job->ticket.size; job->taken++)
+        job->others->drop(job->others->context, job->ticket.data[job->taken]);
+    hd_vector_free(&job->ticket);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------
@@ -172,7 +152,7 @@ static bool train(struct training_job *job, struct hd_error *error) {
     bool good = true;
     for (uint64_t done = 0; good && done < job->runs; done++) {
         draw(&line, job, done);
-        good = run_once(job, done, error);
+        good = (job->others != NULL ? run_elsewhere : run_here)(job, done, error);
         if (job->interrupted != 0 || job->host.stop->signal != 0) {
             job->interrupted = job->interrupted != 0 ? job->interrupted : job->host.stop->signal;
             break;
@@ -180,6 +160,7 @@ static bool train(struct training_job *job, struct hd_error *error) {
         if (job->stable > 0 && job->learner.stable >= job->stable) break;
     }
     hd_status_line_wipe(&line);
+    if (job->others != NULL) drop_rest(job);
     return good;
 }
 
@@ -246,6 +227,20 @@ static int learn(struct training_job *job) {
     if (!save(job)) return HD_EXIT_FAILED;
     say_what_was_learned(job);
     return hd_finish_output(COMMAND) ? HD_EXIT_CLEAN : HD_EXIT_FAILED;
+}
+
+/* With the help of a campaign, whose jobs are runs. */
+static int learn_with_campaign(struct training_job *job, const struct hd_campaign_option *option,
+                               unsigned at_once) {
+    struct hd_campaign_options options = {
+        .program = &job->program, .host = &job->host, .kind = &training, .at_once = at_once};
+    struct hd_campaign *campaign = hd_campaign_option_begin(COMMAND, option, &options);
+    if (campaign == NULL) return HD_EXIT_FAILED;
+    job->others = hd_campaign_errands(campaign);
+    int status = learn(job);
+    const char *words =
+        job->interrupted != 0 ? "ended by a signal" : hd_campaign_option_words(status);
+    return hd_campaign_option_end(COMMAND, campaign, words) ? status : HD_EXIT_FAILED;
 }
 
 /* ---- files ------------------------------------------------------------------------------------
@@ -323,6 +318,8 @@ int hd_cmd_learn(int argc, char **argv) {
     uint64_t runs = 20, threshold = 0, stable = 0, seed = 1, limit = 60, good_status = 0;
     unsigned sched = TRAIN_SERIAL, granularity = HD_GRANULARITY_BYTE;
     struct hd_store_option store = {.path = NULL};
+    struct hd_campaign_option campaign = {.path = NULL};
+    uint64_t jobs = 1;
     bool add = false, shows = false, merges = false, aslr = false;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output, "the file of invariants"),
@@ -351,6 +348,8 @@ int hd_cmd_learn(int argc, char **argv) {
         HD_CORRELATIONS_OPTION(&correlations),
         HD_FLAG("aslr", 0, &aslr, "leave address space randomisation on"),
         HD_NAMES_OPTION(&names),
+        HD_NUMBER("jobs", 'j', "N", &jobs, 1, 1024, "with --campaign: N runs at once (default 1)"),
+        HD_CAMPAIGN_OPTIONS(&campaign),
         HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
@@ -378,6 +377,11 @@ int hd_cmd_learn(int argc, char **argv) {
                                         ? "-o FILE or --store FILE is missing: where to write to"
                                         : "--store adds to what it has: no -o, --add or --merge");
     if (merges) return merge(argc - operands, argv + operands, output);
+    if (campaign.path != NULL && correlations != NULL)
+        return hd_complain(COMMAND, "--correlations can't be used with --campaign");
+    if (campaign.path == NULL && jobs > 1) return hd_complain(COMMAND, "-j needs --campaign");
+    if (hd_campaign_option_is_worker(&campaign))
+        return hd_campaign_option_work(COMMAND, &campaign, &training, (unsigned)jobs, true);
     if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     if (correlations != NULL && sched != TRAIN_SERIAL)
         return hd_complain(COMMAND, "--correlations needs --sched serial: it looks at traces");
@@ -413,7 +417,8 @@ int hd_cmd_learn(int argc, char **argv) {
                                .granularity = granularity,
                                .learner = {.invariants = &set},
                                .rules = correlations != NULL ? &rules : NULL};
-    status = learn(&job);
+    status =
+        campaign.path != NULL ? learn_with_campaign(&job, &campaign, (unsigned)jobs) : learn(&job);
     hd_learner_free(&job.learner);
     hd_correlated_rules_free(&rules);
     hd_invariants_free(&set);
