@@ -328,7 +328,8 @@ static void pin_further(struct closing *c, uint32_t number, const struct closing
     uint32_t *steps = hd_zalloc(view->threads, sizeof *steps);
     for (size_t i = 0; i < work->pins.size; i++)
         steps[closing_thread(view, work->pins.data[i].thread)] = work->pins.data[i].steps;
-    closing_take_past(view, steps, closing_step(view, t, closing_steps(view, t) - 1));
+    uint32_t done = closing_steps_done(view, t);
+    if (done > 0) closing_take_past(view, steps, closing_step(view, t, done - 1));
     closing_pins pins = {0};
     closing_make_pins(view, steps, &pins);
     uint32_t *slot = hd_map_slot(&c->asked, closing_key(&pins), 0);
@@ -348,17 +349,19 @@ static void judge(struct closing *c, const struct closing_work *work, uint32_t n
         uint32_t t = closing_thread(view, work->reader), pinned = 0;
         for (size_t i = 0; i < work->pins.size; i++)
             if (work->pins.data[i].thread == work->reader) pinned = work->pins.data[i].steps;
-        held = t != HD_NONE && closing_steps(view, t) > pinned;
+        /* It goes on, or it is seen what it waits for. */
+        held = t != HD_NONE && (closing_steps(view, t) > pinned || view->blocked[t] != HD_NONE);
         if (!held)
             closing_add_reason(c, "a thread could not be made to go on before another one crashed",
                                &view->model, view->crash);
+        if (!held) return;
     }
     if (held) {
         closing_add_item(c, number, &work->pins);
         if (work->aim == CLOSING_FURTHER) pin_further(c, number, work);
         return;
     }
-    if (work->aim == CLOSING_FURTHER || wrote(view, work) || crashed_at_once(view, work)) return;
+    if (work->aim == CLOSING_FORCED && (wrote(view, work) || crashed_at_once(view, work))) return;
     uint32_t t = closing_thread(view, work->reader), event = HD_NONE;
     for (size_t i = 0; i < work->before.size && t != HD_NONE; i++)
         if (work->before.data[i].thread == work->reader &&
@@ -385,7 +388,7 @@ bool closing_done(struct closing *c, struct closing_work *work, struct hd_trace 
 /* All steps, but for what the thread that crashed did last. */
 static void pin_some(const struct closing_view *view, closing_pins *pins) {
     uint32_t *steps = hd_alloc(view->threads, sizeof *steps);
-    for (uint32_t t = 0; t < view->threads; t++) steps[t] = closing_steps(view, t);
+    for (uint32_t t = 0; t < view->threads; t++) steps[t] = closing_steps_done(view, t);
     if (view->crash != HD_NONE)
         steps[view->model.thread[view->crash]] = view->position[view->crash];
     closing_make_pins(view, steps, pins);
@@ -400,14 +403,16 @@ static bool is_part(const struct closing *c, size_t number) {
     if (!view->cut) return false;
     pin_some(view, &pins);
     for (size_t i = 0; i < c->view.size && !part; i++)
-        part = i != number && has_pins(c->view.data[i], &pins);
+        part = (c->view.data[i]->steps != view->steps || i < number) &&
+               has_pins(c->view.data[i], &pins);
     hd_vector_free(&pins);
     if (!part || view->crash == HD_NONE) return part;
     /* And another one crashed in the same way. */
     closing_make_pins(view, closing_past(view, view->crash), &pins);
     part = false;
     for (size_t i = 0; i < c->view.size && !part; i++)
-        part = i != number && c->view.data[i]->crash != HD_NONE && has_pins(c->view.data[i], &pins);
+        part = (c->view.data[i]->steps != view->steps || i < number) &&
+               c->view.data[i]->crash != HD_NONE && has_pins(c->view.data[i], &pins);
     hd_vector_free(&pins);
     return part;
 }

@@ -239,23 +239,22 @@ static bool is_finished(const struct closing_view *view, uint32_t t) {
     return steps > 0 && view->model.kind[closing_step(view, t, steps - 1)] == HD_EV_END;
 }
 
-/* Would its next step be one that only others can bring about: the end of a thread that has not
- * ended, a signal? Another run that saw the same knows what it is. */
-static bool waits_for_others(const struct closing *c, const struct closing_view *view, uint32_t t) {
-    uint32_t steps = closing_steps(view, t);
-    for (size_t i = 0; i < c->view.size; i++) {
-        const struct closing_view *other = c->view.data[i];
-        uint32_t same = closing_thread(other, view->thread_id[t]);
-        if (same == HD_NONE || closing_steps(other, same) <= steps ||
-            closing_hash(other, same, steps) != closing_hash(view, t, steps))
-            continue;
-        uint32_t next = closing_step(other, same, steps), child = other->model.object[next];
-        if (other->model.kind[next] == HD_EV_WAIT) return true;
-        if (other->model.kind[next] != HD_EV_JOIN || child >= other->threads) return false;
-        child = closing_thread(view, other->thread_id[child]);
-        return child == HD_NONE || !is_finished(view, child);
+/* Can the thread, as far as the run tells, not go on by itself? What it waits for may have come: a
+ * thread that it joins has ended, and it had no turn since. */
+static bool is_stuck(const struct closing_view *view, uint32_t t) {
+    uint32_t blocked = view->blocked[t];
+    if (blocked == HD_NONE) return false;
+    switch (view->model.flags[blocked]) {
+    case HD_WAIT_LOCK: /* asked about as a step that saw nothing */
+    case HD_WAIT_SEM:
+    case HD_WAIT_COND: /* the signal that ends it writes its event */
+        return true;
+    case HD_WAIT_JOIN:
+        return view->model.object[blocked] < view->threads &&
+               !is_finished(view, view->model.object[blocked]);
+    default:
+        return false;
     }
-    return false;
 }
 
 /* A thread that had not ended when the process died goes on first. */
@@ -263,7 +262,6 @@ static void go_further(struct alternatives *a, uint32_t t) {
     const struct closing_view *view = a->view;
     const struct hd_model *model = &view->model;
     uint32_t steps = closing_steps(view, t);
-    if (waits_for_others(a->c, view, t)) return;
     memcpy(a->steps, a->pinned, view->threads * sizeof *a->steps);
     if (steps > 0) closing_take_past(view, a->steps, closing_step(view, t, steps - 1));
     for (uint32_t e = 0; steps == 0 && e < model->events; e++)
@@ -326,8 +324,7 @@ bool closing_process(struct closing *c, const struct closing_item *item) {
         }
         if (view->blocked[t] != HD_NONE) ask_about(&a, view->blocked[t], closing_steps(view, t));
         bool crashed = view->crash != HD_NONE && t == view->model.thread[view->crash];
-        if (view->cut && !crashed && view->blocked[t] == HD_NONE && !is_finished(view, t))
-            go_further(&a, t);
+        if (view->cut && !crashed && !is_stuck(view, t) && !is_finished(view, t)) go_further(&a, t);
     }
     hd_vector_free(&a.from);
     free(memory);

@@ -18,11 +18,12 @@ struct waiting {
     HD_VECTOR(struct read) read;
     uint32_t steps; /* so far, without those that go */
     uint32_t kept;
-    bool idle, last; /* those that stay have, or end with, a round that goes nowhere */
-    uint64_t state;  /* of the read that comes next */
-    uint64_t high;   /* the stack that states cover ends here; 0: not known */
-    uint64_t low;    /* and begins here at the lowest */
-    bool wrote;      /* writes to it went */
+    bool idle, last;  /* those that stay have, or end with, a round that goes nowhere */
+    uint64_t state;   /* of the read that comes next */
+    uint64_t high;    /* the stack that states cover ends here; 0: not known */
+    uint64_t low;     /* and begins here at the lowest */
+    bool wrote;       /* writes to it went */
+    uint32_t blocked; /* the note of a wait that has not ended, HD_NONE */
 };
 
 uint64_t *closing_name_threads(const struct hd_trace *trace) {
@@ -97,7 +98,21 @@ static void end_round(struct hd_trace *trace, struct waiting *w, uint32_t e, uin
     }
 }
 
+/* What a thread waits for when the run ends is an event. */
+static void end_blocked(struct hd_trace *trace, uint32_t e) {
+    uint64_t wait = hd_trace_extra(trace, e, 0);
+    trace->kind[e] = HD_EV_BLOCKED;
+    trace->flags[e] = (uint8_t)hd_wire_wait_type(wait);
+    trace->calls[e] = (uint32_t)hd_wire_wait_calls(wait);
+}
+
 static void look_at(struct hd_trace *trace, struct waiting *w, uint32_t e, uint8_t *dropped) {
+    if (w->blocked != HD_NONE) dropped[w->blocked] = 1;
+    w->blocked = HD_NONE;
+    if (trace->kind[e] == HD_EV_NOTE && trace->flags[e] == HD_NOTE_BLOCKED) {
+        w->blocked = e;
+        return;
+    }
     if (is_state(trace, e)) {
         w->state = trace->operand[e];
         w->high = hd_trace_extra(trace, e, 0);
@@ -152,8 +167,13 @@ enum closing_idle closing_drop_idle(struct hd_trace *trace, const uint32_t *kept
                                     uint8_t *wrote) {
     uint8_t *dropped = hd_zalloc(trace->events, 1);
     struct waiting *w = hd_zalloc(trace->threads, sizeof *w);
-    for (uint32_t t = 0; t < trace->threads; t++) w[t].kept = kept[t];
+    for (uint32_t t = 0; t < trace->threads; t++) {
+        w[t].kept = kept[t];
+        w[t].blocked = HD_NONE;
+    }
     for (uint32_t e = 0; e < trace->events; e++) look_at(trace, &w[trace->thread[e]], e, dropped);
+    for (uint32_t t = 0; t < trace->threads; t++)
+        if (w[t].blocked != HD_NONE) end_blocked(trace, w[t].blocked);
     compact(trace, dropped);
     enum closing_idle idle = CLOSING_NORMAL;
     for (uint32_t t = 0; t < trace->threads; t++) {

@@ -10,7 +10,8 @@ uint64_t *closing_name_threads(const struct hd_trace *trace);
 
 /* Takes from a trace the rounds after which a thread is as it was before: it only read, at the same
  * place, or wrote to its stack, and its registers and stack are the same. What is left is a run as
- * well, in which it came later to where it waits. Notes of states go too. The first `kept` steps of
+ * well, in which it came later to where it waits. Notes of states go too,
+ * and of waits that ended; one that did not becomes a BLOCKED event. The first `kept` steps of
  * each thread stay. */
 enum closing_idle {
     CLOSING_NORMAL,

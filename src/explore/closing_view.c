@@ -43,6 +43,16 @@ bool closing_is_step(uint8_t kind) {
     }
 }
 
+uint32_t closing_steps_done(const struct closing_view *view, uint32_t thread) {
+    uint32_t steps = closing_steps(view, thread);
+    const struct hd_model *model = &view->model;
+    uint32_t last = steps > 0 ? closing_step(view, thread, steps - 1) : HD_NONE;
+    bool begun = last != HD_NONE && (model->kind[last] == HD_EV_BEGIN ||
+                                     (model->kind[last] == HD_EV_ALLOC &&
+                                      (model->flags[last] & HD_BLOCK_TYPE_MASK) == HD_BLOCK_STACK));
+    return begun ? 0 : steps;
+}
+
 /* Does the C library do it? Its allocator has no place where a thread could be held. */
 static bool is_in_library(const struct hd_trace *trace, uint32_t site) {
     const struct hd_trace_module *in = NULL;
@@ -295,10 +305,10 @@ static void hash_steps(struct closing_view *view) {
     const struct hd_model *model = &view->model;
     uint32_t steps = view->start[view->threads];
     view->hash = hd_alloc((size_t)steps + view->threads + 1, sizeof *view->hash);
-    view->data = view->whole = 0;
+    view->data = view->steps = view->whole = 0;
     for (uint32_t t = 0; t < view->threads; t++) {
         uint64_t hash = view->thread_id[t], data = hash;
-        uint32_t counted = closing_steps(view, t);
+        uint32_t done = closing_steps_done(view, t), counted = done;
         if (view->crash != HD_NONE) counted = closing_past(view, view->crash)[t];
         view->hash[view->start[t] + t] = hash;
         for (uint32_t k = 0; k < closing_steps(view, t); k++) {
@@ -312,9 +322,12 @@ static void hash_steps(struct closing_view *view) {
                      (model->kind[e] == HD_EV_ACQUIRE && (model->flags[e] & HD_LOCK_BY_TRY)))
                 data = mix(data, 5 + (model->kind[e] == HD_EV_TRY_FAILED));
         }
-        if (closing_steps(view, t) > 0) view->whole += mix(hash, closing_steps(view, t));
+        if (done > 0) view->steps += mix(hash, done);
+        if (view->blocked[t] != HD_NONE)
+            view->whole += mix(mix(view->thread_id[t], 3), model->site[view->blocked[t]]);
         if (counted > 0) view->data += mix(data, counted);
     }
+    view->whole += view->steps;
 }
 
 /* ---- what comes before ---------------------------------------------------------------------- */

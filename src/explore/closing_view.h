@@ -42,7 +42,8 @@ struct closing_view {
     uint32_t crash;    /* the last step before the process died by a signal, HD_NONE */
     uint64_t data;     /* what all reads of memory saw (those that led to a crash), and what each
                           trylock gave */
-    uint64_t whole;    /* the same with the order of operations on locks and the like */
+    uint64_t steps;    /* the same with the order of operations on locks and the like */
+    uint64_t whole;    /* and with where threads were blocked */
     uint64_t bytes;
 };
 
@@ -55,6 +56,8 @@ bool closing_is_step(uint8_t kind);
 static inline uint32_t closing_steps(const struct closing_view *view, uint32_t thread) {
     return view->start[thread + 1] - view->start[thread];
 }
+/* The same, but 0 if it has only begun: no turn of a schedule makes it do that. */
+uint32_t closing_steps_done(const struct closing_view *view, uint32_t thread);
 static inline uint32_t closing_step(const struct closing_view *view, uint32_t thread, uint32_t k) {
     return view->step[view->start[thread] + k];
 }

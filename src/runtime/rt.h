@@ -635,6 +635,7 @@ void rt_note_life(struct rt_thread *t, enum hd_note_type note, enum hd_note_obje
 
 void rt_state_take(struct rt_thread *t, uintptr_t pc);
 void rt_state_note(struct rt_thread *t, uintptr_t pc);
+void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object, uintptr_t pc);
 
 /* ---- what no schedule controls (sources.c) ------------------------------------------------- */
 

@@ -93,6 +93,7 @@ static void run_signals(struct rt_thread *t) {
 
 RT_PROGRAM bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
                                const struct timespec *deadline, clockid_t clock, uintptr_t pc) {
+    if (unlikely(rt.options.states)) rt_state_blocked(t, wait_type, object, pc);
     rt_spin_lock(&sched.lock);
     t->state = RT_BLOCKED;
     t->wait_type = (uint8_t)wait_type;

@@ -5,6 +5,8 @@
  * Two reads at one place with equal states and nothing but that in between: the round did nothing,
  * and the thread would do after it what it would have done before it.
  *
+ * A thread that begins to wait is noted too: if the process dies meanwhile, no event tells it.
+ *
  * The unwinder of libgcc_s knows the registers; it is loaded when it is first needed. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
@@ -103,4 +105,12 @@ void rt_state_note(struct rt_thread *t, uintptr_t pc) {
     rt_emit_extra(t, t->own_high);
     rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_STATE, t->own_state), site);
     t->busy--;
+}
+
+void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object, uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    if (t->frame != t->frame_emitted || t->frame_low != t->frame_emitted) rt_emit_stack(t);
+    if (wait_type & RT_WAIT_UNUSED) wait_type = 0; /* no signal ends it */
+    rt_emit_extra(t, hd_wire_wait(wait_type, rt_calls(t) - t->calls_emitted));
+    rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_BLOCKED, object), site);
 }

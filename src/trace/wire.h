@@ -141,7 +141,9 @@ enum hd_wait_type {
  * for something that no schedule controls; or does something whose result depends on more than what
  * it sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). STATE:
  * before a read at a place where it read shortly before; operand = hash of its registers and stack,
- * a preceding EXT = where that part of the stack ends. They are no hook calls. INIT and DESTROY are
+ * a preceding EXT = where that part of the stack ends. BLOCKED, with STATE: the thread begins to
+ * wait; operand = what for, as in a BLOCKED event, a preceding EXT = hd_wire_wait. They are no hook
+ * calls. INIT and DESTROY are
  * calls of pthread_mutex_init and its like. FORK: the thread makes a child process, whose number
  * (from 1) is in a preceding EXT. CHILD and CHILD_WAITS are written by the recorder after the end,
  * as if by the first thread (struct hd_wire_child_lock): the child of that number takes a lock, or
@@ -157,7 +159,8 @@ enum hd_note_type {
     HD_NOTE_STATE,
     HD_NOTE_FORK,
     HD_NOTE_CHILD,
-    HD_NOTE_CHILD_WAITS
+    HD_NOTE_CHILD_WAITS,
+    HD_NOTE_BLOCKED
 };
 #define HD_NOTE_TYPE_MASK 0x0f
 #define HD_NOTE_OBJECT_SHIFT 4
@@ -167,6 +170,13 @@ static inline int hd_note_is_child(unsigned flags) {
     return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD ||
            (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD_WAITS;
 }
+/* A wait that begins: enum hd_wait_type, and the hook calls of the thread that no event has counted
+ * yet, its own among them. */
+static inline uint64_t hd_wire_wait(unsigned type, uint64_t calls) {
+    return (type & 0xff) | (calls & 0xffffffff) << 16;
+}
+static inline unsigned hd_wire_wait_type(uint64_t wait) { return wait & 0xff; }
+static inline uint64_t hd_wire_wait_calls(uint64_t wait) { return wait >> 16; }
 static inline int hd_note_is_life(unsigned flags) {
     return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_INIT ||
            (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_DESTROY;
