@@ -10,6 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What else steps could see is asked of every run before the next one is chosen, so that there is
+ * something to choose from. But questions about long runs must not keep the program from running:
+ * so many take about as long as a run. */
+#define ASKED_PER_RUN 500u
+
 struct closing *closing_new(double until) {
     struct closing *c = hd_zalloc(1, sizeof *c);
     c->until = until;
@@ -32,11 +37,11 @@ void closing_free(struct closing *c) {
         free(c->view.data[i]);
     }
     for (size_t i = c->item_at; i < c->item.size; i++) hd_vector_free(&c->item.data[i].pins);
-    for (size_t i = c->work_at; i < c->work.size; i++) closing_free_work(c->work.data[i]);
+    for (size_t i = 0; i < c->work.heap.size; i++) closing_free_work(c->work.heap.data[i].work);
     for (size_t i = 0; i < c->reason.size; i++) free(c->reason.data[i].text);
     hd_vector_free(&c->view);
     hd_vector_free(&c->item);
-    hd_vector_free(&c->work);
+    closing_queue_free(&c->work);
     hd_vector_free(&c->reason);
     hd_map_free(&c->asked);
     hd_map_free(&c->known);
@@ -208,6 +213,7 @@ static uint32_t add_view(struct closing *c, struct hd_trace *trace, const struct
         return *slot;
     }
     c->bytes += view->bytes;
+    closing_queue_saw(&c->work, view);
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
     hd_vector_push(&c->view, view);
     return *slot;
@@ -244,8 +250,7 @@ bool closing_make_schedule(struct closing *c, const struct closing_view *view,
 }
 
 void closing_add_work(struct closing *c, struct closing_work *work) {
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): a list of pointers */
-    hd_vector_push(&c->work, work);
+    closing_queue_add(&c->work, work);
 }
 
 static bool next_item(struct closing *c) {
@@ -271,9 +276,11 @@ struct closing_work *closing_next(struct closing *c) {
         return work;
     }
     for (;;) {
-        while (c->work_at == c->work.size)
+        while (c->asked.count < ASKED_PER_RUN * c->view.size && next_item(c)) {
+        }
+        struct closing_work *work;
+        while ((work = closing_queue_take(&c->work)) == NULL)
             if (!next_item(c)) return NULL;
-        struct closing_work *work = c->work.data[c->work_at++];
         uint32_t known = work->aim == CLOSING_FORCED ? closing_find_view(c, &work->pins) : HD_NONE;
         if (known == HD_NONE) {
             c->under_way++;
@@ -445,6 +452,6 @@ bool closing_check(struct closing *c, struct hd_trace *trace) {
 }
 
 uint64_t closing_left(const struct closing *c) {
-    return c->under_way + (c->work.size - c->work_at) + (c->item.size - c->item_at);
+    return c->under_way + c->work.heap.size + (c->item.size - c->item_at);
 }
-uint64_t closing_bytes(const struct closing *c) { return c->bytes; }
+uint64_t closing_bytes(const struct closing *c) { return c->bytes + c->work.bytes; }

@@ -40,6 +40,7 @@ struct closing_work {
     uint64_t reader;
     bool not_writing;
     closing_pins before;
+    uint64_t pair; /* of places: who is to see what (closing_queue.h) */
 };
 
 /* Why it can't be said that nothing is left. */

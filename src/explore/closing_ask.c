@@ -120,6 +120,8 @@ static void want(struct alternatives *a, const closing_pins *pins, const closing
     closing_copy_pins(&work->pins, pins);
     work->reader = a->view->thread_id[a->thread];
     work->not_writing = not_writing;
+    for (size_t i = 0; i < a->from.size; i++)
+        work->pair += closing_pair(a->view, a->event, a->from.data[i]);
     make_alternative_pins(a, a->past, &work->before);
     if (closing_make_schedule(a->c, a->view, order, &work->schedule))
         closing_add_work(a->c, work);

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "explore/closing.h"
 #include "explore/closing_order.h"
+#include "explore/closing_queue.h"
 
 /* What is to be asked of a run that has these pins: what else could each read after them see? */
 struct closing_item {
@@ -18,8 +19,7 @@ struct closing {
     HD_VECTOR(struct closing_view *) view; /* runs, one of each kind */
     HD_VECTOR(struct closing_item) item;
     size_t item_at;
-    HD_VECTOR(struct closing_work *) work;
-    size_t work_at;
+    struct closing_queue work;
     uint64_t under_way;
     struct hd_map asked;  /* keys of pins */
     struct hd_map known;  /* whole runs: their number */

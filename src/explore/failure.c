@@ -400,15 +400,13 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
         explore_failing_free(&failing);
         return;
     }
-    const struct failure *known = NULL;
-    if (target != NULL) known = failure_within(x, &failing, outcome);
-    if (known == NULL && target != NULL && finding != target->finding)
+    const struct failure *known = failure_within(x, &failing, outcome);
+    if (known == NULL && (target == NULL || finding != target->finding))
         known = known_failure(x, finding, outcome);
-    if (known == NULL && target != NULL && hd_finding_is_proved(forced))
-        known = same_cause(x, experiments.cause);
+    if (known == NULL && hd_finding_is_proved(forced)) known = same_cause(x, experiments.cause);
     explore_failing_free(&failing);
     if (known != NULL) {
-        fails_as_known(x, target, known, outcome);
+        if (target != NULL) fails_as_known(x, target, known, outcome);
         return;
     }
     finding->forced = forced;
