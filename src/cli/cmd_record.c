@@ -55,7 +55,7 @@ int hd_cmd_record(int argc, char **argv) {
     const char *output = NULL;
     unsigned scheduler = 0, policy = 0;
     uint64_t seed = 1, quantum = 0, watchdog = 5, seconds = 0;
-    bool full = false, children = false, aslr = false, quiet = false;
+    bool full = false, direct = false, children = false, aslr = false, quiet = false;
     struct hd_option options[] = {
         HD_TEXT("output", 'o', "FILE", &output, "write the trace to FILE (default: NAME.hdt)"),
         HD_CHOICE("sched", 0, "S", &scheduler, "serial|free",
@@ -66,6 +66,8 @@ int hd_cmd_record(int argc, char **argv) {
         HD_NUMBER("quantum", 0, "N", &quantum, 1, UINT32_MAX,
                   "serial: time slice, in memory accesses and calls"),
         HD_FLAG("full", 0, &full, "record every access, also those that repeat"),
+        HD_FLAG("direct", 0, &direct,
+                "the same, and store what could be foreseen: slower and larger (for tests)"),
         HD_FLAG("follow-fork", 0, &children,
                 "record forked and exec'ed processes too, as FILE.1, FILE.2, ..."),
         HD_FLAG("children", 0, &children, "the same as --follow-fork"),
@@ -113,7 +115,8 @@ int hd_cmd_record(int argc, char **argv) {
                      .policy = policy == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
                      .seed = seed,
                      .quantum = (uint32_t)quantum,
-                     .full = full,
+                     .full = full || direct,
+                     .direct = direct,
                      .children = children,
                      .watchdog_ms = (uint32_t)watchdog}};
     struct hd_record_result result;

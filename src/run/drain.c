@@ -58,6 +58,7 @@ bool hd_session_modules(struct hd_live *live, struct hd_session *s) {
 struct pending {
     uint32_t stream, sequence;
     uint32_t index, count; /* events up to count are there */
+    uint32_t met; /* events that came as expected after them, in a chunk that nobody closed */
     bool full;
 };
 static int by_sequence(const void *a, const void *b) {
@@ -80,10 +81,17 @@ static size_t find_pending(const struct hd_session *s, enum hd_drain what,
         uint32_t count = chunk_events(chunk);
         uint32_t unsettled = full ? 0 : __atomic_load_n(&chunk->unsettled, __ATOMIC_ACQUIRE);
         if (unsettled != 0 && unsettled - 1 < count) count = unsettled - 1;
+        uint64_t expected = __atomic_load_n(&chunk->expected, __ATOMIC_ACQUIRE);
+        bool counts = state == HD_CHUNK_OPEN && full && expected >> 32 == count;
         if (full || count > s->written[i])
-            pending[found++] = (struct pending){chunk->stream, chunk->sequence, i, count, full};
+            pending[found++] = (struct pending){
+                chunk->stream, chunk->sequence, i, count, counts ? (uint32_t)expected : 0, full};
     }
     qsort(pending, found, sizeof *pending, by_sequence);
+    /* what was counted in a chunk that has a successor stands there */
+    for (size_t i = 0; i + 1 < found; i++)
+        if (pending[i].stream == pending[i + 1].stream && pending[i + 1].count != 0)
+            pending[i].met = 0;
     return found;
 }
 
@@ -101,9 +109,12 @@ static bool write_events(struct hd_live *live, struct hd_session *s, uint32_t st
 static bool write_pending(struct hd_live *live, struct hd_session *s, const struct pending *p) {
     const struct hd_wire_event *event = hd_wire_chunk(s->memory, p->index)->event;
     uint32_t from = s->written[p->index];
-    if (p->count <= from) return true;
-    s->written[p->index] = (uint16_t)p->count;
-    return write_events(live, s, p->stream, event + from, p->count - from);
+    if (p->count > from) {
+        s->written[p->index] = (uint16_t)p->count;
+        if (!write_events(live, s, p->stream, event + from, p->count - from)) return false;
+    }
+    struct hd_wire_event met = {hd_wire_head(HD_EV_EXPECTED, 0, p->met), 0};
+    return p->met == 0 || write_events(live, s, p->stream, &met, 1);
 }
 
 bool hd_session_startup(struct hd_live *live, struct hd_session *s) {

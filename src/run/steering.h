@@ -46,6 +46,7 @@ struct hd_steering {
     /* what is recorded */
     bool no_trace; /* write no trace: the outcome counts, not what happened */
     bool full;     /* record every access */
+    bool direct;   /* with `full`: store those that came as expected too */
     bool states;   /* note what tells a loop that only waits (runtime/state.c) */
     bool children; /* record forked and exec'ed processes too */
     /* checking: see run/observed.h; without `full` no accesses are recorded */

@@ -92,6 +92,48 @@ static void check(struct rt_thread *t, uintptr_t address, size_t size, bool writ
     rt_check_access(t, address, size, write ? RT_WRITES : RT_READS, pc);
 }
 
+/* ---- full recordings --------------------------------------------------------------------------
+ */
+
+/* Everything is an event; those that came as expected are only counted. */
+static void record_full(struct rt_thread *t, uintptr_t address, size_t size, bool write,
+                        uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    bool one_word = (address & 7) + size <= 8;
+    if (rt_look_at_marks(t, address, size, write, site, one_word) && one_word) {
+        rt_plain_order(t, address, size, write, pc);
+        return;
+    }
+    t->busy++;
+    rt_owners_pass(t, address, size, write);
+    emit_access(t, address, size, write, site);
+    leave(t);
+}
+
+/* The usual access of a full recording: within 8 bytes that are the thread's own (serial: where
+ * nothing is marked), from code that is known, just as expected, and nothing else to be told before
+ * it. */
+RT_INLINE bool as_expected(struct rt_thread *t, uintptr_t address, size_t size, bool write,
+                           uintptr_t pc) {
+    struct hd_expect *e = t->expect;
+    if (rt.mode == HD_SCHED_SERIAL ? rt_may_be_marked(address) : !rt_is_owner(t, address))
+        return false;
+    uintptr_t offset = pc - t->text_lo;
+    uint64_t branches = t->branches, now = rt_calls(t);
+    uint64_t passed = branches - t->branches_emitted;
+    uint64_t head = hd_wire_head(write ? HD_EV_WRITE : HD_EV_READ, (unsigned)size, address);
+    uint64_t tail = (t->site_base + (uint32_t)offset) | 1ull << 32 | passed << 48;
+    if (e == NULL || e->at->head != head || e->at->tail != tail || offset >= t->text_size ||
+        passed >> 16 != 0 || now - t->calls_emitted != 1 || t->frame != t->frame_emitted ||
+        t->frame_low != t->frame_emitted)
+        return false;
+    hd_expect_met(e);
+    ++*t->met;
+    t->calls_emitted = now;
+    t->branches_emitted = branches;
+    return true;
+}
+
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
  * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
@@ -108,6 +150,10 @@ RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, 
     if (unlikely(rt.options.states) && !write) {
         rt_state_take(t, pc);
         rt_state_note(t, pc);
+    }
+    if (rt.full) {
+        record_full(t, address, size, write, pc);
+        return;
     }
     struct rt_cell *cell = rt_cell(address);
     size_t in_cell = 8 - (address & 7);
@@ -159,6 +205,10 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
     }
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
+    if (rt.full) {
+        record_full(t, address, size, write, pc);
+        return;
+    }
     t->busy++;
     rt_look_at_marks(t, address, size, write, site, false);
     bool stamp = false;
@@ -206,6 +256,10 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
     }
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, size);
+    if (rt.full) {
+        record_full(t, address, size, write, pc);
+        return;
+    }
     uintptr_t end = address + size, first = address & ~(uintptr_t)7;
     struct rt_cell *cell = rt_cell(address);
     bool one_region = ((address ^ (end - 1)) >> RT_SHADOW_SHIFT) == 0;
@@ -272,7 +326,8 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
     }
     struct rt_cell *cell = rt_shadow[(uint16_t)(address >> RT_SHADOW_SHIFT)];
     if (unlikely(cell == NULL)) {
-        if (likely(rt.check_only))
+        if (rt.full && likely(as_expected(t, address, size, write, pc))) return;
+        if (rt.check_only)
             check_hook(address, size, write, pc);
         else
             access_slow(address, size, write, pc);

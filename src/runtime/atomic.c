@@ -82,7 +82,8 @@ static void note(struct rt_thread *t, bool again, unsigned kind, unsigned log_si
         rt_check_access(t, (uintptr_t)address, (size_t)1 << log_size, does_of(kind),
                         rt.check_only ? pc : rt_site(t, pc));
     if (!again && !rt.check_only) {
-        struct rt_cell *cell = rt_cell((uintptr_t)address);
+        struct rt_cell *cell = rt.full ? NULL : rt_cell((uintptr_t)address);
+        if (rt.full) rt_owners_atomic((uintptr_t)address, log_size);
         rt_look_at_marks(t, (uintptr_t)address, (size_t)1 << log_size, kind != HD_EV_ATOMIC_READ,
                          rt_site(t, pc), true);
         if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);

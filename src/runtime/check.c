@@ -127,6 +127,7 @@ void rt_check_start(void) {
     rt_check_report_start();
     rt.checking = true;
     rt.check_only = !rt.full;
+    if (rt.full) rt.always_slow = true; /* each access is looked at */
 }
 
 /* ---- deciding ------------------------------------------------------------------------------- */

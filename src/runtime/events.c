@@ -34,21 +34,22 @@ static struct hd_wire_chunk *take_free(struct hd_wire_session *s) {
     return NULL;
 }
 
-void rt_chunk_submit(struct rt_thread *t) {
-    struct hd_wire_session *s = rt.session;
-    if (s == NULL || t->chunk == NULL) return;
+static void submit(struct hd_wire_session *s, struct hd_wire_chunk *chunk) {
     if (unlikely(rt.startup)) {
-        rt_startup_keep(t->chunk);
-        t->chunk = NULL;
-        t->cursor = t->chunk_end = NULL;
+        rt_startup_keep(chunk);
         return;
     }
     __atomic_fetch_add(&s->full_chunks, 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->chunk->state, HD_CHUNK_FULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&chunk->state, HD_CHUNK_FULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&s->wake, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&s->draining, __ATOMIC_SEQ_CST)) rt_futex_wake(&s->wake, 1, true);
-    t->chunk = NULL;
-    t->cursor = t->chunk_end = NULL;
+}
+
+void rt_chunk_submit(struct rt_thread *t) {
+    if (rt.session == NULL || t->chunk == NULL) return;
+    rt_store_met(t);
+    submit(rt.session, t->chunk);
+    rt_stream_is(t, NULL, NULL, NULL);
 }
 
 /* The same if nobody wants them: small, so that it stays in the processor's cache. */
@@ -56,16 +57,16 @@ void rt_chunk_submit(struct rt_thread *t) {
 static bool nobody_wants(struct rt_thread *t) {
     static struct hd_wire_event bin[64][BIN_EVENTS];
     if (likely(!rt.check_only)) return false;
-    t->cursor = bin[t->number % 64];
-    t->chunk_end = t->cursor + BIN_EVENTS;
+    rt_stream_is(t, NULL, bin[t->number % 64], bin[t->number % 64] + BIN_EVENTS);
     return true;
 }
 
 RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     struct hd_wire_session *s = rt.session;
     if (nobody_wants(t)) return;
-    rt_chunk_submit(t);
-    struct hd_wire_chunk *chunk = NULL;
+    struct hd_wire_chunk *chunk = NULL, *before = s != NULL ? t->chunk : NULL;
+    uint64_t met = before != NULL ? (uint32_t)*t->met : 0;
+    if (before != NULL && met == 0) submit(s, before);
     while (s != NULL && !__atomic_load_n(&s->parent_gone, __ATOMIC_RELAXED)) {
         uint32_t freed = __atomic_load_n(&s->freed, __ATOMIC_ACQUIRE);
         bool behind = __atomic_load_n(&s->full_chunks, __ATOMIC_RELAXED) >= MAX_FULL;
@@ -77,16 +78,18 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     }
     if (chunk == NULL) {
         if (s != NULL) s->lost_events += HD_CHUNK_EVENTS;
-        t->cursor = discard();
-        t->chunk_end = t->cursor + HD_CHUNK_EVENTS;
+        rt_stream_is(t, NULL, discard(), discard() + HD_CHUNK_EVENTS);
         return;
     }
     bool serial = rt.mode == HD_SCHED_SERIAL;
     chunk->stream = serial ? 0 : t->number;
     chunk->sequence = serial ? serial_sequence++ : t->sequence++;
-    t->chunk = chunk;
-    t->cursor = chunk->event;
-    t->chunk_end = chunk->event + HD_CHUNK_EVENTS;
+    rt_stream_is(t, chunk, chunk->event, chunk->event + HD_CHUNK_EVENTS);
+    if (met == 0) return;
+    /* What was counted in the chunk before: that stays open until it stands here. */
+    rt_store_raw(t, hd_wire_head(HD_EV_EXPECTED, 0, met), 0);
+    *t->met = 1ull << 32;
+    submit(s, before);
 }
 
 void rt_chunks_reset(void) { serial_sequence = 0; }
@@ -154,16 +157,11 @@ RT_NOINLINE void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t br
  * another thread's (the wait that its signal ends, the block that a deadlock leaves). */
 void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) {
     rt_store(holder, hd_wire_head(HD_EV_THREAD, 0, other->number), 0);
-    other->cursor = holder->cursor;
-    other->chunk_end = holder->chunk_end;
-    other->chunk = holder->chunk;
+    rt_stream_is(other, holder->chunk, holder->cursor, holder->chunk_end);
 }
 
 void rt_emit_back(struct rt_thread *holder, struct rt_thread *other) {
     rt_store(other, hd_wire_head(HD_EV_THREAD, 0, holder->number), 0);
-    holder->cursor = other->cursor;
-    holder->chunk_end = other->chunk_end;
-    holder->chunk = other->chunk;
-    other->cursor = other->chunk_end = NULL;
-    other->chunk = NULL;
+    rt_stream_is(holder, other->chunk, other->cursor, other->chunk_end);
+    rt_stream_is(other, NULL, NULL, NULL);
 }

@@ -123,7 +123,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (block == NULL) return;
     uint32_t site = rt_site(t, pc);
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
-    if (bytes <= CLEAR_LIMIT) {
+    if (bytes <= CLEAR_LIMIT || rt.full) {
         rt_shadow_clear(t, (uintptr_t)block, bytes);
     } else {
         rt_flush(t);

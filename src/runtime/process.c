@@ -200,7 +200,7 @@ static void start(int forked_from) {
     if (slots == NULL) slots = rt_map(RT_MAX_THREADS * sizeof *slots);
     rt.slot = slots;
     rt.full = rt.options.full;
-    rt.always_slow = rt.full;
+    rt.always_slow = rt.options.states;
     rt_force_start();
     rt_noise_start();
     rt_check_start();

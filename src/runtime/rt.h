@@ -28,6 +28,7 @@
 #define HEDDLE_RUNTIME_RT_H
 
 #include "runtime/base.h"
+#include "trace/expect.h"
 #include "trace/wire.h"
 
 #include <pthread.h>
@@ -82,6 +83,11 @@ struct rt_thread {
     uint32_t number;
     uint32_t children; /* threads that it has made */
     struct hd_wire_event *cursor, *chunk_end;
+    /* full recordings: what is expected of it next, where what came as expected is counted (in the
+     * chunk), and its byte of rt_owners; NULL in others */
+    struct hd_expect *expect;
+    uint64_t *met;
+    uint8_t owner;
     struct rt_frame *frame, *frame_low, *frame_emitted; /* top now, lowest since the last event,
                                                            top as the trace knows it */
     struct rt_frame *frame_base, *frame_end;
@@ -201,13 +207,14 @@ struct rt_slot {
      */
     _Atomic uint32_t epoch;
     _Atomic uint64_t epoch_stamp;
+    _Atomic uint64_t stamp; /* full recordings: its latest */
 };
 
 struct rt_global {
     struct hd_wire_session *session; /* NULL: not recording */
     enum hd_scheduler mode;
     bool full;
-    bool always_slow; /* full, sites that the fast path could mix up, forcing, or checking */
+    bool always_slow; /* sites that the fast path could mix up, states, forcing, or checking */
     bool forcing;     /* threads are suspended at targets (force.c) */
     bool noisy;       /* threads are held up at synchronisation (noise.c) */
     bool checking;    /* accesses are checked (check.c)... */
@@ -329,6 +336,22 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     return base + RT_SHADOW_OFFSET(address);
 }
 
+/* Full recordings under free have no cells, but a byte for every 8 bytes of memory: who touched them
+ * last (owners.c). */
+extern uint8_t *rt_owners[RT_SHADOW_ENTRIES];
+#define RT_OWNER_MOST 0xf0u   /* of threads */
+#define RT_OWNER_SHARED 0xffu /* several threads have read it */
+#define RT_OWNER_OTHER 0xfeu  /* nobody in particular: whoever comes takes a stamp */
+void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
+void rt_owners_atomic(uintptr_t address, unsigned log_size);
+void rt_owners_clear(uintptr_t address, size_t bytes);
+
+/* Is all that the thread has to know of an access within 8 bytes that they are its own? */
+RT_INLINE bool rt_is_owner(const struct rt_thread *t, uintptr_t address) {
+    const uint8_t *owner = rt_owners[(uint16_t)(address >> RT_SHADOW_SHIFT)];
+    return owner != NULL && owner[RT_SHADOW_OFFSET(address)] == t->owner;
+}
+
 /* ---- events (events.c) -------------------------------------------------------------------- */
 
 void rt_chunk_next(struct rt_thread *t);
@@ -337,12 +360,40 @@ void rt_chunks_reset(void);
 void rt_emit_stack(struct rt_thread *t);
 void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t branches);
 
-RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
+/* Puts one event into the chunk, as it is. */
+RT_INLINE void rt_store_raw(struct rt_thread *t, uint64_t head, uint64_t tail) {
     if (unlikely(t->cursor == t->chunk_end)) rt_chunk_next(t);
     struct hd_wire_event *event = t->cursor;
     event->tail = tail;
     __atomic_store_n(&event->head, head, __ATOMIC_RELEASE);
     t->cursor = event + 1;
+}
+
+/* Full recordings: events that came as expected are counted, the others stored (expect.c). */
+void rt_store_unexpected(struct rt_thread *t, uint64_t head, uint64_t tail);
+void rt_store_met(struct rt_thread *t); /* what was counted so far; before others write */
+void rt_expect_begin(struct rt_thread *t);
+void rt_expect_end(struct rt_thread *t);
+
+RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
+    struct hd_expect *e = t->expect;
+    if (likely(e == NULL))
+        rt_store_raw(t, head, tail);
+    else if (e->at->head == head && e->at->tail == tail && !hd_is_of_stream(head)) {
+        hd_expect_met(e);
+        ++*t->met;
+    } else
+        rt_store_unexpected(t, head, tail);
+}
+
+/* The chunk that the thread writes to from now on. */
+RT_INLINE void rt_stream_is(struct rt_thread *t, struct hd_wire_chunk *chunk,
+                            struct hd_wire_event *cursor, struct hd_wire_event *end) {
+    static uint64_t nowhere;
+    t->chunk = chunk;
+    t->cursor = cursor;
+    t->chunk_end = end;
+    t->met = chunk != NULL ? &chunk->expected : &nowhere;
 }
 
 /* Writes one event of this thread: its call stack if that changed, its counts, itself. */
@@ -369,6 +420,7 @@ RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value) {
 RT_INLINE void rt_stamp(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_FREE) {
         t->stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
+        atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
         rt_store(t, hd_wire_head(HD_EV_STAMP, 0, t->stamp), 0);
     }
 }

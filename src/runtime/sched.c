@@ -109,12 +109,12 @@ void sched_wake(struct rt_thread *next) {
 
 void sched_put_stream(struct rt_thread *t) {
     count_last_calls(t);
+    rt_store_met(t);
     sched.stream.cursor = t->cursor;
     sched.stream.end = t->chunk_end;
     sched.stream.chunk = t->chunk;
     sched.stream.thread = t->number;
-    t->cursor = t->chunk_end = NULL;
-    t->chunk = NULL;
+    rt_stream_is(t, NULL, NULL, NULL);
 }
 
 /* Leaves so many calls to the fast path that the one which ends the turn, or the marked one, is the
@@ -142,9 +142,7 @@ void sched_new_slice(struct rt_thread *t) {
 }
 
 void sched_take_stream(struct rt_thread *t) {
-    t->cursor = sched.stream.cursor;
-    t->chunk_end = sched.stream.end;
-    t->chunk = sched.stream.chunk;
+    rt_stream_is(t, sched.stream.chunk, sched.stream.cursor, sched.stream.end);
     if (sched.stream.thread != t->number) {
         rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
         t->poll.chunk = NULL; /* others ran */

@@ -54,6 +54,10 @@ RT_NOINLINE struct rt_cell *rt_shadow_map(uintptr_t address) {
 void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
     uint64_t owner = rt.mode == HD_SCHED_FREE ? RT_OWNER_ALIEN : 0;
     uintptr_t end = address + bytes;
+    if (rt.full) {
+        rt_owners_clear(address, bytes);
+        return;
+    }
     address &= ~(uintptr_t)7;
     while (address < end) {
         uintptr_t index = address >> RT_SHADOW_SHIFT;

@@ -36,8 +36,8 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->held_back = t->ran_r = t->ran_c = false;
     t->region = NULL;
     t->ignores_reads = t->ignores_writes = 0;
-    t->cursor = t->chunk_end = NULL;
-    t->chunk = NULL;
+    rt_stream_is(t, NULL, NULL, NULL);
+    rt_expect_begin(t);
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);
     t->frame_end = t->frame_base + FRAMES;
     t->frame = t->frame_low = t->frame_emitted = t->frame_base;
@@ -123,6 +123,7 @@ static void thread_end(struct rt_thread *t) {
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
     rt_unmap(frames, FRAMES * sizeof *frames);
     rt_deferred_free(t);
+    rt_expect_end(t);
     rt_signals_let(&mask);
     rt_signals_end(t);
 }

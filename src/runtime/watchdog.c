@@ -116,9 +116,7 @@ static uint64_t cpu_ns(int tid) {
 /* Nobody has the stream: the watchdog writes who waits for what. */
 __attribute__((noreturn)) static void deadlock_here(void) {
     struct rt_thread *t = &rt_self;
-    t->cursor = sched.stream.cursor;
-    t->chunk_end = sched.stream.end;
-    t->chunk = sched.stream.chunk;
+    rt_stream_is(t, sched.stream.chunk, sched.stream.cursor, sched.stream.end);
     t->number = sched.stream.thread;
     sched_deadlock(t);
 }

@@ -3,6 +3,7 @@
  * at 1. */
 #include "trace/merge.h"
 #include "base/alloc.h"
+#include "trace/expand.h"
 #include "trace/fold.h"
 #include "trace/pack.h"
 
@@ -18,12 +19,17 @@ struct source {
     bool opening;                /* nothing was read yet: the stamp is what the chunk header says */
     struct hd_wire_event *event; /* of the chunk; NULL until it is needed */
     size_t at;
+    struct hd_expand_at expand;
 };
+
+enum { EXPANDED = 4096 }; /* events that are made at once from stored ones */
 
 struct merge {
     const struct hd_event_store *store;
     struct hd_builder *builder;
     struct hd_unpacker *unpacker;
+    struct hd_expand *expand; /* NULL: all events are stored */
+    struct hd_wire_event *expanded;
     struct hd_fold fold;
     struct hd_progress *progress;
     uint64_t decoded;
@@ -93,6 +99,32 @@ static void decode(struct merge *m, struct source *source) {
     hd_progress_step(m->progress, m->decoded);
 }
 
+/* Folds events of the chunk, up to a STAMP or its end; of expected ones perhaps not all. */
+static bool fold_some(struct merge *m, struct source *source, struct hd_error *error) {
+    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+    const struct hd_wire_event *event = source->event + source->at;
+    size_t count = chunk->count - source->at, taken = 0;
+    if (m->expand == NULL) {
+        bool good = hd_fold_events(&m->fold, event, count, &source->thread, &taken, error);
+        source->at += taken;
+        return good;
+    }
+    bool good;
+    size_t folded, made = hd_expand_events(m->expand, &source->expand, event, count, &taken,
+                                           m->expanded, EXPANDED, &good);
+    source->at += taken;
+    if (!hd_fold_events(&m->fold, m->expanded, made, &source->thread, &folded, error)) return false;
+    if (good) return true;
+    snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");
+    return hd_fail(error, HD_ERR_DAMAGED, "%s", m->fold.reason);
+}
+
+/* Is there more before the next STAMP of the chunk? */
+static bool folds_on(const struct merge *m, const struct source *source) {
+    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+    return source->at < chunk->count && hd_wire_kind(source->event[source->at].head) != HD_EV_STAMP;
+}
+
 /* Reads the segment at the top of the heap, and on as long as the stream itself has the next one.
  * Then the stream goes where its next segment belongs, or away. */
 static bool run_source(struct merge *m, struct hd_error *error) {
@@ -105,10 +137,8 @@ static bool run_source(struct merge *m, struct hd_error *error) {
         if (m->stopped) return true;
         const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
         uint32_t events_before = m->builder->trace->events;
-        size_t taken;
-        bool good = hd_fold_events(&m->fold, source->event + source->at, chunk->count - source->at,
-                                   &source->thread, &taken, error);
-        source->at += taken;
+        bool good = true;
+        while (good && folds_on(m, source)) good = fold_some(m, source, error);
         if (opening && m->builder->trace->events != events_before)
             return stop(m, source, "an event before its first stamp"), true;
         if (!good) {
@@ -147,6 +177,7 @@ static void open_sources(struct merge *m) {
         struct source source = {.stream = i,
                                 .chunk = first,
                                 .thread = i,
+                                .expand = {.thread = i},
                                 .stamp = m->store->chunk.data[first].stamp,
                                 .opening = true};
         push(m, source);
@@ -177,6 +208,10 @@ bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builde
               struct hd_progress *progress, struct hd_error *error) {
     struct merge m = {.store = store, .builder = builder, .progress = progress, .expected = 1};
     m.unpacker = hd_unpacker_new();
+    if (store->expected) {
+        m.expand = hd_expand_new();
+        m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
+    }
     hd_fold_start(&m.fold, builder);
     open_sources(&m);
     bool good = merge_all(&m, damaged, error);
@@ -184,6 +219,8 @@ bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builde
     for (size_t i = 0; i < m.heap.size; i++) free(m.heap.data[i].event);
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
+    hd_expand_free(m.expand);
+    free(m.expanded);
     hd_fold_free(&m.fold);
     return good;
 }

@@ -22,6 +22,7 @@ struct hd_event_stream {
 struct hd_event_store {
     HD_VECTOR(struct hd_event_chunk) chunk;
     HD_VECTOR(struct hd_event_stream) stream; /* by number */
+    bool expected;                            /* not all events are stored (expect.h) */
 };
 
 /* Decodes, merges and folds everything into the builder's trace. A store with `damaged` set is cut

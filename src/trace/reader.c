@@ -340,6 +340,7 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
     if (good) {
         hd_progress_start(progress, "reading the trace", trace->stored_bytes);
         bool damaged = !r.has_end || !trace->end.whole;
+        r.store.expected = (r.features & HD_FEATURE_EXPECTED) != 0;
         /* what the headers say is only a hint: a small file could claim a lot */
         size_t expected = r.events < TRUSTED_EVENTS ? (size_t)r.events : TRUSTED_EVENTS;
         good = hd_build_reserve(builder, expected, error) &&

@@ -1,6 +1,7 @@
 /* What the runtime inside the program under test and the recording parent share: the raw event
- * word, the kinds of events, and the layout of the session's shared memory. This is the only header
- * of the analyser that the runtime includes; it depends on the C library's headers alone. */
+ * word, the kinds of events, and the layout of the session's shared memory. This and expect.h are
+ * the only headers of the analyser that the runtime includes; they depend on the C library's
+ * headers alone. */
 #ifndef HEDDLE_TRACE_WIRE_H
 #define HEDDLE_TRACE_WIRE_H
 
@@ -21,70 +22,71 @@ struct hd_wire_event {
 };
 
 /* name, text-format operation ("" = has no line of its own), class */
-#define HD_EVENT_KINDS(X)                                                                        \
-    /* memory: operand address; flags = size in bytes, or 0 and the size in a preceding EXT */   \
-    X(READ, "r", ACCESS)                                                                         \
-    X(WRITE, "w", ACCESS)                                                                        \
-    /* atomics: flags = log2(size) | memory order << 4 (+ HD_ATOMIC_COMPARES) */                 \
-    X(ATOMIC_READ, "ar", ATOMIC)                                                                 \
-    X(ATOMIC_WRITE, "aw", ATOMIC)                                                                \
-    X(ATOMIC_UPDATE, "arw", ATOMIC)                                                              \
-    X(FENCE, "fence", ATOMIC)                                                                    \
-    /* locks: operand = lock's address; flags = enum hd_lock_type (+ HD_LOCK_BY_WAIT) */         \
-    X(ACQUIRE, "acq", LOCK)                                                                      \
-    X(RELEASE, "rel", LOCK)                                                                      \
-    X(READ_ACQUIRE, "racq", LOCK)                                                                \
-    X(READ_RELEASE, "rrel", LOCK)                                                                \
-    X(TRY_FAILED, "tryfail", LOCK)                                                               \
-    /* condition variables: operand = its address. WAIT stands where the thread was woken, after \
-     * the release and before the acquire of its mutex; a preceding EXT holds the number of the  \
-     * signal that woke it (signals count from 1 over the run), none if no signal did. SIGNAL    \
-     * and BROADCAST carry their own number in a preceding EXT. */                               \
-    X(SIGNAL, "signal", SYNC)                                                                    \
-    X(BROADCAST, "broadcast", SYNC)                                                              \
-    X(WAIT, "wait", SYNC)                                                                        \
-    X(WAIT_TIMEOUT, "timeout", SYNC)                                                             \
-    /* barriers: operand = its address; a preceding EXT holds the round, unique over the run */  \
-    X(BARRIER_ARRIVE, "barrier", SYNC)                                                           \
-    X(BARRIER_LEAVE, "", SYNC)                                                                   \
-    /* semaphores: operand = its address; SEM_INIT has the value in a preceding EXT */           \
-    X(SEM_INIT, "seminit", SYNC)                                                                 \
-    X(POST, "post", SYNC)                                                                        \
-    X(SEM_WAIT, "wait", SYNC)                                                                    \
-    /* once and static-initialisation guards: DONE by the thread that ran the initialiser, PASS  \
-     * by every other that found it done; operand = the control word's address */                \
-    X(ONCE_DONE, "aw", SYNC)                                                                     \
-    X(ONCE_PASS, "ar", SYNC)                                                                     \
-    /* threads: operand = the other thread's number */                                           \
-    X(FORK, "fork", THREAD)                                                                      \
-    X(JOIN, "join", THREAD)                                                                      \
-    X(DETACH, "detach", THREAD)                                                                  \
-    X(BEGIN, "begin", THREAD)                                                                    \
-    X(END, "end", THREAD)                                                                        \
-    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type       \
-     * (+ HD_BLOCK_ZEROED) */                                                                    \
-    X(ALLOC, "alloc", MEMORY)                                                                    \
-    X(FREE, "free", MEMORY)                                                                      \
-    /* a thread that can never go on, written when the run deadlocks: operand = what it waits    \
-     * for, flags = enum hd_wait_type */                                                         \
-    X(BLOCKED, "blocked", THREAD)                                                                \
-    /* signal handlers: operand = signal number */                                               \
-    X(HANDLER_ENTER, "", MARK)                                                                   \
-    X(HANDLER_LEAVE, "", MARK)                                                                   \
-    /* operand = address of a NUL-terminated text in a module's read-only data or 0 (a user's    \
-     * annotation), or of a synchronisation object that is made or destroyed; flags = enum       \
-     * hd_note_type (+ enum hd_note_object, shifted) */                                          \
-    X(NOTE, "note", MARK)                                                                        \
-    /* an explicit branch of a text trace */                                                     \
-    X(BRANCH, "branch", MARK)                                                                    \
-    /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                 \
-    X(THREAD, "", BOOK) /* operand: the events that follow in this stream are this thread's */   \
-    X(STAMP, "", BOOK)  /* operand: global order of what follows in this stream (free) */        \
-    X(EXT, "", BOOK)    /* operand: 48-bit value that belongs to the next event */               \
-    X(COUNT, "", BOOK)  /* operand: hook calls, site: branches; added to the next event's */     \
-    X(PUSH, "", BOOK)   /* function entry: operand = call depth after it, site = return address  \
-                           in the caller, counts = hd_wire_step */                               \
-    X(POP, "", BOOK)    /* operand: call depth to return to */
+#define HD_EVENT_KINDS(X)                                                                         \
+    /* memory: operand address; flags = size in bytes, or 0 and the size in a preceding EXT */    \
+    X(READ, "r", ACCESS)                                                                          \
+    X(WRITE, "w", ACCESS)                                                                         \
+    /* atomics: flags = log2(size) | memory order << 4 (+ HD_ATOMIC_COMPARES) */                  \
+    X(ATOMIC_READ, "ar", ATOMIC)                                                                  \
+    X(ATOMIC_WRITE, "aw", ATOMIC)                                                                 \
+    X(ATOMIC_UPDATE, "arw", ATOMIC)                                                               \
+    X(FENCE, "fence", ATOMIC)                                                                     \
+    /* locks: operand = lock's address; flags = enum hd_lock_type (+ HD_LOCK_BY_WAIT) */          \
+    X(ACQUIRE, "acq", LOCK)                                                                       \
+    X(RELEASE, "rel", LOCK)                                                                       \
+    X(READ_ACQUIRE, "racq", LOCK)                                                                 \
+    X(READ_RELEASE, "rrel", LOCK)                                                                 \
+    X(TRY_FAILED, "tryfail", LOCK)                                                                \
+    /* condition variables: operand = its address. WAIT stands where the thread was woken, after  \
+     * the release and before the acquire of its mutex; a preceding EXT holds the number of the   \
+     * signal that woke it (signals count from 1 over the run), none if no signal did. SIGNAL     \
+     * and BROADCAST carry their own number in a preceding EXT. */                                \
+    X(SIGNAL, "signal", SYNC)                                                                     \
+    X(BROADCAST, "broadcast", SYNC)                                                               \
+    X(WAIT, "wait", SYNC)                                                                         \
+    X(WAIT_TIMEOUT, "timeout", SYNC)                                                              \
+    /* barriers: operand = its address; a preceding EXT holds the round, unique over the run */   \
+    X(BARRIER_ARRIVE, "barrier", SYNC)                                                            \
+    X(BARRIER_LEAVE, "", SYNC)                                                                    \
+    /* semaphores: operand = its address; SEM_INIT has the value in a preceding EXT */            \
+    X(SEM_INIT, "seminit", SYNC)                                                                  \
+    X(POST, "post", SYNC)                                                                         \
+    X(SEM_WAIT, "wait", SYNC)                                                                     \
+    /* once and static-initialisation guards: DONE by the thread that ran the initialiser, PASS   \
+     * by every other that found it done; operand = the control word's address */                 \
+    X(ONCE_DONE, "aw", SYNC)                                                                      \
+    X(ONCE_PASS, "ar", SYNC)                                                                      \
+    /* threads: operand = the other thread's number */                                            \
+    X(FORK, "fork", THREAD)                                                                       \
+    X(JOIN, "join", THREAD)                                                                       \
+    X(DETACH, "detach", THREAD)                                                                   \
+    X(BEGIN, "begin", THREAD)                                                                     \
+    X(END, "end", THREAD)                                                                         \
+    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type        \
+     * (+ HD_BLOCK_ZEROED) */                                                                     \
+    X(ALLOC, "alloc", MEMORY)                                                                     \
+    X(FREE, "free", MEMORY)                                                                       \
+    /* a thread that can never go on, written when the run deadlocks: operand = what it waits     \
+     * for, flags = enum hd_wait_type */                                                          \
+    X(BLOCKED, "blocked", THREAD)                                                                 \
+    /* signal handlers: operand = signal number */                                                \
+    X(HANDLER_ENTER, "", MARK)                                                                    \
+    X(HANDLER_LEAVE, "", MARK)                                                                    \
+    /* operand = address of a NUL-terminated text in a module's read-only data or 0 (a user's     \
+     * annotation), or of a synchronisation object that is made or destroyed; flags = enum        \
+     * hd_note_type (+ enum hd_note_object, shifted) */                                           \
+    X(NOTE, "note", MARK)                                                                         \
+    /* an explicit branch of a text trace */                                                      \
+    X(BRANCH, "branch", MARK)                                                                     \
+    /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                  \
+    X(THREAD, "", BOOK)   /* operand: the events that follow in this stream are this thread's */  \
+    X(STAMP, "", BOOK)    /* operand: global order of what follows in this stream (free) */       \
+    X(EXT, "", BOOK)      /* operand: 48-bit value that belongs to the next event */              \
+    X(COUNT, "", BOOK)    /* operand: hook calls, site: branches; added to the next event's */    \
+    X(PUSH, "", BOOK)     /* function entry: operand = call depth after it, site = return address \
+                             in the caller, counts = hd_wire_step */                              \
+    X(POP, "", BOOK)      /* operand: call depth to return to */                                  \
+    X(EXPECTED, "", BOOK) /* operand: so many events came as expected (expect.h) */
 
 enum hd_event_kind {
     HD_EV_NONE = 0,
@@ -93,6 +95,10 @@ enum hd_event_kind {
 #undef X
         HD_EV_KINDS
 };
+
+/* With a kind: so many events as its count of calls says came as expected before it (expect.h), and
+ * it counts one call itself. */
+#define HD_WIRE_AFTER 0x80u
 
 /* A compare-and-exchange: an update if it found what it expected, else a read. */
 #define HD_ATOMIC_COMPARES 0x80
@@ -214,7 +220,7 @@ static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 3
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 6u
+#define HD_WIRE_VERSION 7u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -234,7 +240,7 @@ struct hd_wire_options {
     uint32_t policy;    /* enum hd_policy (serial) */
     uint64_t seed;
     uint32_t quantum;  /* hook calls between preemptions (serial) */
-    uint32_t full;     /* record every access */
+    uint32_t full;     /* record every access: enum hd_full */
     uint32_t children; /* record forked and exec'ed processes too */
     uint32_t process;  /* of a session or trace: its number among those */
     uint32_t watchdog_ms;
@@ -243,6 +249,8 @@ struct hd_wire_options {
     uint32_t check_waits; /* at each new violation, for the parent's answer */
     uint32_t states;      /* notes of what a thread that reads again has of its own (serial) */
 };
+/* Those that came as expected are counted (expect.h), or every one is stored. */
+enum hd_full { HD_FULL_NOT = 0, HD_FULL_EXPECTED, HD_FULL_DIRECT };
 /* What counts as the same memory for such a check: bytes, words of eight, cache lines of 64. */
 enum hd_granularity { HD_GRANULARITY_BYTE = 0, HD_GRANULARITY_WORD, HD_GRANULARITY_LINE };
 enum hd_scheduler { HD_SCHED_OFF = 0, HD_SCHED_SERIAL, HD_SCHED_FREE };
@@ -454,7 +462,10 @@ struct hd_wire_chunk {
     /* While it is OPEN: events from this index minus 1 on may yet be taken back; 0: none. Set
      * before any of them is written. */
     uint32_t unsettled;
-    uint32_t reserved[12];
+    /* Number of events that are in the chunk << 32 | events that came as expected after them: says
+     * something only if there are just so many. */
+    uint64_t expected;
+    uint32_t reserved[10];
     struct hd_wire_event event[HD_CHUNK_EVENTS];
 };
 

@@ -292,7 +292,8 @@ struct hd_writer *hd_writer_create(const char *path, const struct hd_trace_about
 
 struct hd_writer *hd_writer_open(const char *path, const struct hd_trace_about *about,
                                  struct hd_error *error) {
-    return hd_writer_create(path, about, 0, HD_FORMAT_BINARY, error);
+    uint32_t features = about->options.full == HD_FULL_EXPECTED ? HD_FEATURE_EXPECTED : 0;
+    return hd_writer_create(path, about, features, HD_FORMAT_BINARY, error);
 }
 
 bool hd_writer_finish(struct hd_writer *writer, const struct hd_trace_end *end, bool has_branches,

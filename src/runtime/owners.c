@@ -1,0 +1,124 @@
+/* Full recordings under free: a byte of shadow for every 8 bytes of memory says whose they are. An
+ * access to what another thread has touched takes a place in the global order, a stamp. Mapped on
+ * first use. */
+#define _GNU_SOURCE
+#include "runtime/rt.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+uint8_t *rt_owners[RT_SHADOW_ENTRIES];
+
+#define REGION_BYTES (1ul << (RT_SHADOW_SHIFT - 3))
+
+static uint8_t *map_region(uintptr_t index) {
+    int saved = errno;
+    void *memory = (void *)syscall(SYS_mmap, NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    uint8_t *region = NULL;
+    if (memory != MAP_FAILED &&
+        !__atomic_compare_exchange_n(&rt_owners[index], &region, memory, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        syscall(SYS_munmap, memory, REGION_BYTES);
+    else if (memory != MAP_FAILED)
+        region = memory;
+    errno = saved;
+    return region;
+}
+
+/* The owner of an address, and in *bytes how many of them stand there for [address, end); NULL: it
+ * can't be known. */
+static uint8_t *owners_of(uintptr_t address, uintptr_t end, size_t *bytes, bool make) {
+    uintptr_t index = address >> RT_SHADOW_SHIFT;
+    uintptr_t stop = (index + 1) << RT_SHADOW_SHIFT;
+    if (stop > end || stop == 0) stop = end;
+    *bytes = ((stop + 7) >> 3) - (address >> 3);
+    if (index >= RT_SHADOW_ENTRIES) return NULL;
+    uint8_t *region = rt_owners[index];
+    if (region == NULL && make) region = map_region(index);
+    return region != NULL ? region + ((uint32_t)address >> 3) : NULL;
+}
+
+/* The stamp with which memory last became shared by readers: whoever reads such memory and has an
+ * older one takes a new one, so that it comes after the write that they read. */
+static _Atomic uint64_t shared_stamp;
+
+/* An access by thread t to memory of `owner`: does it need a stamp? */
+static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
+    if (owner == 0) return false;
+    if (owner == RT_OWNER_OTHER) return true;
+    if (owner == RT_OWNER_SHARED) return t->stamp < atomic_load(&shared_stamp);
+    /* what it did is before its present stamp, or begins with it */
+    uint64_t other = atomic_load_explicit(&rt.slot[owner - 1].stamp, memory_order_acquire);
+    return t->stamp <= other;
+}
+
+static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) {
+    bool stamp = false, shares = false;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t now = owner[i];
+        if (now == t->owner && now != RT_OWNER_OTHER) continue;
+        if (write) {
+            stamp = stamp || now == RT_OWNER_SHARED || changes_hands(t, now);
+            owner[i] = t->owner;
+        } else if (now != RT_OWNER_SHARED) {
+            stamp = stamp || changes_hands(t, now);
+            shares = shares || now != 0;
+            owner[i] = now == 0 ? t->owner : RT_OWNER_SHARED;
+        } else {
+            stamp = stamp || changes_hands(t, now);
+        }
+    }
+    if (stamp) rt_stamp(t);
+    if (!shares) return;
+    uint64_t latest = atomic_load(&shared_stamp);
+    while (latest < t->stamp && !atomic_compare_exchange_weak(&shared_stamp, &latest, t->stamp)) {
+    }
+}
+
+void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write) {
+    if (rt.mode != HD_SCHED_FREE) return;
+    uintptr_t end = address + size;
+    while (address < end) {
+        size_t count;
+        uint8_t *owner = owners_of(address, end, &count, true);
+        if (owner != NULL)
+            pass(t, owner, count, write);
+        else
+            rt_stamp(t);
+        address = ((address >> 3) + count) << 3;
+    }
+}
+
+/* Atomic operations have stamps of their own. */
+void rt_owners_atomic(uintptr_t address, unsigned log_size) {
+    size_t size = (size_t)1 << log_size, count;
+    if (rt.mode != HD_SCHED_FREE) return;
+    uint8_t *owner = owners_of(address, address + size, &count, true);
+    if (owner != NULL) memset(owner, RT_OWNER_OTHER, count);
+}
+
+#define LARGE (64u * 1024u) /* whole pages of what stands for a large block go back to the system */
+
+/* Memory that is given out or freed: whoever touches it next takes a stamp. */
+void rt_owners_clear(uintptr_t address, size_t bytes) {
+    if (rt.mode != HD_SCHED_FREE) return;
+    uintptr_t end = address + bytes;
+    while (address < end) {
+        size_t count;
+        uint8_t *at = owners_of(address, end, &count, false);
+        if (at != NULL && count >= LARGE) {
+            uint8_t *a = (uint8_t *)(((uintptr_t)at + 4095) & ~4095ul);
+            uint8_t *b = (uint8_t *)((uintptr_t)(at + count) & ~4095ul);
+            syscall(SYS_madvise, a, (size_t)(b - a), MADV_DONTNEED);
+            memset(at, RT_OWNER_OTHER, (size_t)(a - at));
+            memset(b, RT_OWNER_OTHER, (size_t)(at + count - b));
+        } else if (at != NULL) {
+            memset(at, RT_OWNER_OTHER, count);
+        }
+        address = ((address >> 3) + count) << 3;
+    }
+}

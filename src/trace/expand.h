@@ -1,0 +1,27 @@
+/* Puts events that came as expected (expect.h) back into a stream. */
+#ifndef HEDDLE_TRACE_EXPAND_H
+#define HEDDLE_TRACE_EXPAND_H
+
+#include "trace/expect.h"
+
+#include <stddef.h>
+
+struct hd_expand;
+struct hd_expand *hd_expand_new(void);
+void hd_expand_free(struct hd_expand *expand);
+
+/* Where a stream is. */
+struct hd_expand_at {
+    uint32_t thread; /* whose events follow */
+    uint64_t met;    /* events to put in before the next stored one */
+    bool counted;    /* `met` was taken from that one already */
+};
+
+/* Takes stored events of one stream, up to a STAMP or their end, and makes at most `room` events of
+ * them. *taken says how many were taken; what is made of the next one may be in `out` in part. The
+ * events are untrusted: *good is false if something is to be put in where nothing was expected. */
+size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
+                        const struct hd_wire_event *event, size_t count, size_t *taken,
+                        struct hd_wire_event *out, size_t room, bool *good);
+
+#endif

@@ -1,0 +1,243 @@
+/* Events that came as expected: a stream without them, and what is made of it. The storing side is
+ * written here a second time, from what docs/trace-format.md says; the runtime's own is compared
+ * with a direct log by tests/runtime/expected.test. */
+#include "support/trace_help.h"
+
+#include "trace/expand.h"
+
+enum { THREADS = 3, EVENTS = 20000 };
+
+struct storing {
+    struct hd_expect *expect[THREADS];
+    struct hd_wire_event *stored;
+    size_t size;
+    uint32_t thread;
+    uint64_t met;
+};
+
+static void store(struct storing *s, uint64_t head, uint64_t tail) {
+    s->stored[s->size++] = (struct hd_wire_event){head, tail};
+}
+
+static void store_met(struct storing *s) {
+    if (s->met != 0) store(s, hd_wire_head(HD_EV_EXPECTED, 0, s->met), 0);
+    s->met = 0;
+}
+
+static void see(struct storing *s, struct hd_wire_event e) {
+    struct hd_expect *expect = s->expect[s->thread];
+    if (hd_is_of_stream(e.head)) {
+        store_met(s);
+        store(s, e.head, e.tail);
+        if (hd_wire_kind(e.head) == HD_EV_THREAD) s->thread = (uint32_t)hd_wire_operand(e.head);
+        return;
+    }
+    if (expect->at->head == e.head && expect->at->tail == e.tail) {
+        hd_expect_met(expect);
+        s->met++;
+        return;
+    }
+    uint64_t met = s->met;
+    if (met != 0 && hd_carries_met(e.head, e.tail, met)) {
+        store(s, e.head | HD_WIRE_AFTER, hd_tail_with_calls(e.tail, met));
+        s->met = 0;
+    } else {
+        store_met(s);
+        store(s, e.head, e.tail);
+        met = 0;
+    }
+    hd_expect_learn(expect, e.head, e.tail, met);
+}
+
+static void storing_start(struct storing *s) {
+    memset(s, 0, sizeof *s);
+    for (unsigned i = 0; i < THREADS; i++) {
+        s->expect[i] = calloc(1, sizeof **s->expect);
+        assert_non_null(s->expect[i]);
+        hd_expect_nothing(s->expect[i]);
+    }
+    s->stored = malloc(2 * EVENTS * sizeof *s->stored);
+    assert_non_null(s->stored);
+}
+
+static void storing_end(struct storing *s) {
+    for (unsigned i = 0; i < THREADS; i++) free(s->expect[i]);
+    free(s->stored);
+}
+
+/* Expands in pieces of random length, each STAMP stepped over as the merger does. */
+static size_t expand(const struct storing *s, struct hd_wire_event *out) {
+    struct hd_expand *expand = hd_expand_new();
+    struct hd_expand_at at = {.thread = 0};
+    size_t from = 0, made = 0;
+    while (from < s->size) {
+        if (hd_wire_kind(s->stored[from].head) == HD_EV_STAMP) {
+            out[made++] = s->stored[from++];
+            continue;
+        }
+        size_t taken, most = s->size - from, count = 1 + below(100), room = 1 + below(50);
+        bool good;
+        made += hd_expand_events(expand, &at, s->stored + from, count < most ? count : most, &taken,
+                                 out + made, room, &good);
+        assert_true(good);
+        from += taken;
+    }
+    hd_expand_free(expand);
+    return made;
+}
+
+/* ---- streams as programs make them ---------------------------------------------------------- */
+
+/* Loops of a few sites each: addresses that go on by a stride, fields of objects at random, calls,
+ * and now and then another path, another thread, a stamp. */
+struct loop {
+    unsigned length;
+    uint64_t address[8], stride[8];
+    bool field[8];
+};
+
+static struct hd_wire_event of_loop(struct loop *loop, unsigned number, unsigned i,
+                                    uint64_t object) {
+    unsigned kind = i == 3 ? HD_EV_PUSH : i == 5 ? HD_EV_POP : i & 1 ? HD_EV_WRITE : HD_EV_READ;
+    uint64_t operand = loop->field[i] ? object + 8 * i : loop->address[i];
+    if (kind == HD_EV_PUSH || kind == HD_EV_POP) operand = 2;
+    loop->address[i] += loop->stride[i];
+    bool counts = kind == HD_EV_READ || kind == HD_EV_WRITE;
+    return (struct hd_wire_event){hd_wire_head(kind, counts ? 8 : 0, operand),
+                                  hd_wire_tail(100 * number + i, counts, counts ? i % 3 : 0)};
+}
+
+static size_t some_stream(struct hd_wire_event *event, unsigned chaos) {
+    static struct loop loop[THREADS][4];
+    memset(loop, 0, sizeof loop);
+    for (unsigned t = 0; t < THREADS; t++)
+        for (unsigned l = 0; l < 4; l++) {
+            loop[t][l].length = 1 + (unsigned)below(8);
+            for (unsigned i = 0; i < 8; i++) {
+                loop[t][l].address[i] = 0x10000 + below(1 << 20);
+                loop[t][l].stride[i] = below(3) * 8;
+                loop[t][l].field[i] = below(3) == 0;
+            }
+        }
+    uint32_t thread = 0;
+    uint64_t stamp = 1;
+    size_t size = 0;
+    while (size + 64 < EVENTS) {
+        if (below(40) == 0) {
+            thread = (uint32_t)below(THREADS);
+            event[size++] = (struct hd_wire_event){hd_wire_head(HD_EV_THREAD, 0, thread), 0};
+        }
+        if (below(40) == 0)
+            event[size++] = (struct hd_wire_event){hd_wire_head(HD_EV_STAMP, 0, stamp++), 0};
+        unsigned number = (unsigned)below(4);
+        for (uint64_t round = below(30); round > 0 && size + 64 < EVENTS; round--) {
+            uint64_t object = 0x7f0000000000ull + below(1 << 16) * 16;
+            for (unsigned i = 0; i < loop[thread][number].length; i++) {
+                if (below(1000) < chaos) continue;
+                event[size++] = of_loop(&loop[thread][number], number, i, object);
+                if (below(1000) < chaos)
+                    event[size++] = (struct hd_wire_event){
+                        hd_wire_head(1 + (unsigned)below(HD_EV_THREAD - 1), (unsigned)below(9),
+                                     below(1 << 20)),
+                        hd_wire_tail((uint32_t)below(50), (unsigned)below(3), (unsigned)below(3))};
+            }
+        }
+    }
+    return size;
+}
+
+static void there_and_back(void **unused) {
+    (void)unused;
+    struct hd_wire_event *event = malloc(EVENTS * sizeof *event),
+                         *back = malloc(2 * EVENTS * sizeof *back);
+    assert_true(event != NULL && back != NULL);
+    for (unsigned round = 0; round < 60; round++) {
+        unsigned chaos = round % 3 == 0 ? 0 : round % 3 == 1 ? 20 : 300;
+        size_t size = some_stream(event, chaos);
+        struct storing s;
+        storing_start(&s);
+        for (size_t i = 0; i < size; i++) see(&s, event[i]);
+        store_met(&s);
+        assert_int_equal(expand(&s, back), size);
+        assert_memory_equal(back, event, size * sizeof *event);
+        if (chaos == 0) assert_true(s.size < size / 2); /* much of it was expected */
+        storing_end(&s);
+    }
+    free(event);
+    free(back);
+}
+
+/* A loop over an array is a few events, whatever its length. */
+static void loops_cost_nothing(void **unused) {
+    (void)unused;
+    struct storing s;
+    storing_start(&s);
+    for (uint64_t i = 0; i < 100000; i++)
+        for (unsigned site = 1; site <= 4; site++)
+            see(&s, (struct hd_wire_event){hd_wire_head(HD_EV_READ, 4, 4096 * site + 4 * i),
+                                           hd_wire_tail(site, 1, site == 1)});
+    assert_true(s.size <= 4 * 4);
+    storing_end(&s);
+}
+
+/* Fields of objects that are anywhere: one event for each object. */
+static void fields_follow_their_object(void **unused) {
+    (void)unused;
+    struct storing s;
+    storing_start(&s);
+    for (uint64_t i = 0; i < 1000; i++) {
+        uint64_t object = 0x7f0000000000ull + below(1 << 20) * 64;
+        for (unsigned site = 1; site <= 5; site++)
+            see(&s, (struct hd_wire_event){hd_wire_head(HD_EV_READ, 8, object + 8 * site),
+                                           hd_wire_tail(site, 1, 0)});
+    }
+    assert_true(s.size <= 1000 + 5 * 5);
+    storing_end(&s);
+}
+
+/* What no recorder makes is refused, not followed. */
+static void nothing_leads_there(void **unused) {
+    (void)unused;
+    struct hd_wire_event out[8], event[] = {{hd_wire_head(HD_EV_EXPECTED, 0, 1ull << 40), 0}};
+    struct hd_expand *expand = hd_expand_new();
+    struct hd_expand_at at = {.thread = 0};
+    size_t taken;
+    bool good;
+    assert_int_equal(hd_expand_events(expand, &at, event, 1, &taken, out, 8, &good), 0);
+    assert_false(good);
+    hd_expand_free(expand);
+}
+
+static void random_events_do_no_harm(void **unused) {
+    (void)unused;
+    struct hd_wire_event event[64], out[16];
+    for (unsigned round = 0; round < 2000; round++) {
+        for (size_t i = 0; i < 64; i++)
+            event[i] = (struct hd_wire_event){
+                below(2)
+                    ? random_word()
+                    : hd_wire_head((unsigned)below(HD_EV_KINDS) | (below(2) ? HD_WIRE_AFTER : 0),
+                                   (unsigned)below(2), below(3)),
+                below(2) ? random_word() : hd_wire_tail((uint32_t)below(3), (unsigned)below(9), 0)};
+        struct hd_expand *expand = hd_expand_new();
+        struct hd_expand_at at = {.thread = (uint32_t)below(3)};
+        size_t from = 0, taken;
+        bool good = true;
+        for (unsigned calls = 0; good && from < 64 && calls < 200; calls++) {
+            size_t made =
+                hd_expand_events(expand, &at, event + from, 64 - from, &taken, out, 16, &good);
+            assert_true(made <= 16 && taken <= 64 - from);
+            from += taken;
+            if (from < 64 && hd_wire_kind(event[from].head) == HD_EV_STAMP) from++;
+        }
+        hd_expand_free(expand);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(there_and_back), cmocka_unit_test(loops_cost_nothing),
+        cmocka_unit_test(fields_follow_their_object), cmocka_unit_test(nothing_leads_there),
+        cmocka_unit_test(random_events_do_no_harm)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
