@@ -336,8 +336,8 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     return base + RT_SHADOW_OFFSET(address);
 }
 
-/* Full recordings under free have no cells, but a byte for every 8 bytes of memory: who touched them
- * last (owners.c). */
+/* Full recordings under free have no cells, but a byte for every 8 bytes of memory: who touched
+ * them last (owners.c). */
 extern uint8_t *rt_owners[RT_SHADOW_ENTRIES];
 #define RT_OWNER_MOST 0xf0u   /* of threads */
 #define RT_OWNER_SHARED 0xffu /* several threads have read it */

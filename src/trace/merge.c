@@ -30,6 +30,7 @@ struct merge {
     struct hd_unpacker *unpacker;
     struct hd_expand *expand; /* NULL: all events are stored */
     struct hd_wire_event *expanded;
+    uint64_t made; /* events from stored ones */
     struct hd_fold fold;
     struct hd_progress *progress;
     uint64_t decoded;
@@ -113,6 +114,10 @@ static bool fold_some(struct merge *m, struct source *source, struct hd_error *e
     size_t folded, made = hd_expand_events(m->expand, &source->expand, event, count, &taken,
                                            m->expanded, EXPANDED, &good);
     source->at += taken;
+    m->made += made;
+    if (m->made > m->store->most_expected)
+        return hd_fail(error, HD_ERR_LIMIT, "more than %llu events",
+                       (unsigned long long)m->store->most_expected);
     if (!hd_fold_events(&m->fold, m->expanded, made, &source->thread, &folded, error)) return false;
     if (good) return true;
     snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");

@@ -23,6 +23,7 @@ struct hd_event_store {
     HD_VECTOR(struct hd_event_chunk) chunk;
     HD_VECTOR(struct hd_event_stream) stream; /* by number */
     bool expected;                            /* not all events are stored (expect.h) */
+    uint64_t most_expected;                   /* of those that are not */
 };
 
 /* Decodes, merges and folds everything into the builder's trace. A store with `damaged` set is cut

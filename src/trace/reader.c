@@ -13,6 +13,7 @@
 #include <zstd.h>
 
 enum { TRUSTED_EVENTS = 1 << 24 };
+#define MOST_EXPECTED (1ull << 40)
 
 struct reader {
     const uint8_t *bytes;
@@ -341,6 +342,8 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
         hd_progress_start(progress, "reading the trace", trace->stored_bytes);
         bool damaged = !r.has_end || !trace->end.whole;
         r.store.expected = (r.features & HD_FEATURE_EXPECTED) != 0;
+        r.store.most_expected =
+            options != NULL && options->most_expected != 0 ? options->most_expected : MOST_EXPECTED;
         /* what the headers say is only a hint: a small file could claim a lot */
         size_t expected = r.events < TRUSTED_EVENTS ? (size_t)r.events : TRUSTED_EVENTS;
         good = hd_build_reserve(builder, expected, error) &&

@@ -99,6 +99,9 @@ struct hd_trace {
 struct hd_trace_options {
     enum hd_trace_format format; /* used if format_given */
     bool format_given;
+    /* Events that may be put in where they came as expected: a small file can ask for many. 0: the
+     * usual limit, which takes hours. */
+    uint64_t most_expected;
     struct hd_progress *progress; /* may be NULL */
 };
 

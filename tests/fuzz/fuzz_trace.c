@@ -64,7 +64,8 @@ static void convert(const struct hd_trace *trace) {
 }
 
 static void read_one(const uint8_t *data, size_t size) {
-    struct hd_trace_options options = {.format = HD_FORMAT_BINARY, .format_given = true};
+    struct hd_trace_options options = {
+        .format = HD_FORMAT_BINARY, .format_given = true, .most_expected = 1 << 16};
     struct hd_trace trace;
     struct hd_error error;
     if (!hd_trace_read(data, size, "input", &options, &trace, &error)) {
