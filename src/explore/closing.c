@@ -222,7 +222,8 @@ static uint32_t add_view(struct closing *c, struct hd_trace *trace, const struct
 /* ---- wanted runs ---------------------------------------------------------------------------- */
 
 bool closing_make_schedule(struct closing *c, const struct closing_view *view,
-                           const closing_events *order, struct hd_schedule *schedule) {
+                           const closing_events *order, struct hd_otherwise otherwise,
+                           struct hd_schedule *schedule) {
     const struct hd_model *model = &view->model;
     uint32_t *at = hd_alloc(view->threads, sizeof *at);
     HD_VECTOR(struct hd_span) span = {0};
@@ -241,8 +242,8 @@ bool closing_make_schedule(struct closing *c, const struct closing_view *view,
         } while (e != order->data[i]);
     }
     struct hd_error error;
-    bool good = hd_schedule_from_witness(schedule, model, NULL, span.data, (uint32_t)span.size,
-                                         next, &error);
+    bool good = hd_schedule_from_order(schedule, model, NULL, span.data, (uint32_t)span.size, next,
+                                       otherwise, &error);
     if (!good) closing_add_reason(c, error.message, model, HD_NONE);
     hd_vector_free(&span);
     free(at);

@@ -22,6 +22,8 @@ struct alternatives {
     uint32_t *past;   /* and with what it sees */
     uint32_t *steps;  /* the pins that are asked about */
     HD_VECTOR(uint32_t) from;
+    uint32_t wakes; /* HD_NONE: nobody */
+    bool expires;   /* the time of its wait is up */
     uint64_t asked;
 };
 
@@ -31,45 +33,43 @@ static bool is_compare(const struct closing_view *view, uint32_t event) {
            (view->model.flags[event] & HD_ATOMIC_COMPARES) != 0;
 }
 
-static bool is_try(const struct closing_view *view, uint32_t event) {
-    uint8_t kind = view->model.kind[event];
-    return kind == HD_EV_TRY_FAILED || ((kind == HD_EV_ACQUIRE || kind == HD_EV_READ_ACQUIRE) &&
-                                        (view->model.flags[event] & HD_LOCK_BY_TRY) != 0);
-}
-
 static unsigned lets_after(const struct closing_view *view, const struct closing_use *use,
                            uint32_t source) {
     return source == HD_NONE ? view->cell_lets[use->cell] : view->use[source].lets;
 }
 
-/* Can an operation on a lock or semaphore come right after another one of it? */
+/* Does the thread wait for a condition variable right after another operation of it? */
+static bool is_waiting(const struct closing_view *view, uint32_t source, uint32_t thread) {
+    if (source >= CLOSING_NEVER) return false;
+    const struct closing_use *use = &view->use[source];
+    for (uint32_t i = 0; i < use->waiters; i++)
+        if (view->waiter[use->waiting + i] == thread) return true;
+    return false;
+}
+
+/* Can an operation on a lock or the like come right after another one of it? */
 static bool is_let(const struct closing_view *view, const struct closing_use *use,
                    uint32_t source) {
+    if (view->model.kind[use->event] == HD_EV_WAIT_TIMEOUT)
+        return is_waiting(view, source, view->model.thread[use->event]);
+    unsigned asks = closing_asks(view, use->event);
+    return asks == 0 || closing_is_try(view, use->event) || (lets_after(view, use, source) & asks);
+}
+
+/* Does an operation end what its thread itself has begun: a section, an initialisation? */
+static bool is_end(const struct closing_view *view, const struct closing_use *use) {
     uint8_t kind = view->model.kind[use->event];
-    unsigned lets = lets_after(view, use, source);
-    if (is_try(view, use->event)) return true;
-    switch (kind) {
-    case HD_EV_ACQUIRE:
-        return lets & CLOSING_LETS_WRITE;
-    case HD_EV_READ_ACQUIRE:
-        return lets & CLOSING_LETS_READ;
-    case HD_EV_SEM_WAIT:
-        return lets & CLOSING_LETS_TAKE;
-    case HD_EV_BLOCKED:
-        /* A lock that is read-locked may let a reader in: what it was is not known. */
-        return lets & (CLOSING_LETS_READ | CLOSING_LETS_TAKE);
-    default:
-        return true;
-    }
+    bool lock =
+        use->cell >= view->memory_cells && use->cell < view->memory_cells + view->model.locks;
+    return (lock && kind == HD_EV_RELEASE) || kind == HD_EV_ONCE_DONE ||
+           (kind == HD_EV_NOTE && closing_asks(view, use->event) == 0);
 }
 
 /* Quick signs that an event can't see a write. */
 static bool is_out(const struct alternatives *a, const struct closing_use *use, uint32_t source) {
     const struct closing_view *view = a->view;
-    bool is_lock = use->cell >= view->memory_cells && view->model.kind[a->event] == HD_EV_RELEASE &&
-                   use->cell < view->memory_cells + view->model.locks;
     if (source == use->from) return false;
-    if (is_lock) return true; /* a release comes after its own acquire */
+    if (is_end(view, use)) return true; /* it comes after its own begin */
     if (use->cell >= view->memory_cells && !is_let(view, use, source)) return true;
     if (source == HD_NONE) {
         for (uint32_t i = view->cell_start[use->cell]; i < view->cell_start[use->cell + 1]; i++) {
@@ -91,12 +91,10 @@ static unsigned ways_to_write(const struct alternatives *a) {
     const struct closing_view *view = a->view;
     if (is_compare(view, a->event)) return 3;
     uint32_t u = view->use_start[a->event];
-    if (is_try(view, a->event)) {
-        unsigned lets = lets_after(view, &view->use[u], a->from.data[0]);
-        bool reads = view->model.kind[a->event] == HD_EV_READ_ACQUIRE;
-        return lets & (reads ? CLOSING_LETS_READ : CLOSING_LETS_WRITE) ? 2 : 1;
-    }
-    if (view->model.kind[a->event] == HD_EV_BLOCKED) return 2;
+    if (closing_is_try(view, a->event))
+        return lets_after(view, &view->use[u], a->from.data[0]) & closing_asks(view, a->event) ? 2
+                                                                                               : 1;
+    if (view->model.kind[a->event] == HD_EV_BLOCKED || a->expires) return 2;
     return view->use[u].does & CLOSING_WRITES ? 2 : 1;
 }
 
@@ -104,8 +102,9 @@ static void make_alternative_pins(const struct alternatives *a, const uint32_t *
                                   closing_pins *pins) {
     const struct closing_view *view = a->view;
     closing_make_pins(view, steps, pins);
+    struct closing_choice choice = {a->from.data, a->wakes, a->expires};
     uint64_t hash =
-        closing_hash_step(view, closing_hash(view, a->thread, a->position), a->event, a->from.data);
+        closing_hash_step(view, closing_hash(view, a->thread, a->position), a->event, &choice);
     for (size_t i = 0; i < pins->size; i++)
         if (pins->data[i].thread == view->thread_id[a->thread]) {
             pins->data[i].hash = hash;
@@ -114,7 +113,7 @@ static void make_alternative_pins(const struct alternatives *a, const uint32_t *
 }
 
 static void want(struct alternatives *a, const closing_pins *pins, const closing_events *order,
-                 bool not_writing) {
+                 bool writes, bool not_writing) {
     struct closing_work *work = hd_zalloc(1, sizeof *work);
     work->aim = CLOSING_FORCED;
     closing_copy_pins(&work->pins, pins);
@@ -123,7 +122,11 @@ static void want(struct alternatives *a, const closing_pins *pins, const closing
     for (size_t i = 0; i < a->from.size; i++)
         work->pair += closing_pair(a->view, a->event, a->from.data[i]);
     make_alternative_pins(a, a->past, &work->before);
-    if (closing_make_schedule(a->c, a->view, order, &work->schedule))
+    /* A lock or semaphore with a time limit that is asked for in vain: that is up too. */
+    bool late = !writes && a->view->limit[a->event] == CLOSING_SHORT;
+    struct hd_otherwise otherwise = {
+        .event = a->event, .wakes = a->wakes, .expires = a->expires || late};
+    if (closing_make_schedule(a->c, a->view, order, otherwise, &work->schedule))
         closing_add_work(a->c, work);
     else
         closing_free_work(work);
@@ -143,6 +146,7 @@ static void decide(struct alternatives *a, const closing_pins *pins) {
                                         .steps = a->steps,
                                         .reader = a->event,
                                         .from = a->from.data,
+                                        .expires = a->expires,
                                         .reader_past = a->past};
     closing_events order = {0};
     unsigned ways = ways_to_write(a);
@@ -151,7 +155,7 @@ static void decide(struct alternatives *a, const closing_pins *pins) {
         if (!(ways >> writes & 1)) continue;
         question.writes = writes;
         verdict = closing_order(&question, &order);
-        if (verdict == CLOSING_POSSIBLE) want(a, pins, &order, !writes && ways == 3);
+        if (verdict == CLOSING_POSSIBLE) want(a, pins, &order, writes, !writes && ways == 3);
     }
     if (verdict == CLOSING_UNDECIDED)
         closing_add_reason(c, "it was too hard to say whether a read can see a write",
@@ -182,12 +186,28 @@ static void ask(struct alternatives *a) {
     hd_vector_free(&pins);
 }
 
+/* A signal wakes one of those that wait then. */
+static void ask_whom(struct alternatives *a, bool other) {
+    const struct closing_view *view = a->view;
+    uint32_t source = a->from.size > 0 ? a->from.data[0] : HD_NONE;
+    uint32_t waiters = source < CLOSING_NEVER ? view->use[source].waiters : 0;
+    for (uint32_t i = 0; i < waiters; i++) {
+        a->wakes = view->waiter[view->use[source].waiting + i];
+        if (other || a->wakes != view->woken[a->event]) ask(a);
+    }
+    a->wakes = HD_NONE;
+    if (other && waiters == 0) ask(a);
+}
+
 /* All that the event's uses from `u` on may see, with what the earlier ones see in a->from. */
 static void choose(struct alternatives *a, uint32_t u, bool other) {
     const struct closing_view *view = a->view;
     while (u < view->use_start[a->event + 1] && !(view->use[u].does & CLOSING_READS)) u++;
     if (u == view->use_start[a->event + 1]) {
-        if (other) ask(a);
+        if (view->model.kind[a->event] == HD_EV_SIGNAL)
+            ask_whom(a, other);
+        else if (other)
+            ask(a);
         return;
     }
     if (++a->asked > MOST_COMBINATIONS) return;
@@ -217,21 +237,44 @@ static void find_before(struct alternatives *a) {
     uint32_t edges = hd_model_edges_into(model, a->event, &edge);
     for (uint32_t i = 0; i < edges; i++) {
         const struct hd_edge *it = &model->edge[edge[i]];
-        if (it->type == HD_EDGE_FORK || it->type == HD_EDGE_JOIN || it->type == HD_EDGE_SIGNAL ||
+        bool signal = it->type == HD_EDGE_SIGNAL && !a->expires;
+        if (it->type == HD_EDGE_FORK || it->type == HD_EDGE_JOIN || signal ||
             it->type == HD_EDGE_BARRIER)
             closing_take_past(a->view, a->before, it->from);
     }
+}
+
+/* A wait that ended otherwise, or never: its time could have been up before, at any moment of it.
+ */
+static void ask_expiry(struct alternatives *a) {
+    const struct closing_view *view = a->view;
+    uint32_t u = view->use_start[a->event];
+    if (u == view->use_start[a->event + 1] || !(view->use[u].does & CLOSING_EXPIRES)) return;
+    a->expires = true;
+    find_before(a);
+    uint32_t cell = view->use[u].cell;
+    for (uint32_t i = view->cell_start[cell]; i < view->cell_start[cell + 1]; i++) {
+        uint32_t source = view->cell_use[i];
+        if (!is_waiting(view, source, a->thread)) continue;
+        a->from.size = 0;
+        hd_vector_push(&a->from, source);
+        ask(a);
+    }
+    a->from.size = 0;
 }
 
 static void ask_about(struct alternatives *a, uint32_t event, uint32_t position) {
     a->event = event;
     a->position = position;
     a->from.size = 0;
+    a->wakes = HD_NONE;
+    a->expires = a->view->model.kind[event] == HD_EV_WAIT_TIMEOUT;
     a->asked = 0;
     find_before(a);
     choose(a, a->view->use_start[event], false);
     if (a->asked > MOST_COMBINATIONS)
         closing_add_reason(a->c, "an access sees too many writes at once", &a->view->model, event);
+    ask_expiry(a);
 }
 
 /* ---- threads that another's crash stopped ---------------------------------------------------- */
@@ -249,6 +292,7 @@ static bool is_stuck(const struct closing_view *view, uint32_t t) {
     switch (view->model.flags[blocked]) {
     case HD_WAIT_LOCK: /* asked about as a step that saw nothing */
     case HD_WAIT_SEM:
+    case HD_WAIT_ONCE:
     case HD_WAIT_COND: /* the signal that ends it writes its event */
         return true;
     case HD_WAIT_JOIN:
@@ -286,7 +330,8 @@ static void go_further(struct alternatives *a, uint32_t t) {
         closing_events order = {0};
         for (uint32_t e = 0; e < model->events; e++)
             if (view->position[e] < a->steps[model->thread[e]]) hd_vector_push(&order, e);
-        if (closing_make_schedule(a->c, view, &order, &work->schedule)) {
+        if (closing_make_schedule(a->c, view, &order, (struct hd_otherwise){.event = HD_NONE},
+                                  &work->schedule)) {
             struct hd_turn turn = {.thread = t, .calls = 1, .to = ""};
             hd_vector_push(&work->schedule.turn, turn);
             closing_add_work(a->c, work);

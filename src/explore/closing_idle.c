@@ -134,7 +134,7 @@ static void look_at(struct hd_trace *trace, struct waiting *w, uint32_t e, uint8
         hd_vector_push(&w->read, read);
     } else {
         w->read.size = 0;
-        w->steps += closing_is_step(trace->kind[e]);
+        w->steps += closing_is_step(trace->kind[e], trace->flags[e]);
     }
     w->state = 0;
 }

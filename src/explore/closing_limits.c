@@ -15,11 +15,18 @@ static const char *note_words(unsigned note) {
     case HD_NOTE_INPUT:
         return "the program reads input";
     case HD_NOTE_CHOICE:
-        return "what a call does depends on more than what was seen (time, an attempt, a "
-               "cancellation)";
+        return "what a call does depends on more than what was seen (a cancellation, a fork, a "
+               "thread joined if it has ended)";
     default:
         return NULL;
     }
+}
+
+/* A one-time initialisation whose begin the trace has; others are orders that a pipe, a signal
+ * handler or OpenMP makes. */
+static bool sees_begin(const struct closing_view *view, uint32_t u) {
+    while (view->use[u].from < CLOSING_NEVER) u = view->use[u].from;
+    return view->model.kind[view->use[u].event] == HD_EV_NOTE;
 }
 
 static const char *event_words(const struct closing_view *view, uint32_t e) {
@@ -28,23 +35,17 @@ static const char *event_words(const struct closing_view *view, uint32_t e) {
     bool shared = u < view->use_start[e + 1] && view->cell_shared[view->use[u].cell];
     switch (model->kind[e]) {
     case HD_EV_NOTE:
+        if (model->flags[e] == (HD_NOTE_ONCE | HD_NOTE_FIRST << HD_NOTE_OBJECT_SHIFT))
+            return view->use[u].from != HD_NONE ? "an initialisation was given up" : NULL;
         return note_words(model->flags[e] & HD_NOTE_TYPE_MASK);
     case HD_EV_HANDLER_ENTER:
         return "a signal handler runs";
-    case HD_EV_WAIT_TIMEOUT:
-        return "a wait ends because its time is up";
     case HD_EV_WAIT:
         return hd_trace_extra(model->trace, e, 0) == 0 ? "a wait ends without a signal" : NULL;
-    case HD_EV_ONCE_DONE:
     case HD_EV_ONCE_PASS:
-        return shared ? "several threads meet at a one-time initialisation" : NULL;
-    case HD_EV_TRY_FAILED:
-        return (model->flags[e] & HD_LOCK_TYPE_MASK) == HD_LOCK_RWLOCK
-                   ? "a reader-writer lock is tried in vain"
+        return shared && !sees_begin(view, u)
+                   ? "several threads meet at an order that no call of theirs makes"
                    : NULL;
-    case HD_EV_BLOCKED:
-        return model->flags[e] == HD_WAIT_ONCE ? "a thread waits for a one-time initialisation"
-                                               : NULL;
     default:
         return NULL;
     }
@@ -60,27 +61,13 @@ static bool sees_free(const struct closing_view *view, uint32_t e) {
     return false;
 }
 
-/* Which of several threads that wait a signal wakes is not the program's to say. */
-static void find_signals(struct closing *c, const struct closing_view *view) {
+/* What is waited for is known when the wait ends, or the run. */
+static void find_waits(struct closing *c, const struct closing_view *view) {
     const struct hd_model *model = &view->model;
-    uint32_t *waiting = hd_zalloc(view->cells, sizeof *waiting);
-    uint32_t first = view->memory_cells + model->locks;
-    for (uint32_t e = 0; e < model->events; e++) {
-        uint8_t kind = model->kind[e];
-        if (kind == HD_EV_RELEASE && (model->flags[e] & HD_LOCK_BY_WAIT)) {
-            uint32_t u = view->use_start[e] + 1;
-            if (u < view->use_start[e + 1])
-                waiting[view->use[u].cell]++;
-            else
-                closing_add_reason(c, "the program ends while a thread begins to wait", model, e);
-        } else if (kind == HD_EV_WAIT || kind == HD_EV_WAIT_TIMEOUT) {
-            uint32_t *count = &waiting[first + model->object[e]];
-            if (*count > 0) --*count;
-        } else if (kind == HD_EV_SIGNAL && waiting[first + model->object[e]] > 1) {
-            closing_add_reason(c, "a signal could wake any of several threads", model, e);
-        }
-    }
-    free(waiting);
+    for (uint32_t e = 0; e < model->events; e++)
+        if (model->kind[e] == HD_EV_RELEASE && (model->flags[e] & HD_LOCK_BY_WAIT) &&
+            view->use_start[e] + 1 == view->use_start[e + 1])
+            closing_add_reason(c, "the program ends while a thread begins to wait", model, e);
 }
 
 /* Memory that is freed while another thread may still access it may come back as something else. */
@@ -140,13 +127,15 @@ static void find_strangers(struct closing *c, const struct closing_view *view) {
 void closing_find_limits(struct closing *c, const struct closing_view *view) {
     const struct hd_model *model = &view->model;
     for (uint32_t e = 0; e < model->events; e++) {
-        const char *words = event_words(view, e);
+        const char *words = view->limit[e] == CLOSING_LONG
+                                ? "that a time limit of more than a second is up was not tried"
+                                : event_words(view, e);
         if (words != NULL) closing_add_reason(c, words, model, e);
         if (view->use_start[e] < view->use_start[e + 1] && hd_model_is_read(model, e) &&
             sees_free(view, e))
             closing_add_reason(c, "memory is read after it was freed", model, e);
     }
-    find_signals(c, view);
+    find_waits(c, view);
     find_early_frees(c, view);
     find_ends(c, view);
     find_strangers(c, view);

@@ -43,7 +43,9 @@ static bool is_done(const struct search *s, uint32_t event) {
 }
 
 static unsigned does(const struct search *s, const struct closing_use *use) {
-    if (use->event != s->q->reader || !(use->does & CLOSING_READS)) return use->does;
+    if (use->event != s->q->reader) return use->does & (CLOSING_READS | CLOSING_WRITES);
+    if (use->does & CLOSING_EXPIRES) return s->q->expires ? CLOSING_READS | CLOSING_WRITES : 0;
+    if (!(use->does & CLOSING_READS)) return use->does;
     return s->q->writes ? CLOSING_READS | CLOSING_WRITES : CLOSING_READS;
 }
 
@@ -60,7 +62,7 @@ static uint32_t *due_of(struct search *s, uint32_t cell, uint32_t source) {
 static bool next_use(const struct search *s, uint32_t event, uint32_t u, uint32_t *nth,
                      uint32_t *source) {
     const struct closing_use *use = &s->view->use[u];
-    if (use->does & CLOSING_READS)
+    if (does(s, use) & CLOSING_READS)
         *source = event == s->q->reader ? s->q->from[(*nth)++] : use->from;
     return true;
 }
@@ -76,6 +78,7 @@ static bool edges_done(const struct search *s, uint32_t event) {
         /* The others are what steps see, and that may change. */
         bool holds = it->type == HD_EDGE_FORK || it->type == HD_EDGE_JOIN ||
                      it->type == HD_EDGE_SIGNAL || it->type == HD_EDGE_BARRIER;
+        if (event == s->q->reader && s->q->expires && it->type == HD_EDGE_SIGNAL) continue;
         if (holds && !is_done(s, it->from)) return false;
     }
     return true;
@@ -143,7 +146,7 @@ static void take_back(struct search *s, size_t to) {
             s->last[it.cell] = it.last;
         }
         FOR_USES(s, event, u, source)
-        if (view->use[u].does & CLOSING_READS) ++*due_of(s, view->use[u].cell, source);
+        if (does(s, &view->use[u]) & CLOSING_READS) ++*due_of(s, view->use[u].cell, source);
     }
 }
 
@@ -242,7 +245,7 @@ static enum closing_verdict search(struct search *s) {
 
 static void count_reads(struct search *s, uint32_t event) {
     FOR_USES(s, event, u, source)
-    if (s->view->use[u].does & CLOSING_READS) ++*due_of(s, s->view->use[u].cell, source);
+    if (does(s, &s->view->use[u]) & CLOSING_READS) ++*due_of(s, s->view->use[u].cell, source);
 }
 
 enum closing_verdict closing_order(const struct closing_question *q, closing_events *order) {

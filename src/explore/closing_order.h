@@ -15,6 +15,7 @@ struct closing_question {
     uint32_t reader;
     const uint32_t *from;        /* one use for each of its own that reads */
     bool writes;                 /* it is to be taken for one that writes what it reads */
+    bool expires;                /* the time of its wait is up: no signal need come before */
     const uint32_t *reader_past; /* by thread: steps that come before it */
 };
 

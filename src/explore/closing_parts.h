@@ -46,7 +46,8 @@ void closing_add_item(struct closing *c, uint32_t view, const closing_pins *pins
 uint32_t closing_find_view(const struct closing *c, const closing_pins *pins);
 /* The schedule of an order of steps: every event of a thread up to its last step in it. */
 bool closing_make_schedule(struct closing *c, const struct closing_view *view,
-                           const closing_events *order, struct hd_schedule *schedule);
+                           const closing_events *order, struct hd_otherwise otherwise,
+                           struct hd_schedule *schedule);
 void closing_add_work(struct closing *c, struct closing_work *work);
 void closing_free_work(struct closing_work *work);
 

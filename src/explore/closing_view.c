@@ -9,12 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_WAITED_MS 1000u /* as runtime/sched_wait.c: that a longer limit is up is not tried */
+
 struct object_state {
     uint32_t last; /* use that wrote, HD_NONE */
     uint16_t thread;
     bool seen, several;
     uint32_t writers, readers;
     uint64_t value;
+    bool begun, done;            /* a one-time initialisation */
+    HD_VECTOR(uint32_t) waiting; /* for a condition variable */
 };
 
 struct maker {
@@ -22,6 +26,7 @@ struct maker {
     const struct hd_model *model;
     struct object_state *state; /* by cell */
     HD_VECTOR(struct closing_use) use;
+    HD_VECTOR(uint32_t) waiter;
 };
 
 static uint64_t mix(uint64_t hash, uint64_t value) {
@@ -30,9 +35,18 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 
 /* ---- threads and steps ---------------------------------------------------------------------- */
 
-bool closing_is_step(uint8_t kind) {
+static unsigned note_of(uint8_t kind, uint8_t flags) {
+    return kind == HD_EV_NOTE ? flags & HD_NOTE_TYPE_MASK : HD_NOTE_TEXT;
+}
+
+static bool is_once(uint8_t kind, uint8_t flags, enum hd_note_once what) {
+    return note_of(kind, flags) == HD_NOTE_ONCE && flags >> HD_NOTE_OBJECT_SHIFT == what;
+}
+
+bool closing_is_step(uint8_t kind, uint8_t flags) {
     switch (kind) {
     case HD_EV_NOTE:
+        return note_of(kind, flags) == HD_NOTE_MISSED || note_of(kind, flags) == HD_NOTE_ONCE;
     case HD_EV_BLOCKED:
     case HD_EV_BRANCH:
     case HD_EV_HANDLER_ENTER:
@@ -51,6 +65,62 @@ uint32_t closing_steps_done(const struct closing_view *view, uint32_t thread) {
                                      (model->kind[last] == HD_EV_ALLOC &&
                                       (model->flags[last] & HD_BLOCK_TYPE_MASK) == HD_BLOCK_STACK));
     return begun ? 0 : steps;
+}
+
+bool closing_is_try(const struct closing_view *view, uint32_t event) {
+    uint8_t kind = view->model.kind[event], flags = view->model.flags[event];
+    if (view->limit[event] == CLOSING_LONG) return false;
+    switch (kind) {
+    case HD_EV_TRY_FAILED:
+        return true;
+    case HD_EV_ACQUIRE:
+    case HD_EV_READ_ACQUIRE:
+    case HD_EV_SEM_WAIT:
+        return (flags & HD_LOCK_BY_TRY) != 0;
+    case HD_EV_BLOCKED:
+        return view->limit[event] == CLOSING_SHORT;
+    default:
+        return note_of(kind, flags) == HD_NOTE_MISSED;
+    }
+}
+
+/* Whether what a thread was blocked in would have read is known if a note told it. */
+static unsigned blocked_asks(const struct closing_view *view, uint32_t event) {
+    uint64_t wait = hd_trace_extra(view->model.trace, event, 0);
+    switch (view->model.flags[event]) {
+    case HD_WAIT_LOCK:
+        return hd_wire_wait_flags(wait) & HD_WIRE_WAIT_READS ? CLOSING_LETS_READ
+                                                             : CLOSING_LETS_WRITE;
+    case HD_WAIT_SEM:
+        return CLOSING_LETS_TAKE;
+    case HD_WAIT_ONCE:
+        return CLOSING_LETS_BEGIN | CLOSING_LETS_PASS;
+    default:
+        return 0;
+    }
+}
+
+unsigned closing_asks(const struct closing_view *view, uint32_t event) {
+    uint8_t kind = view->model.kind[event], flags = view->model.flags[event];
+    switch (kind) {
+    case HD_EV_ACQUIRE:
+        return CLOSING_LETS_WRITE;
+    case HD_EV_READ_ACQUIRE:
+        return CLOSING_LETS_READ;
+    case HD_EV_TRY_FAILED:
+        return flags & HD_LOCK_READS ? CLOSING_LETS_READ : CLOSING_LETS_WRITE;
+    case HD_EV_SEM_WAIT:
+        return CLOSING_LETS_TAKE;
+    case HD_EV_ONCE_PASS:
+        return CLOSING_LETS_BEGIN | CLOSING_LETS_PASS;
+    case HD_EV_BLOCKED:
+        return blocked_asks(view, event);
+    case HD_EV_NOTE:
+        if (note_of(kind, flags) == HD_NOTE_MISSED) return CLOSING_LETS_TAKE;
+        return is_once(kind, flags, HD_NOTE_DONE) ? 0 : CLOSING_LETS_BEGIN | CLOSING_LETS_PASS;
+    default:
+        return 0;
+    }
 }
 
 /* Does the C library do it? Its allocator has no place where a thread could be held. */
@@ -77,7 +147,7 @@ static void list_steps(struct closing_view *view) {
         view->blocked[t] = HD_NONE;
         for (uint32_t i = model->thread_start[t]; i < model->thread_start[t + 1]; i++) {
             uint32_t e = model->thread_event[i];
-            bool step = closing_is_step(model->kind[e]);
+            bool step = closing_is_step(model->kind[e], model->flags[e]);
             view->position[e] = step ? steps - view->start[t] : HD_NONE;
             if (step) view->step[steps++] = e;
             if (model->kind[e] == HD_EV_BLOCKED) view->blocked[t] = e;
@@ -106,8 +176,15 @@ static void add_use(struct maker *m, uint32_t event, uint32_t cell, unsigned doe
     if (state->seen && state->thread != thread) state->several = true;
     state->seen = true;
     state->thread = thread;
-    struct closing_use use = {event, cell, (does & CLOSING_READS) ? state->last : HD_NONE,
-                              (uint8_t)does, lets};
+    struct closing_use use = {.event = event,
+                              .cell = cell,
+                              .from = (does & CLOSING_READS) ? state->last : HD_NONE,
+                              .does = (uint8_t)does,
+                              .lets = lets,
+                              .waiting = (uint32_t)m->waiter.size,
+                              .waiters = (uint32_t)state->waiting.size};
+    for (size_t i = 0; i < state->waiting.size; i++)
+        hd_vector_push(&m->waiter, state->waiting.data[i]);
     if (does & CLOSING_WRITES) state->last = (uint32_t)m->use.size;
     hd_vector_push(&m->use, use);
 }
@@ -115,7 +192,9 @@ static void add_use(struct maker *m, uint32_t event, uint32_t cell, unsigned doe
 static uint8_t lets_of(const struct object_state *state) {
     return (uint8_t)((state->writers == 0 && state->readers == 0 ? CLOSING_LETS_WRITE : 0) |
                      (state->writers == 0 ? CLOSING_LETS_READ : 0) |
-                     (state->value > 0 ? CLOSING_LETS_TAKE : 0));
+                     (state->value > 0 ? CLOSING_LETS_TAKE : 0) |
+                     (!state->begun ? CLOSING_LETS_BEGIN : 0) |
+                     (state->done ? CLOSING_LETS_PASS : 0));
 }
 
 static uint32_t lock_cell(const struct maker *m, uint32_t lock) {
@@ -145,6 +224,19 @@ static uint32_t awaited(const struct maker *m, uint32_t event) {
         }
     }
     return HD_NONE;
+}
+
+static void stop_waiting(struct object_state *state, uint32_t thread) {
+    size_t kept = 0;
+    for (size_t i = 0; i < state->waiting.size; i++)
+        if (state->waiting.data[i] != thread) state->waiting.data[kept++] = state->waiting.data[i];
+    state->waiting.size = kept;
+}
+
+static void add_expiry(struct maker *m, uint32_t e, uint32_t cell) {
+    struct closing_use use = {
+        .event = e, .cell = cell, .from = CLOSING_NEVER, .does = CLOSING_EXPIRES};
+    hd_vector_push(&m->use, use);
 }
 
 static void add_sync(struct maker *m, uint32_t e) {
@@ -182,11 +274,31 @@ static void add_sync(struct maker *m, uint32_t e) {
     case HD_EV_SEM_WAIT:
         if (state->value > 0) state->value--;
         break;
-    case HD_EV_SIGNAL:
-    case HD_EV_BROADCAST:
-    case HD_EV_WAIT_TIMEOUT:
-    case HD_EV_BARRIER_ARRIVE:
+    case HD_EV_NOTE:
+        if (note_of(kind, model->flags[e]) == HD_NOTE_MISSED)
+            does = CLOSING_READS;
+        else if (note_of(kind, model->flags[e]) != HD_NOTE_ONCE)
+            return;
+        state->begun |= is_once(kind, model->flags[e], HD_NOTE_FIRST);
+        state->done |= is_once(kind, model->flags[e], HD_NOTE_DONE);
+        break;
     case HD_EV_ONCE_DONE:
+        state->done = true;
+        break;
+    case HD_EV_SIGNAL:
+        stop_waiting(state, m->view->woken[e]);
+        break;
+    case HD_EV_BROADCAST:
+        state->waiting.size = 0;
+        break;
+    case HD_EV_WAIT: /* what a signal ended, it ended */
+        stop_waiting(state, model->thread[e]);
+        if (m->view->limit[e] == CLOSING_SHORT) add_expiry(m, e, cell);
+        return;
+    case HD_EV_WAIT_TIMEOUT:
+        stop_waiting(state, model->thread[e]);
+        break;
+    case HD_EV_BARRIER_ARRIVE:
     case HD_EV_ONCE_PASS:
         break;
     default:
@@ -195,18 +307,27 @@ static void add_sync(struct maker *m, uint32_t e) {
     add_use(m, e, cell, does, lets_of(state));
     if (kind == HD_EV_RELEASE && (model->flags[e] & HD_LOCK_BY_WAIT)) {
         uint32_t condition = awaited(m, e);
-        if (condition != HD_NONE) add_use(m, e, object_cell(m, condition), both, 0);
+        if (condition == HD_NONE) return;
+        cell = object_cell(m, condition);
+        hd_vector_push(&m->state[cell].waiting, model->thread[e]);
+        add_use(m, e, cell, both, 0);
     }
 }
 
-/* What a thread was blocked in would have been an operation on a lock or semaphore. */
+/* What a thread was blocked in would have been an operation on a lock or semaphore, or, of a
+ * condition variable, could have been that its time is up. */
 static void add_blocked(struct maker *m, uint32_t e) {
     const struct hd_model *model = m->model;
     uint32_t object = model->object[e];
     if (object == HD_NONE) return;
-    if (model->flags[e] != HD_WAIT_LOCK && model->flags[e] != HD_WAIT_SEM) return;
+    if (model->flags[e] == HD_WAIT_COND && m->view->limit[e] == CLOSING_SHORT)
+        add_expiry(m, e, object_cell(m, object));
+    if (model->flags[e] != HD_WAIT_LOCK && model->flags[e] != HD_WAIT_SEM &&
+        model->flags[e] != HD_WAIT_ONCE)
+        return;
     uint32_t cell = model->flags[e] == HD_WAIT_LOCK ? lock_cell(m, object) : object_cell(m, object);
-    struct closing_use use = {e, cell, CLOSING_NEVER, CLOSING_READS, 0};
+    struct closing_use use = {
+        .event = e, .cell = cell, .from = CLOSING_NEVER, .does = CLOSING_READS};
     hd_vector_push(&m->use, use);
 }
 
@@ -217,6 +338,37 @@ static void add_memory(struct maker *m, uint32_t e) {
     unsigned does = (hd_model_is_read(model, e) ? CLOSING_READS : 0u) |
                     (hd_model_is_write(model, e) ? CLOSING_WRITES : 0u);
     for (uint32_t i = 0; i < count; i++) add_use(m, e, location[i], does, 0);
+}
+
+static void list_woken(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    view->woken = hd_alloc(model->events, sizeof *view->woken);
+    for (uint32_t e = 0; e < model->events; e++) view->woken[e] = HD_NONE;
+    for (uint32_t i = 0; i < model->edges; i++) {
+        const struct hd_edge *edge = &model->edge[i];
+        if (edge->type == HD_EDGE_SIGNAL && model->kind[edge->from] == HD_EV_SIGNAL)
+            view->woken[edge->from] = model->thread[edge->to];
+    }
+}
+
+/* A note before a call's events tells its limit. */
+static void list_limits(struct closing_view *view) {
+    const struct hd_model *model = &view->model;
+    view->limit = hd_zalloc(model->events, sizeof *view->limit);
+    for (uint32_t t = 0; t < view->threads; t++) {
+        uint8_t limit = 0;
+        for (uint32_t i = model->thread_start[t]; i < model->thread_start[t + 1]; i++) {
+            uint32_t e = model->thread_event[i];
+            uint8_t kind = model->kind[e], flags = model->flags[e];
+            if (note_of(kind, flags) == HD_NOTE_LIMIT)
+                limit = hd_trace_extra(model->trace, e, 0) <= MOST_WAITED_MS ? CLOSING_SHORT
+                                                                             : CLOSING_LONG;
+            if (kind == HD_EV_RELEASE || !(closing_is_step(kind, flags) || kind == HD_EV_BLOCKED))
+                continue;
+            view->limit[e] = limit;
+            limit = 0;
+        }
+    }
 }
 
 static void list_uses(struct closing_view *view) {
@@ -242,6 +394,8 @@ static void list_uses(struct closing_view *view) {
     }
     view->use_start[model->events] = (uint32_t)m.use.size;
     view->use = m.use.data;
+    view->waiter = m.waiter.data;
+    for (uint32_t c = 0; c < view->cells; c++) hd_vector_free(&m.state[c].waiting);
     view->cell_shared = hd_alloc(view->cells, 1);
     for (uint32_t c = 0; c < view->cells; c++)
         view->cell_shared[c] =
@@ -274,15 +428,16 @@ uint64_t closing_name(const struct closing_view *view, uint32_t event) {
 /* Memory: locations depend on what else the run accessed, so what counts is where the write that is
  * seen changes, by the distance from the first byte. Of other cells there is one, or two. */
 static uint64_t hash_sources(const struct closing_view *view, uint64_t hash, uint32_t event,
-                             const uint32_t *from, bool memory_only) {
+                             const struct closing_choice *choice, bool memory_only) {
     const struct hd_model *model = &view->model;
     uint64_t first = 0, latest = 0;
     uint32_t at = 0;
     bool any = false;
     for (uint32_t u = view->use_start[event]; u < view->use_start[event + 1]; u++) {
         const struct closing_use *use = &view->use[u];
-        if (!(use->does & CLOSING_READS)) continue;
-        uint32_t source = from != NULL ? from[at] : use->from;
+        bool expires = choice != NULL && choice->expires && (use->does & CLOSING_EXPIRES);
+        if (!(use->does & CLOSING_READS) && !expires) continue;
+        uint32_t source = choice != NULL ? choice->from[at] : use->from;
         at++;
         bool memory = use->cell < view->memory_cells;
         if (memory_only && !memory) continue;
@@ -297,8 +452,20 @@ static uint64_t hash_sources(const struct closing_view *view, uint64_t hash, uin
 }
 
 uint64_t closing_hash_step(const struct closing_view *view, uint64_t before, uint32_t event,
-                           const uint32_t *from) {
-    return hash_sources(view, mix(before, view->model.site[event]), event, from, false);
+                           const struct closing_choice *choice) {
+    uint64_t hash = hash_sources(view, mix(before, view->model.site[event]), event, choice, false);
+    uint32_t wakes = choice != NULL ? choice->wakes : view->woken[event];
+    bool expires = choice != NULL ? choice->expires : view->model.kind[event] == HD_EV_WAIT_TIMEOUT;
+    if (expires) hash = mix(hash, 7);
+    return wakes == HD_NONE ? hash : mix(hash, view->thread_id[wakes]);
+}
+
+/* What a step adds to the class besides what it read: whether it got what it tried for. */
+static uint64_t hash_result(const struct closing_view *view, uint64_t hash, uint32_t e) {
+    uint8_t kind = view->model.kind[e];
+    bool failed = kind == HD_EV_TRY_FAILED || kind == HD_EV_NOTE || kind == HD_EV_WAIT_TIMEOUT;
+    bool waits = kind == HD_EV_WAIT_TIMEOUT || (kind == HD_EV_WAIT && view->limit[e] != 0);
+    return closing_is_try(view, e) || waits ? mix(hash, 5 + failed) : hash;
 }
 
 static void hash_steps(struct closing_view *view) {
@@ -318,9 +485,8 @@ static void hash_steps(struct closing_view *view) {
             if (k >= counted) continue;
             if (hd_model_is_access(model, e))
                 data = hash_sources(view, data, e, NULL, true);
-            else if (model->kind[e] == HD_EV_TRY_FAILED ||
-                     (model->kind[e] == HD_EV_ACQUIRE && (model->flags[e] & HD_LOCK_BY_TRY)))
-                data = mix(data, 5 + (model->kind[e] == HD_EV_TRY_FAILED));
+            else
+                data = hash_result(view, data, e);
         }
         if (done > 0) view->steps += mix(hash, done);
         if (view->blocked[t] != HD_NONE)
@@ -368,12 +534,14 @@ void closing_view_build(struct closing_view *view, struct hd_model *model, uint6
     view->threads = view->model.threads;
     view->thread_id = thread_id;
     list_steps(view);
+    list_woken(view);
+    list_limits(view);
     list_uses(view);
     list_writes(view);
     find_pasts(view);
     hash_steps(view);
-    view->bytes = view->model.bytes + (uint64_t)view->model.events * (view->threads * 4u + 24u) +
-                  (uint64_t)view->use_start[view->model.events] * 24u;
+    view->bytes = view->model.bytes + (uint64_t)view->model.events * (view->threads * 4u + 28u) +
+                  (uint64_t)view->use_start[view->model.events] * 32u;
 }
 
 void closing_view_free(struct closing_view *view) {
@@ -388,6 +556,9 @@ void closing_view_free(struct closing_view *view) {
     free(view->cell_lets);
     free(view->cell_start);
     free(view->cell_use);
+    free(view->waiter);
+    free(view->woken);
+    free(view->limit);
     free(view->past);
     free(view->blocked);
     hd_model_free(&view->model);

@@ -8,9 +8,19 @@
 
 #define CLOSING_NEVER (HD_NONE - 1) /* the operation had not come about when the run ended */
 
-enum { CLOSING_READS = 1, CLOSING_WRITES = 2 };
-/* What a lock or semaphore lets a thread do. */
-enum { CLOSING_LETS_WRITE = 1, CLOSING_LETS_READ = 2, CLOSING_LETS_TAKE = 4 };
+/* EXPIRES: the end of a wait, which could have been that its time is up: then it reads and writes.
+ */
+enum { CLOSING_READS = 1, CLOSING_WRITES = 2, CLOSING_EXPIRES = 4 };
+/* What a lock, a semaphore or a one-time initialisation lets a thread do. */
+enum {
+    CLOSING_LETS_WRITE = 1,
+    CLOSING_LETS_READ = 2,
+    CLOSING_LETS_TAKE = 4,
+    CLOSING_LETS_BEGIN = 8,
+    CLOSING_LETS_PASS = 16
+};
+/* A time limit of the step's call: it may be up; or it is so long that this is not tried. */
+enum { CLOSING_SHORT = 1, CLOSING_LONG = 2 };
 
 /* A step and one cell that it is about. A cell is a memory location, a lock, a condition variable,
  * a barrier, a semaphore. An operation on one of the latter sees the one before it: all of a cell
@@ -20,6 +30,16 @@ struct closing_use {
     uint32_t from; /* the use that it sees; HD_NONE: the initial value; CLOSING_NEVER */
     uint8_t does;
     uint8_t lets; /* of a lock or semaphore, after this operation */
+    /* of a condition variable: who waits after this operation, waiter[waiting .. + waiters) */
+    uint32_t waiting, waiters;
+};
+
+/* How a step comes out: what it sees, one use for each of its own that reads, the thread that its
+ * signal wakes (HD_NONE: none), and whether the time of its wait is up. */
+struct closing_choice {
+    const uint32_t *from;
+    uint32_t wakes;
+    bool expires;
 };
 
 struct closing_view {
@@ -35,6 +55,9 @@ struct closing_view {
     uint32_t cells, memory_cells;
     uint8_t *cell_shared, *cell_lets; /* lets: before the first operation */
     uint32_t *cell_start, *cell_use;  /* by cell: the uses that write, in the order of the run */
+    uint32_t *waiter;                 /* threads, see struct closing_use */
+    uint32_t *woken;                  /* by event: the thread that a signal woke, HD_NONE */
+    uint8_t *limit;                   /* by event */
     uint32_t *past;    /* [event * threads + t]: steps of t that come before it, itself included */
     uint32_t *blocked; /* by thread: what it was blocked in when the run deadlocked, HD_NONE */
     bool normal;       /* without rounds of loops that only wait */
@@ -51,7 +74,11 @@ struct closing_view {
 void closing_view_build(struct closing_view *view, struct hd_model *model, uint64_t *thread_id);
 void closing_view_free(struct closing_view *view);
 
-bool closing_is_step(uint8_t kind);
+bool closing_is_step(uint8_t kind, uint8_t flags);
+/* Does a step try, so that it can do without what it asks for: a lock, or one of a semaphore? */
+bool closing_is_try(const struct closing_view *view, uint32_t event);
+/* What a lock must let a step do that it gets it. */
+unsigned closing_asks(const struct closing_view *view, uint32_t event);
 
 static inline uint32_t closing_steps(const struct closing_view *view, uint32_t thread) {
     return view->start[thread + 1] - view->start[thread];
@@ -68,10 +95,9 @@ static inline const uint32_t *closing_past(const struct closing_view *view, uint
     return view->past + (size_t)event * view->threads;
 }
 
-/* What a step that sees these uses (one for each of its own that reads, in their order) adds to its
- * thread's hash. */
+/* What a step adds to its thread's hash if it comes out so. */
 uint64_t closing_hash_step(const struct closing_view *view, uint64_t before, uint32_t event,
-                           const uint32_t *from);
+                           const struct closing_choice *choice);
 /* An event as others name it: its thread, its number. */
 uint64_t closing_name(const struct closing_view *view, uint32_t event);
 

@@ -337,6 +337,8 @@ static unsigned note_tag(unsigned flags) {
                                   [HD_NOTE_SEM] = HD_CELL_OBJECT + HD_OBJECT_SEM};
     unsigned object = flags >> HD_NOTE_OBJECT_SHIFT;
     if (hd_note_is_child(flags)) return HD_CELL_LOCK;
+    if ((flags & HD_NOTE_TYPE_MASK) == HD_NOTE_MISSED) return HD_CELL_OBJECT + HD_OBJECT_SEM;
+    if ((flags & HD_NOTE_TYPE_MASK) == HD_NOTE_ONCE) return HD_CELL_OBJECT + HD_OBJECT_ONCE;
     bool known = hd_note_is_life(flags) && object < sizeof tag;
     return known ? tag[object] : HD_CELL_OBJECT + HD_OBJECT_NOTE;
 }

@@ -11,6 +11,7 @@ void hd_schedule_free(struct hd_schedule *schedule) {
     hd_vector_free(&schedule->turn);
     hd_vector_free(&schedule->then);
     hd_vector_free(&schedule->made);
+    hd_vector_free(&schedule->choice);
     hd_steering_free(&schedule->control);
     hd_sites_free(&schedule->places);
     hd_arena_free(&schedule->arena);
@@ -43,6 +44,8 @@ void hd_schedule_copy(struct hd_schedule *to, const struct hd_schedule *from) {
     for (size_t i = 0; i < from->then.size; i++)
         hd_vector_push(&to->then, copy_turn(to, from->then.data[i]));
     for (size_t i = 0; i < from->made.size; i++) hd_vector_push(&to->made, from->made.data[i]);
+    for (size_t i = 0; i < from->choice.size; i++)
+        hd_vector_push(&to->choice, from->choice.data[i]);
 }
 
 uint32_t hd_schedule_turns(const struct hd_schedule *schedule) {
@@ -100,7 +103,8 @@ void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms,
         if (thread >= threads) threads = thread + 1;
     }
     *bytes = sizeof(struct hd_wire_replay) + turns * sizeof(struct hd_wire_turn) +
-             schedule->made.size * sizeof(struct hd_wire_made);
+             schedule->made.size * sizeof(struct hd_wire_made) +
+             schedule->choice.size * sizeof(struct hd_wire_choice);
     struct hd_wire_replay *plan = hd_zalloc(1, *bytes);
     uint64_t *made = hd_zalloc(threads, sizeof *made); /* calls of each thread so far */
     plan->patience_ms = patience_ms;
@@ -110,6 +114,11 @@ void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms,
     struct hd_wire_made *maker = (struct hd_wire_made *)(void *)&plan->turn[plan->turns];
     for (size_t i = 0; i < schedule->made.size; i++, plan->threads++)
         maker[i] = (struct hd_wire_made){schedule->made.data[i].by, schedule->made.data[i].as};
+    struct hd_wire_choice *choice = (struct hd_wire_choice *)(void *)&maker[plan->threads];
+    for (size_t i = 0; i < schedule->choice.size; i++, plan->choices++) {
+        const struct hd_choice *from = &schedule->choice.data[i];
+        choice[i] = (struct hd_wire_choice){from->call, from->thread, from->wakes};
+    }
     free(made);
     return plan;
 }

@@ -38,6 +38,15 @@ struct hd_made {
     uint32_t as; /* from 0 */
 };
 
+/* How a call comes out that the thread which makes it does not decide. Turns say nothing about it,
+ * and may be joined and moved. */
+struct hd_choice {
+    uint32_t thread;
+    uint32_t wakes; /* the thread that its signal wakes, of those that wait; HD_NONE: the time of
+                       its wait is up when its turn comes */
+    uint64_t call;  /* which of its calls, from 1 */
+};
+
 /* A zeroed schedule is an empty one. Strings are never NULL once it is made or read. */
 struct hd_schedule {
     const char *kind;        /* of the finding; "run" for a recorded run; "" */
@@ -54,6 +63,7 @@ struct hd_schedule {
     HD_VECTOR(struct hd_turn) then;
     /* By number, who makes the threads; empty if T0 makes them all. */
     HD_VECTOR(struct hd_made) made;
+    HD_VECTOR(struct hd_choice) choice;
     /* There are no turns, but this. */
     bool has_control;
     struct hd_steering control;
@@ -89,6 +99,15 @@ struct hd_steering hd_schedule_steering(const struct hd_schedule *schedule);
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_span *run,
                               uint32_t runs, uint32_t next, struct hd_error *error);
+/* The same, but one of the events comes out otherwise than it did. */
+struct hd_otherwise {
+    uint32_t event; /* HD_NONE: none */
+    uint32_t wakes; /* a signal: this thread; HD_NONE: none */
+    bool expires;   /* a wait or a lock with a time limit: that is up */
+};
+bool hd_schedule_from_order(struct hd_schedule *schedule, const struct hd_model *model,
+                            struct hd_describe *describe, const struct hd_span *run, uint32_t runs,
+                            uint32_t next, struct hd_otherwise otherwise, struct hd_error *error);
 /* The same from a finding that has a witness, with what it is about. */
 bool hd_schedule_from_finding(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_finding *finding,

@@ -102,6 +102,78 @@ static bool read_turns(struct hd_fields_in *in, const json_t *list, const char *
     return true;
 }
 
+static bool read_choice_thread(struct hd_fields_in *in, const json_t *value, const char *where,
+                               void *object) {
+    return read_thread(in, value, where, &((struct hd_choice *)object)->thread);
+}
+static json_t *write_choice_thread(const void *object) {
+    char thread[16];
+    snprintf(thread, sizeof thread, "T%u", ((const struct hd_choice *)object)->thread);
+    return json_string(thread);
+}
+static bool read_wakes(struct hd_fields_in *in, const json_t *value, const char *where,
+                       void *object) {
+    return read_thread(in, value, where, &((struct hd_choice *)object)->wakes);
+}
+static json_t *write_wakes(const void *object) {
+    char thread[16];
+    if (((const struct hd_choice *)object)->wakes == UINT32_MAX) return NULL;
+    snprintf(thread, sizeof thread, "T%u", ((const struct hd_choice *)object)->wakes);
+    return json_string(thread);
+}
+static bool read_timeout(struct hd_fields_in *in, const json_t *value, const char *where,
+                         void *object) {
+    if (!json_is_true(value)) return hd_fields_refuse(in, where, "must be true");
+    ((struct hd_choice *)object)->wakes = UINT32_MAX;
+    return true;
+}
+static json_t *write_timeout(const void *object) {
+    return ((const struct hd_choice *)object)->wakes == UINT32_MAX ? json_true() : NULL;
+}
+static bool read_call(struct hd_fields_in *in, const json_t *value, const char *where,
+                      void *object) {
+    json_int_t call = json_integer_value(value);
+    if (!json_is_integer(value) || call < 1 || call > MOST_CALLS)
+        return hd_fields_refuse(in, where, "must be a whole number, 1 or more");
+    ((struct hd_choice *)object)->call = (uint64_t)call;
+    return true;
+}
+static json_t *write_call(const void *object) {
+    return json_integer((json_int_t)((const struct hd_choice *)object)->call);
+}
+
+static const struct hd_field choice_fields[] = {
+    HD_FIELD_NEEDED("thread", read_choice_thread, write_choice_thread),
+    HD_FIELD_NEEDED("call", read_call, write_call),
+    HD_FIELD_OTHER("wakes", read_wakes, write_wakes),
+    HD_FIELD_OTHER("timeout", read_timeout, write_timeout), HD_FIELDS_END};
+
+static bool read_choices(struct hd_fields_in *in, const json_t *list, const char *where,
+                         void *object) {
+    struct hd_schedule *schedule = object;
+    if (!json_is_array(list)) return hd_fields_refuse(in, where, "must be a list");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct hd_choice choice = {0};
+        char place[160];
+        snprintf(place, sizeof place, "%.120s[%zu]", where, i);
+        if (!hd_fields_read(in, json_array_get(list, i), place, choice_fields, &choice))
+            return false;
+        const json_t *item = json_array_get(list, i);
+        if ((json_object_get(item, "wakes") != NULL) == (json_object_get(item, "timeout") != NULL))
+            return hd_fields_refuse(in, place, "must have either \"wakes\" or \"timeout\"");
+        hd_vector_push(&schedule->choice, choice);
+    }
+    return true;
+}
+static json_t *write_choices(const void *object) {
+    const struct hd_schedule *schedule = object;
+    if (schedule->choice.size == 0) return NULL;
+    json_t *list = json_array();
+    for (size_t i = 0; i < schedule->choice.size; i++)
+        json_array_append_new(list, hd_fields_write(choice_fields, &schedule->choice.data[i]));
+    return list;
+}
+
 static bool read_schedule(struct hd_fields_in *in, const json_t *list, const char *where,
                           void *object) {
     return read_turns(in, list, where, false, object);
@@ -215,6 +287,7 @@ static const struct hd_field fields[] = {HD_FIELD_OTHER("schema", hd_fields_skip
                                          HD_FIELD_OTHER("good_output", read_mark, write_mark),
                                          HD_FIELD_NUMBER(struct hd_schedule, process, UINT16_MAX),
                                          HD_FIELD_OTHER("control", read_control, write_control),
+                                         HD_FIELD_OTHER("choices", read_choices, write_choices),
                                          HD_FIELD_OTHER("made_by", read_makers, write_later),
                                          HD_FIELD_OTHER("schedule", read_schedule, write_later),
                                          HD_FIELD_OTHER("then", read_then, write_later),
@@ -268,7 +341,8 @@ static bool read_root(struct hd_fields_in *in, const json_t *root, struct hd_sch
         !hd_fields_read(in, root, "", fields, schedule))
         return false;
     bool turns = json_object_get(root, "schedule") != NULL;
-    if (schedule->has_control && (turns || schedule->then.size > 0 || schedule->made.size > 0))
+    if (schedule->has_control &&
+        (turns || schedule->then.size > 0 || schedule->made.size > 0 || schedule->choice.size > 0))
         return hd_fields_refuse(in, "control", "and turns can't be in one file");
     return turns || schedule->has_control ||
            hd_fields_refuse(in, "this",

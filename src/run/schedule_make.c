@@ -102,6 +102,7 @@ struct maker {
     uint64_t *count; /* by event */
     uint64_t *made;  /* by thread: calls in the turns so far */
     uint64_t *most;  /* by thread: calls beyond which the error condition's own event comes */
+    struct hd_otherwise otherwise;
 };
 
 static uint32_t event_after(const struct hd_model *model, uint32_t event) {
@@ -145,6 +146,28 @@ static bool is_step(const struct hd_model *model, uint32_t event) {
     }
 }
 
+/* Is it up, in the order that is wanted, how long the event's call may take? */
+static bool has_expired(const struct maker *m, uint32_t event) {
+    unsigned flags = m->model->flags[event];
+    if (event == m->otherwise.event) return m->otherwise.expires;
+    switch (m->model->kind[event]) {
+    case HD_EV_WAIT_TIMEOUT:
+        return true;
+    case HD_EV_TRY_FAILED:
+        return (flags & HD_LOCK_TIMED) != 0;
+    case HD_EV_NOTE:
+        return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_MISSED && (flags & HD_NOTE_TIMED) != 0;
+    default:
+        return false;
+    }
+}
+
+/* That is a turn of its own where a wait began in another one: with the call that it is in. */
+static bool is_apart(const struct maker *m, uint32_t event) {
+    uint8_t kind = m->model->kind[event];
+    return has_expired(m, event) && (kind == HD_EV_WAIT_TIMEOUT || kind == HD_EV_WAIT);
+}
+
 static void add_turn(struct maker *m, bool then, uint32_t thread, uint64_t calls, uint64_t beyond,
                      uint32_t event, const char *where) {
     char text[1024] = "";
@@ -176,7 +199,8 @@ static void end_turn(struct maker *m, uint32_t last, uint32_t call) {
         /* The last of those calls may be one that it waits in. To come back from it, if it did, is
          * a turn of its own. */
         if (end > made) add_turn(m, false, thread, 0, end - made, last, "");
-        if (is_step(m->model, last)) add_turn(m, false, thread, 0, 0, last, "");
+        if (is_step(m->model, last) || is_apart(m, last))
+            add_turn(m, false, thread, 0, 0, last, "");
         return;
     }
     add_turn(m, false, thread, mark - made, end - mark, call, "");
@@ -220,7 +244,8 @@ static void walk(struct maker *m, const struct hd_span *run, uint32_t executed, 
     uint32_t at = 0, within = 0, last = HD_NONE, call = HD_NONE;
     for (uint32_t i = 0; i < executed; i++) {
         uint32_t event = nth_event(run, &at, &within);
-        if (last != HD_NONE && m->model->thread[event] != m->model->thread[last]) {
+        if (last != HD_NONE && (m->model->thread[event] != m->model->thread[last] ||
+                                is_apart(m, event) || is_apart(m, last))) {
             end_turn(m, last, call);
             call = HD_NONE;
         }
@@ -262,6 +287,74 @@ static void find_limits(struct maker *m, const struct hd_span *run, uint32_t exe
     }
 }
 
+/* ---- what no turn says ---------------------------------------------------------------------- */
+
+static void add_choice(struct maker *m, uint32_t event, uint32_t wakes) {
+    struct hd_choice choice = {m->model->thread[event], wakes, m->count[event]};
+    if (choice.call > 0) hd_vector_push(&m->schedule->choice, choice);
+}
+
+/* The thread that a signal woke; HD_NONE: none. */
+static uint32_t woken_by(const struct hd_model *model, uint32_t signal) {
+    const uint32_t *edge;
+    uint32_t edges = hd_model_edges_from(model, signal, &edge);
+    for (uint32_t i = 0; i < edges; i++)
+        if (model->edge[edge[i]].type == HD_EDGE_SIGNAL)
+            return model->thread[model->edge[edge[i]].to];
+    return HD_NONE;
+}
+
+/* The condition variable that a thread begins to wait for with a release; HD_NONE: none. */
+static uint32_t waited_for(const struct hd_model *model, uint32_t release) {
+    if (!(model->flags[release] & HD_LOCK_BY_WAIT)) return HD_NONE;
+    for (uint32_t e = event_after(model, release); e != HD_NONE; e = event_after(model, e))
+        switch (model->kind[e]) {
+        case HD_EV_WAIT:
+        case HD_EV_WAIT_TIMEOUT:
+            return model->object[e];
+        case HD_EV_BLOCKED:
+            return model->flags[e] == HD_WAIT_COND ? model->object[e] : HD_NONE;
+        case HD_EV_NOTE:
+            break;
+        default:
+            return HD_NONE;
+        }
+    return HD_NONE;
+}
+
+/* Which of several threads that wait a signal wakes, and whose time is up. */
+static void add_choices(struct maker *m, const struct hd_span *run, uint32_t all) {
+    const struct hd_model *model = m->model;
+    const struct hd_otherwise otherwise = m->otherwise;
+    uint32_t at = 0, within = 0;
+    uint32_t *waiting = hd_zalloc(model->objects, sizeof *waiting);
+    for (uint32_t i = 0; i < all; i++) {
+        uint32_t event = nth_event(run, &at, &within), object = model->object[event], woken;
+        if (has_expired(m, event)) add_choice(m, event, HD_NONE);
+        switch (model->kind[event]) {
+        case HD_EV_RELEASE:
+            object = waited_for(model, event);
+            if (object != HD_NONE) waiting[object]++;
+            break;
+        case HD_EV_WAIT:
+        case HD_EV_WAIT_TIMEOUT:
+            if (object != HD_NONE && waiting[object] > 0) waiting[object]--;
+            break;
+        case HD_EV_SIGNAL:
+            woken = event == otherwise.event ? otherwise.wakes : woken_by(model, event);
+            if (object != HD_NONE && waiting[object] > 1 && woken != HD_NONE)
+                add_choice(m, event, woken);
+            /* its end is no event of the run */
+            if (event == otherwise.event && object != HD_NONE && waiting[object] > 0)
+                waiting[object]--;
+            break;
+        default:
+            break;
+        }
+    }
+    free(waiting);
+}
+
 /* Who makes the threads; nothing if they are numbered as T0 makes them in any run. */
 static void list_makers(struct maker *m) {
     const struct hd_model *model = m->model;
@@ -284,6 +377,13 @@ static void list_makers(struct maker *m) {
 bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_model *model,
                               struct hd_describe *describe, const struct hd_span *run,
                               uint32_t runs, uint32_t next, struct hd_error *error) {
+    return hd_schedule_from_order(schedule, model, describe, run, runs, next,
+                                  (struct hd_otherwise){.event = HD_NONE}, error);
+}
+
+bool hd_schedule_from_order(struct hd_schedule *schedule, const struct hd_model *model,
+                            struct hd_describe *describe, const struct hd_span *run, uint32_t runs,
+                            uint32_t next, struct hd_otherwise otherwise, struct hd_error *error) {
     memset(schedule, 0, sizeof *schedule);
     if (model->trace->format != HD_FORMAT_BINARY || model->trace->site_names != NULL)
         return hd_fail(error, HD_ERR_USAGE, "a text trace has no hook calls to make a schedule of");
@@ -305,11 +405,13 @@ bool hd_schedule_from_witness(struct hd_schedule *schedule, const struct hd_mode
                       .describe = describe,
                       .count = hd_schedule_call_counts(model),
                       .made = hd_zalloc(model->threads, sizeof *m.made),
-                      .most = hd_zalloc(model->threads, sizeof *m.most)};
+                      .most = hd_zalloc(model->threads, sizeof *m.most),
+                      .otherwise = otherwise};
     uint32_t executed = (uint32_t)total - next;
     find_limits(&m, run, executed, next);
     walk(&m, run, executed, next);
     add_next(&m, run, executed, next);
+    add_choices(&m, run, (uint32_t)total);
     list_makers(&m);
     free(m.count);
     free(m.made);

@@ -120,7 +120,10 @@ struct rt_thread {
     bool registered;
     bool forking;          /* between the runtime's handlers before and after a fork */
     bool timed;            /* blocked with a deadline */
+    bool time_is_ours;     /* and the deadline comes when the scheduler says so */
     bool wait_mutex;       /* wait_object is a pthread_mutex_t */
+    bool wait_reads;       /* it waits for a lock for reading */
+    uint8_t expired;       /* its time is up by a replay's choice: 1; it has said so: 2 */
     struct timespec until; /* the deadline, by until_clock */
     clockid_t until_clock;
     volatile bool cancelled; /* pthread_cancel was called on it */
@@ -563,8 +566,9 @@ unsigned rt_sched_wake(unsigned wait_type, uintptr_t object, bool all);
 /* The same, with the turn: a thread that was woken in vain before has it now, so that one that
  * takes and gives back the object again and again can't keep the others out for ever. */
 void rt_sched_hand_over(struct rt_thread *t, unsigned wait_type, uintptr_t object, bool all);
-/* Serial: takes the longest-waiting thread off the object and makes it ready; NULL if none. */
-struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object);
+/* Serial: takes the thread of that number (UINT32_MAX: any), or else the longest-waiting one, off
+ * the object and makes it ready; NULL if none waits. */
+struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object, uint32_t preferred);
 /* Around a call that may block outside our view. Both work in both modes and outside recording. */
 void rt_block_enter(struct rt_thread *t);
 void rt_block_leave(struct rt_thread *t);
@@ -576,6 +580,14 @@ void rt_sched_add(struct rt_thread *t);     /* a new thread, ready */
 /* The number that a replay has for the thread that is made next (by nobody: NULL), UINT32_MAX: any
  * that is not below *free. */
 uint32_t rt_replay_number(const struct rt_thread *creator, uint32_t *free);
+/* The thread that its signal is to wake; UINT32_MAX: any. */
+uint32_t rt_replay_woken(const struct rt_thread *t);
+bool rt_replay_expires(void); /* it has waits whose time is up when it says so */
+/* Its wait is over because a replay said that its time is up; others may have their turn before it
+ * goes on. */
+void rt_sched_expired(struct rt_thread *t);
+/* The clocks that the program reads are ahead by so much: waits that a replay let expire. */
+uint64_t rt_clock_ahead(void);
 void rt_sched_exit(struct rt_thread *t); /* gives its turn away for good */
 void rt_sched_preempted(
     struct rt_thread *t); /* slow path of a hook: time slice over, or turn taken */
@@ -687,7 +699,8 @@ void rt_note_life(struct rt_thread *t, enum hd_note_type note, enum hd_note_obje
 
 void rt_state_take(struct rt_thread *t, uintptr_t pc);
 void rt_state_note(struct rt_thread *t, uintptr_t pc);
-void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object, uintptr_t pc);
+void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object, bool timed,
+                      uintptr_t pc);
 
 /* ---- what no schedule controls (sources.c) ------------------------------------------------- */
 
@@ -703,6 +716,10 @@ void rt_choice_slow(struct rt_thread *t, uintptr_t pc);
 RT_INLINE void rt_choice(struct rt_thread *t, uintptr_t pc) {
     if (unlikely(rt.options.policy == HD_POLICY_REPLAY)) rt_choice_slow(t, pc);
 }
+/* Its call has a time limit. */
+void rt_limit(struct rt_thread *t, const struct timespec *deadline, clockid_t clock, uintptr_t pc);
+/* A call that could have come out otherwise, and has no event of its own: MISSED or ONCE. */
+void rt_tell(struct rt_thread *t, unsigned note, const volatile void *object, uintptr_t pc);
 
 /* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
 

@@ -52,10 +52,15 @@ void sched_take_ready(struct rt_thread *t) {
 }
 
 static struct rt_thread *pick(void) {
-    if (sched.ready_count == 0 && !sched.policy->commands) return NULL;
-    struct rt_thread *t = sched.policy->pick(sched.ready.first, sched.ready_count);
-    if (t != NULL) sched_take_ready(t);
-    return t;
+    do {
+        if (sched.ready_count == 0 && !sched.policy->commands) continue;
+        struct rt_thread *t = sched.policy->pick(sched.ready.first, sched.ready_count);
+        if (t == NULL) continue;
+        sched_take_ready(t);
+        return t;
+    } while (sched.ready_count == 0 && sched.outside_count == 0 && !sched.policy->commands &&
+             sched_expire_first());
+    return NULL;
 }
 
 /* ---- the last turn: the process ends, and others can still run ---------------------------------
@@ -181,6 +186,7 @@ void rt_sched_first(struct rt_thread *t) {
     sched.ready_count = sched.outside_count = sched.timed_count = sched.blocked_count = 0;
     sched.leaving = NULL;
     left = false;
+    sched_reset_time();
     sched.lock.word = 0;
     sched.stream.cursor = sched.stream.end = NULL;
     sched.stream.chunk = NULL;
@@ -235,6 +241,14 @@ static bool give_way(struct rt_thread *t) {
 
 void rt_sched_yield(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_SERIAL) give_way(t);
+}
+
+void rt_sched_expired(struct rt_thread *t) {
+    if (t->expired == 1 && sched.policy->commands) {
+        t->expired = 2;
+        give_way(t);
+    }
+    t->expired = 0;
 }
 
 /* A policy that commands says itself who runs before the process ends. */

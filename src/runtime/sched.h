@@ -49,6 +49,11 @@ bool sched_has_turn(struct rt_thread *t);  /* it was woken to run */
 void sched_wait_turn(struct rt_thread *t); /* waits for its turn, and begins it */
 uint64_t sched_now_ns(void);
 bool sched_is_stuck(void); /* no thread can ever go on */
+/* The time of a blocked thread is up, whatever the clock says: that goes on from there. The caller
+ * has the lock. */
+void sched_expire(struct rt_thread *t);
+void sched_reset_time(void);   /* the clocks are right */
+bool sched_expire_first(void); /* of those whose time is ours; false: there is none */
 /* Writes down who waits for what, and ends the process; the thread has the stream. */
 __attribute__((noreturn)) void sched_deadlock(struct rt_thread *t);
 

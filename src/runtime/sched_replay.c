@@ -1,7 +1,7 @@
 /* The replay policy: follows the turns of a plan (struct hd_wire_replay), checks that the program
  * can take them, and says where it could not. When the turns are over, or can't be taken, threads
  * run on by round robin. That each turn ends where it should is checked in the trace afterwards. */
-#include "runtime/policy.h"
+#include "runtime/sched.h"
 
 #include <time.h>
 
@@ -10,6 +10,8 @@ static uint32_t at;                       /* the present turn */
 static struct rt_thread *last;            /* whose turn was the last of all: it goes on first */
 static const struct hd_wire_made *made;   /* by number: who makes that thread */
 static uint32_t made_count;
+static const struct hd_wire_choice *choice;
+static uint32_t choice_count;
 
 static struct hd_wire_replay_answer *answer(void) {
     _Static_assert(sizeof(struct hd_wire_replay_answer) <= sizeof rt.session->answer, "fits");
@@ -41,9 +43,10 @@ static void diverge(enum hd_replay_reason reason, const struct rt_thread *t, uin
  * counts never go back. */
 static bool is_sound(const struct hd_wire_replay *p, size_t bytes) {
     if (bytes < sizeof *p || p->turns > (bytes - sizeof *p) / sizeof p->turn[0]) return false;
-    if (p->then > p->turns || p->threads > RT_MAX_THREADS ||
-        p->threads * sizeof *made > bytes - sizeof *p - p->turns * sizeof p->turn[0])
-        return false;
+    if (p->then > p->turns || p->threads > RT_MAX_THREADS) return false;
+    size_t rest = bytes - sizeof *p - p->turns * sizeof p->turn[0];
+    if (p->threads * sizeof *made > rest) return false;
+    if (p->choices > (rest - p->threads * sizeof *made) / sizeof *choice) return false;
     for (uint32_t i = 0; i < p->turns; i++) {
         const struct hd_wire_turn *turn = &p->turn[i];
         if (turn->thread >= RT_MAX_THREADS || turn->end < turn->mark || turn->end >> 62)
@@ -56,7 +59,7 @@ static void start(void) {
     plan = rt.plan;
     at = 0;
     last = NULL;
-    made_count = 0;
+    made_count = choice_count = 0;
     rt_policy_replay.commands = true;
     if (plan == NULL || !is_sound(plan, rt.plan_bytes)) {
         answer()->reason = HD_REPLAY_BAD_PLAN;
@@ -69,6 +72,8 @@ static void start(void) {
     }
     made = (const struct hd_wire_made *)(const void *)&plan->turn[plan->turns];
     made_count = plan->threads;
+    choice = (const struct hd_wire_choice *)(const void *)&made[made_count];
+    choice_count = plan->choices;
     answer()->state = plan->turns > 0 && plan->then == 0 ? HD_REPLAY_REACHED : HD_REPLAY_FOLLOWING;
     if (plan->turns == 0) finish(HD_REPLAY_OVER);
 }
@@ -83,6 +88,35 @@ uint32_t rt_replay_number(const struct rt_thread *creator, uint32_t *free) {
             return i;
     }
     return UINT32_MAX;
+}
+
+/* How the call comes out that a thread is in; NULL: nothing is said about that. */
+static const struct hd_wire_choice *chosen(const struct rt_thread *t) {
+    uint64_t calls = rt_calls(t);
+    for (uint32_t i = 0; i < choice_count; i++)
+        if (choice[i].thread == t->number && choice[i].call == calls) return &choice[i];
+    return NULL;
+}
+
+/* Also when the plan is over: a schedule may have been made shorter since. */
+uint32_t rt_replay_woken(const struct rt_thread *t) {
+    const struct hd_wire_choice *c = chosen(t);
+    return c != NULL ? c->wakes : UINT32_MAX;
+}
+
+bool rt_replay_expires(void) {
+    for (uint32_t i = 0; i < choice_count; i++)
+        if (choice[i].wakes == UINT32_MAX) return true;
+    return false;
+}
+
+/* Its time is up now. */
+static bool expires(struct rt_thread *t) {
+    const struct hd_wire_choice *c = t->timed && t->time_is_ours ? chosen(t) : NULL;
+    if (c == NULL || c->wakes != UINT32_MAX) return false;
+    t->expired = 1;
+    sched_expire(t);
+    return true;
 }
 
 static void next_turn(void) {
@@ -111,6 +145,7 @@ static bool a_signal_may_wake(const struct rt_thread *t) {
 /* Nobody else runs while it waits, so only its deadline can end the wait. */
 static bool is_due_soon(const struct rt_thread *t) {
     struct timespec now;
+    if (t->time_is_ours) return false;
     if (!t->timed || clock_gettime(t->until_clock, &now) != 0) return t->timed;
     int64_t seconds = (int64_t)t->until.tv_sec - (int64_t)now.tv_sec;
     if (seconds > (int64_t)plan->patience_ms / 1000 + 1) return false;
@@ -134,7 +169,7 @@ static enum state look(void) {
         return DIVERGED;
     }
     const struct rt_slot *slot = &rt.slot[turn->thread];
-    const struct rt_thread *t = slot->thread;
+    struct rt_thread *t = slot->thread;
     if (slot->ended || t == NULL) {
         if (!slot->ended) return WAIT; /* it is being made */
         if (slot->calls >= turn->mark) return DONE;
@@ -148,9 +183,12 @@ static enum state look(void) {
     switch (t->state) {
     case RT_READY:
     case RT_RUNNING:
-        return RUNS;
+        if (t->expired != 2 || !turn->finish) return RUNS;
+        t->expired = 0;
+        return DONE;
     case RT_BLOCKED:
         if (enough) return DONE;
+        if (expires(t)) return RUNS;
         if (is_due_soon(t) || a_signal_may_wake(t)) return WAIT;
         if (at >= plan->then) return DONE; /* an acquire that closes a deadlock */
         diverge(HD_REPLAY_BLOCKED, t, calls);

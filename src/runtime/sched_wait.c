@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct sched_queue *bucket(unsigned type, uintptr_t object) {
@@ -82,6 +83,72 @@ static void remove_waiter(struct rt_thread *t) {
     t->timed = false;
 }
 
+/* ---- time ----------------------------------------------------------------------------------- */
+
+/* A run that is explored, or that repeats one, does not wait for a short time to pass: it is up
+ * when the schedule says so, or when nobody else can run, and then the clocks that the program
+ * reads are ahead by what was left. Longer ones are waited for: that threads are so slow is
+ * unlikely. */
+#define OURS_NS 1000000000
+
+static uint64_t ahead;
+
+uint64_t rt_clock_ahead(void) { return __atomic_load_n(&ahead, __ATOMIC_RELAXED); }
+
+static int64_t time_left(const struct timespec *deadline, clockid_t clock) {
+    struct timespec now;
+    if (clock_gettime(clock, &now) != 0) return INT64_MAX;
+    int64_t seconds = (int64_t)deadline->tv_sec - (int64_t)now.tv_sec;
+    if (seconds > 1000000) return INT64_MAX;
+    if (seconds < -1000000) return 0;
+    int64_t left = seconds * 1000000000 + (deadline->tv_nsec - now.tv_nsec) - (int64_t)ahead;
+    return left > 0 ? left : 0;
+}
+
+static bool is_ours(const struct timespec *deadline, clockid_t clock) {
+    bool steered =
+        rt.options.states || (rt.options.policy == HD_POLICY_REPLAY && rt_replay_expires());
+    return deadline != NULL && steered && time_left(deadline, clock) <= OURS_NS;
+}
+
+void sched_expire(struct rt_thread *t) {
+    ahead += (uint64_t)time_left(&t->until, t->until_clock);
+    remove_waiter(t);
+    t->timed_out = true;
+    sched_make_ready(t);
+}
+
+bool sched_expire_first(void) {
+    struct rt_thread *first = NULL;
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < rt.threads && sched.timed_count > 0; i++) {
+        struct rt_thread *t = rt.slot[i].thread;
+        if (t == NULL || t->state != RT_BLOCKED || !t->timed || !t->time_is_ours) continue;
+        int64_t left = time_left(&t->until, t->until_clock);
+        if (left >= least) continue;
+        least = left;
+        first = t;
+    }
+    if (first != NULL) sched_expire(first);
+    return first != NULL;
+}
+
+void sched_reset_time(void) { ahead = 0; }
+
+/* A deadline by clocks that are ahead, by the real ones. */
+static const struct timespec *earlier(const struct timespec *deadline, struct timespec *real) {
+    uint64_t seconds = ahead / 1000000000u, rest = ahead % 1000000000u;
+    *real = *deadline;
+    real->tv_sec -= (time_t)seconds;
+    real->tv_nsec -= (long)rest;
+    if (real->tv_nsec < 0) {
+        real->tv_nsec += 1000000000;
+        real->tv_sec--;
+    }
+    if (real->tv_sec < 0) *real = (struct timespec){0, 0};
+    return real;
+}
+
 static void run_signals(struct rt_thread *t) {
     uint32_t busy = t->busy, inside = t->inside;
     t->busy = 0;
@@ -93,7 +160,9 @@ static void run_signals(struct rt_thread *t) {
 
 RT_PROGRAM bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_t object,
                                const struct timespec *deadline, clockid_t clock, uintptr_t pc) {
-    if (unlikely(rt.options.states)) rt_state_blocked(t, wait_type, object, pc);
+    struct timespec real;
+    bool ours = is_ours(deadline, clock);
+    if (unlikely(rt.options.states)) rt_state_blocked(t, wait_type, object, ours, pc);
     rt_spin_lock(&sched.lock);
     t->state = RT_BLOCKED;
     t->wait_type = (uint8_t)wait_type;
@@ -103,11 +172,13 @@ RT_PROGRAM bool rt_sched_block(struct rt_thread *t, unsigned wait_type, uintptr_
     if (deadline != NULL) t->until = *deadline;
     t->until_clock = clock;
     t->timed_out = false;
+    t->time_is_ours = ours;
+    if (ours) deadline = NULL;
+    if (unlikely(ahead > 0) && deadline != NULL) deadline = earlier(deadline, &real);
     sched_append(bucket(wait_type, object), t);
     sched.blocked_count++;
     if (t->timed) sched.timed_count++;
-    if (deadline == NULL && sched.leaving == NULL && (sched_is_stuck() || in_cycle(t)))
-        sched_deadlock(t);
+    if (!t->timed && sched.leaving == NULL && (sched_is_stuck() || in_cycle(t))) sched_deadlock(t);
     sched_put_stream(t);
     struct rt_thread *next = sched_pass();
     rt_spin_unlock(&sched.lock);
@@ -206,11 +277,17 @@ void rt_sched_hand_over(struct rt_thread *t, unsigned wait_type, uintptr_t objec
     sched_wait_turn(t);
 }
 
-struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object) {
+struct rt_thread *rt_sched_wake_one(unsigned wait_type, uintptr_t object, uint32_t preferred) {
     if (__atomic_load_n(&sched.blocked_count, __ATOMIC_RELAXED) == 0) return NULL;
     rt_spin_lock(&sched.lock);
-    struct rt_thread *t = bucket(wait_type, object)->first;
-    while (t != NULL && (t->wait_type != wait_type || t->wait_object != object)) t = t->next;
+    struct rt_thread *t = NULL;
+    for (struct rt_thread *u = bucket(wait_type, object)->first; u != NULL; u = u->next) {
+        if (u->wait_type != wait_type || u->wait_object != object) continue;
+        if (t == NULL) t = u;
+        if (u->number != preferred) continue;
+        t = u;
+        break;
+    }
     if (t != NULL) {
         remove_waiter(t);
         t->woken = true;

@@ -107,10 +107,12 @@ void rt_state_note(struct rt_thread *t, uintptr_t pc) {
     t->busy--;
 }
 
-void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object, uintptr_t pc) {
+void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object, bool timed,
+                      uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
     if (t->frame != t->frame_emitted || t->frame_low != t->frame_emitted) rt_emit_stack(t);
     if (wait_type & RT_WAIT_UNUSED) wait_type = 0; /* no signal ends it */
-    rt_emit_extra(t, hd_wire_wait(wait_type, rt_calls(t) - t->calls_emitted));
+    unsigned flags = (t->wait_reads ? HD_WIRE_WAIT_READS : 0) | (timed ? HD_WIRE_WAIT_TIMED : 0);
+    rt_emit_extra(t, hd_wire_wait(wait_type, flags, rt_calls(t) - t->calls_emitted));
     rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_BLOCKED, object), site);
 }

@@ -48,13 +48,46 @@ RT_REAL_VARIABLE(fstatat)
         return result;                                                                   \
     }
 #define RESULT(...) RESULT_OF(HD_NOTE_TEXT, __VA_ARGS__)
+/* The same for a clock, whose time is ahead if waits were made to expire. */
+#define TIME(type, function, parameters, arguments, address, bytes, move) \
+    RT_EXPORT type function parameters {                                  \
+        struct rt_thread *t = rt_touch_begin();                           \
+        type result = real(function) arguments;                           \
+        if (likely(t == NULL)) return result;                             \
+        int saved = errno;                                                \
+        uint64_t ahead = rt_clock_ahead();                                \
+        if (unlikely(ahead > 0)) move;                                    \
+        rt_source(t, HD_NOTE_TIME, RT_CALLER);                            \
+        WRITES(address, bytes);                                           \
+        errno = saved;                                                    \
+        return result;                                                    \
+    }
 #define IF_DONE(bytes) (result == 0 ? (bytes) : 0)
 
-RESULT_OF(HD_NOTE_TIME, time_t, time, time, (time_t * to), (to), to, to != NULL ? sizeof *to : 0)
-RESULT_OF(HD_NOTE_TIME, int, clock_gettime, clock_gettime, (clockid_t clock, struct timespec *to),
-          (clock, to), to, IF_DONE(sizeof *to))
-RESULT_OF(HD_NOTE_TIME, int, gettimeofday, gettimeofday,
-          (struct timeval *restrict to, void *restrict zone), (to, zone), to, IF_DONE(sizeof *to))
+static time_t move_seconds(time_t now, time_t *to, uint64_t ahead) {
+    struct timespec exact;
+    clock_gettime(CLOCK_REALTIME, &exact);
+    now += (time_t)((ahead + (uint64_t)exact.tv_nsec) / 1000000000u);
+    if (to != NULL) *to = now;
+    return now;
+}
+static void move_clock(clockid_t clock, struct timespec *now, uint64_t ahead) {
+    if (clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID || clock < 0) return;
+    ahead += (uint64_t)now->tv_nsec;
+    now->tv_sec += (time_t)(ahead / 1000000000u);
+    now->tv_nsec = (long)(ahead % 1000000000u);
+}
+static void move_day(struct timeval *now, uint64_t ahead) {
+    uint64_t microseconds = ahead / 1000 + (uint64_t)now->tv_usec;
+    now->tv_sec += (time_t)(microseconds / 1000000u);
+    now->tv_usec = (suseconds_t)(microseconds % 1000000u);
+}
+TIME(time_t, time, (time_t * to), (to), to, to != NULL ? sizeof *to : 0,
+     result = move_seconds(result, to, ahead))
+TIME(int, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to), to,
+     IF_DONE(sizeof *to), if (result == 0) move_clock(clock, to, ahead))
+TIME(int, gettimeofday, (struct timeval *restrict to, void *restrict zone), (to, zone), to,
+     IF_DONE(sizeof *to), if (result == 0) move_day(to, ahead))
 RESULT(struct tm *, localtime_r, localtime_r, (const time_t *restrict from, struct tm *restrict to),
        (from, to), to, result != NULL ? sizeof *to : 0)
 RESULT(struct tm *, gmtime_r, gmtime_r, (const time_t *restrict from, struct tm *restrict to),

@@ -64,12 +64,12 @@ static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                       const struct timespec *deadline, unsigned flags, uintptr_t pc) {
     rt_poll(t, m, pc);
     rt_before_sync(t, (uintptr_t)m, pc);
-    if (deadline != NULL) rt_choice(t, pc);
+    if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     int result = mutex_take(t, m, clock, deadline, pc);
     if (result == 0 || result == EOWNERDEAD)
         rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
     else if (result == ETIMEDOUT)
-        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX, (uintptr_t)m, pc);
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX | HD_LOCK_TIMED, (uintptr_t)m, pc);
     return result;
 }
 
@@ -237,7 +237,9 @@ RT_PROGRAM static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool
     /* The C library sees that a thread asks again for what it has written-locked itself. */
     if (l->__data.__cur_writer == t->tid) return rwlock_real(l, write, clock, deadline);
     while (result == EBUSY) {
+        t->wait_reads = !write;
         bool in_time = rt_sched_block(t, HD_WAIT_LOCK, (uintptr_t)l, deadline, clock, pc);
+        t->wait_reads = false;
         result = rwlock_try(l, write);
         if (result == EBUSY && !in_time) result = ETIMEDOUT;
         t->starved = result == EBUSY;
@@ -249,13 +251,14 @@ static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
                        const struct timespec *deadline, uintptr_t pc) {
     rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
-    if (deadline != NULL) rt_choice(t, pc);
+    if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     int result = rwlock_take(t, l, write, clock, deadline, pc);
     unsigned flags = HD_LOCK_RWLOCK | (deadline != NULL ? HD_LOCK_BY_TRY : 0);
+    unsigned reads = write ? 0 : HD_LOCK_READS;
     if (result == 0)
         rt_emit_sync(t, write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, flags, (uintptr_t)l, pc);
     else if (result == ETIMEDOUT)
-        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_RWLOCK | HD_LOCK_TIMED | reads, (uintptr_t)l, pc);
     return result;
 }
 
@@ -267,7 +270,8 @@ static int rwlock_trylock(struct rt_thread *t, pthread_rwlock_t *l, bool write, 
         rt_emit_sync(t, write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, HD_LOCK_RWLOCK | HD_LOCK_BY_TRY,
                      (uintptr_t)l, pc);
     else if (result == EBUSY)
-        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_RWLOCK, (uintptr_t)l, pc);
+        rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_RWLOCK | (write ? 0 : HD_LOCK_READS),
+                     (uintptr_t)l, pc);
     return result;
 }
 

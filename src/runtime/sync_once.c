@@ -9,6 +9,8 @@
 /* glibc sets this bit of a pthread_once_t when the initialiser has returned. */
 #define ONCE_DONE_BIT 2
 
+#define ONCE(what) (HD_NOTE_ONCE | (what) << HD_NOTE_OBJECT_SHIFT)
+
 struct running {
     uintptr_t address;
 };
@@ -51,6 +53,7 @@ RT_PROGRAM static int once(struct rt_thread *t, pthread_once_t *control, void (*
         }
         struct running r __attribute__((cleanup(stop_running))) = {address};
         set_running(address, t->number + 1);
+        rt_tell(t, ONCE(HD_NOTE_FIRST), control, pc);
         rt_leave(t);
         int result = REAL(pthread_once)(control, function);
         t = rt_enter();
@@ -99,9 +102,10 @@ RT_EXPORT int __cxa_guard_acquire(int64_t *guard) {
     int mine = REAL(__cxa_guard_acquire)(guard);
     if (may_block) rt_block_leave(t);
     if (mine) {
-        rt_choice(t, RT_CALLER);
+        rt_tell(t, ONCE(HD_NOTE_FIRST), guard, RT_CALLER);
         set_running(address, t->number + 1);
     } else {
+        rt_tell(t, ONCE(HD_NOTE_PASS), guard, RT_CALLER);
         rt_emit_sync(t, HD_EV_ATOMIC_READ, GUARD_FLAGS, address, RT_CALLER);
     }
     rt_leave(t);
@@ -112,6 +116,7 @@ RT_EXPORT void __cxa_guard_release(int64_t *guard) {
     struct rt_thread *t = rt_enter();
     if (t != NULL) {
         rt_emit_sync(t, HD_EV_ATOMIC_WRITE, GUARD_FLAGS, (uintptr_t)guard, RT_CALLER);
+        rt_tell(t, ONCE(HD_NOTE_DONE), guard, RT_CALLER);
         set_running((uintptr_t)guard, 0);
     }
     REAL(__cxa_guard_release)(guard);
@@ -122,7 +127,10 @@ RT_EXPORT void __cxa_guard_release(int64_t *guard) {
 
 RT_EXPORT void __cxa_guard_abort(int64_t *guard) {
     struct rt_thread *t = rt_enter();
-    if (t != NULL) set_running((uintptr_t)guard, 0);
+    if (t != NULL) {
+        rt_choice(t, RT_CALLER); /* another one begins anew */
+        set_running((uintptr_t)guard, 0);
+    }
     REAL(__cxa_guard_abort)(guard);
     if (t == NULL) return;
     rt_sched_wake(HD_WAIT_ONCE, (uintptr_t)guard, true);

@@ -118,7 +118,7 @@ RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000))
         return EINVAL;
     rt_before_sync(t, (uintptr_t)c, pc);
-    if (deadline != NULL) rt_choice(t, pc);
+    if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     if (serial_here(c)) {
         int result = rt_mutex_release(t, m, pc);
         if (result != 0) return result;
@@ -131,9 +131,10 @@ RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_
             in_time = rt_sched_block(t, HD_WAIT_COND, (uintptr_t)c, deadline, clock, pc);
         bool late = !t->woken && !in_time;
         end_of_wait(c);
-        if (late)
+        if (late) {
             rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
-        else if (!t->woken)
+            rt_sched_expired(t);
+        } else if (!t->woken)
             rt_emit_sync(t, HD_EV_WAIT, 0, (uintptr_t)c, pc);
         result = rt_mutex_acquire(t, m, pc);
         if (!t->woken) rt_cancel_point(t);
@@ -170,7 +171,8 @@ static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr
         uint32_t number = atomic_fetch_add(&rt.signals, 1) + 1;
         rt_emit_sync_extra(t, kind, 0, (uintptr_t)c, number, pc);
         struct rt_thread *waiter;
-        while ((waiter = rt_sched_wake_one(HD_WAIT_COND, (uintptr_t)c)) != NULL) {
+        uint32_t chosen = rt.options.policy == HD_POLICY_REPLAY ? rt_replay_woken(t) : UINT32_MAX;
+        while ((waiter = rt_sched_wake_one(HD_WAIT_COND, (uintptr_t)c, chosen)) != NULL) {
             rt_emit_as(t, waiter);
             rt_emit_extra(waiter, number);
             rt_emit(waiter, HD_EV_WAIT, 0, (uintptr_t)c, rt_site(waiter, waiter->wait_pc));
@@ -333,7 +335,7 @@ RT_EXPORT int sem_destroy(sem_t *s) {
 RT_PROGRAM static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock,
                                const struct timespec *deadline, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)s, pc);
-    if (deadline != NULL) rt_choice(t, pc);
+    if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     if (REAL(sem_trywait)(s) == 0) return 0;
     if (errno != EAGAIN) return -1;
     if (deadline != NULL && (deadline->tv_nsec < 0 || deadline->tv_nsec >= 1000000000)) {
@@ -362,13 +364,19 @@ RT_PROGRAM static int sem_take(struct rt_thread *t, sem_t *s, clockid_t clock,
     }
 }
 
+#define MISSED (HD_NOTE_MISSED | HD_NOTE_SEM << HD_NOTE_OBJECT_SHIFT)
+
 static int sem_down(struct rt_thread *t, sem_t *s, clockid_t clock, const struct timespec *deadline,
                     uintptr_t pc) {
     int saved = errno, result = sem_take(t, s, clock, deadline, pc);
-    if (result != 0) return result;
-    rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
+    if (result != 0) {
+        saved = errno;
+        if (saved == ETIMEDOUT) rt_tell(t, MISSED | HD_NOTE_TIMED, s, pc);
+    } else {
+        rt_emit_sync(t, HD_EV_SEM_WAIT, deadline != NULL ? HD_LOCK_BY_TRY : 0, (uintptr_t)s, pc);
+    }
     errno = saved;
-    return 0;
+    return result;
 }
 
 RT_EXPORT int sem_wait(sem_t *s) {
@@ -383,9 +391,12 @@ RT_EXPORT int sem_clockwait(sem_t *restrict s, clockid_t clock,
 }
 
 static int sem_try(struct rt_thread *t, sem_t *s, uintptr_t pc) {
-    rt_choice(t, pc);
-    int result = REAL(sem_trywait)(s);
-    if (result == 0) rt_emit_sync(t, HD_EV_SEM_WAIT, 0, (uintptr_t)s, pc);
+    int result = REAL(sem_trywait)(s), saved = errno;
+    if (result == 0)
+        rt_emit_sync(t, HD_EV_SEM_WAIT, HD_LOCK_BY_TRY, (uintptr_t)s, pc);
+    else if (saved == EAGAIN)
+        rt_tell(t, MISSED, s, pc);
+    errno = saved;
     return result;
 }
 RT_EXPORT int sem_trywait(sem_t *s) { RT_INTERCEPT((sem_trywait)(s), sem_try(t, s, RT_CALLER)); }

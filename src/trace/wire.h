@@ -123,7 +123,9 @@ enum hd_assembly_does {
 enum hd_lock_type { HD_LOCK_MUTEX = 0, HD_LOCK_RWLOCK, HD_LOCK_SPIN, HD_LOCK_USER };
 #define HD_LOCK_TYPE_MASK 0x0f
 #define HD_LOCK_BY_WAIT 0x10 /* released or re-acquired by a condition wait */
-#define HD_LOCK_BY_TRY 0x20  /* acquired by a try or timed call */
+#define HD_LOCK_BY_TRY 0x20  /* acquired by a try or timed call; of a SEM_WAIT too */
+#define HD_LOCK_READS 0x40   /* TRY_FAILED: for reading */
+#define HD_LOCK_TIMED 0x80   /* TRY_FAILED: its time was up */
 
 enum hd_block_type {
     HD_BLOCK_HEAP = 0,
@@ -145,15 +147,18 @@ enum hd_wait_type {
 
 /* TIME, RANDOM, INPUT and CHOICE are the runtime's own, under the replay policy. The thread asks
  * for something that no schedule controls; or does something whose result depends on more than what
- * it sees, and no event tells it (a wait with a time limit, a semaphore that is only tried). STATE:
- * before a read at a place where it read shortly before; operand = hash of its registers and stack,
- * a preceding EXT = where that part of the stack ends. BLOCKED, with STATE: the thread begins to
- * wait; operand = what for, as in a BLOCKED event, a preceding EXT = hd_wire_wait. They are no hook
- * calls. INIT and DESTROY are
- * calls of pthread_mutex_init and its like. FORK: the thread makes a child process, whose number
- * (from 1) is in a preceding EXT. CHILD and CHILD_WAITS are written by the recorder after the end,
- * as if by the first thread (struct hd_wire_child_lock): the child of that number takes a lock, or
- * waits for it for ever. */
+ * it sees, and no event tells it (a cancellation, a fork, a thread that is joined if it has ended).
+ * STATE: before a read at a place where it read shortly before; operand = hash of its registers and
+ * stack, a preceding EXT = where that part of the stack ends. BLOCKED, with STATE: the thread
+ * begins to wait; operand = what for, as in a BLOCKED event, a preceding EXT = hd_wire_wait. LIMIT:
+ * the call that it is in has a time limit, so many milliseconds from now (EXT). They are no hook
+ * calls. MISSED is one that found a semaphore empty; ONCE one that begins a one-time initialisation
+ * (FIRST), or the end of a static initialiser of C++ (DONE) and a call that found it done (PASS):
+ * both tell apart what may come out otherwise under another schedule, and only such runs have them.
+ * INIT and DESTROY are calls of pthread_mutex_init and its like. FORK: the thread makes a child
+ * process, whose number (from 1) is in a preceding EXT. CHILD and CHILD_WAITS are written by the
+ * recorder after the end, as if by the first thread (struct hd_wire_child_lock): the child of that
+ * number takes a lock, or waits for it for ever. */
 enum hd_note_type {
     HD_NOTE_TEXT = 0,
     HD_NOTE_TIME,
@@ -166,21 +171,28 @@ enum hd_note_type {
     HD_NOTE_FORK,
     HD_NOTE_CHILD,
     HD_NOTE_CHILD_WAITS,
-    HD_NOTE_BLOCKED
+    HD_NOTE_BLOCKED,
+    HD_NOTE_LIMIT,
+    HD_NOTE_MISSED,
+    HD_NOTE_ONCE
 };
 #define HD_NOTE_TYPE_MASK 0x0f
 #define HD_NOTE_OBJECT_SHIFT 4
 enum hd_note_object { HD_NOTE_LOCK = 0, HD_NOTE_COND, HD_NOTE_BARRIER, HD_NOTE_SEM };
+enum hd_note_once { HD_NOTE_FIRST = 0, HD_NOTE_DONE, HD_NOTE_PASS }; /* of ONCE, as shifted */
 #define HD_NOTE_READS 0x80 /* CHILD, CHILD_WAITS: it takes the lock for reading */
+#define HD_NOTE_TIMED 0x80 /* MISSED: its time was up */
 static inline int hd_note_is_child(unsigned flags) {
     return (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD ||
            (flags & HD_NOTE_TYPE_MASK) == HD_NOTE_CHILD_WAITS;
 }
-/* A wait that begins: enum hd_wait_type, and the hook calls of the thread that no event has counted
- * yet, its own among them. */
-static inline uint64_t hd_wire_wait(unsigned type, uint64_t calls) {
-    return (type & 0xff) | (calls & 0xffffffff) << 16;
+/* A wait that begins: enum hd_wait_type, whether it is for reading and has a time limit, and the
+ * hook calls of the thread that no event has counted yet, its own among them. */
+static inline uint64_t hd_wire_wait(unsigned type, unsigned flags, uint64_t calls) {
+    return (type & 0xff) | (flags & 0xff) << 8 | (calls & 0xffffffff) << 16;
 }
+enum { HD_WIRE_WAIT_READS = 1, HD_WIRE_WAIT_TIMED = 2 };
+static inline unsigned hd_wire_wait_flags(uint64_t wait) { return wait >> 8 & 0xff; }
 static inline unsigned hd_wire_wait_type(uint64_t wait) { return wait & 0xff; }
 static inline uint64_t hd_wire_wait_calls(uint64_t wait) { return wait >> 16; }
 static inline int hd_note_is_life(unsigned flags) {
@@ -327,7 +339,8 @@ enum hd_reply_state {
  *
  * Threads are numbered as they are made, so a thread that is made earlier or later than it was may
  * get another's number. After the turns there is, for each of `threads` numbers, who makes that
- * thread, and which of those that this one makes it is (from 0); that is its number then. */
+ * thread, and which of those that this one makes it is (from 0); that is its number then. Behind
+ * those come choices. */
 struct hd_wire_turn {
     uint32_t thread;
     uint32_t finish; /* has no call of its own: the thread must come back from a system call */
@@ -338,12 +351,19 @@ struct hd_wire_replay {
     uint32_t patience_ms; /* for a thread that is in a system call when its turn comes */
     uint32_t threads;     /* 0: numbered as they are made */
     uint32_t process;     /* that the turns are for; others run by round robin */
-    uint32_t reserved;
+    uint32_t choices;
     struct hd_wire_turn turn[];
 };
 struct hd_wire_made {
     uint32_t by; /* UINT32_MAX: by nobody that is known */
     uint32_t as;
+};
+/* How a call comes out that its thread does not decide: the thread that its signal wakes, if that
+ * waits then; UINT32_MAX: the time of its wait is up when its turn comes. */
+struct hd_wire_choice {
+    uint64_t call; /* of the thread, from 1 */
+    uint32_t thread;
+    uint32_t wakes;
 };
 
 /* Its answer, in struct hd_wire_session.answer. */

@@ -14,6 +14,11 @@
  *     r0 = try m             1 if the mutex was taken, else 0
  *     await x == 3 s m       condition variables s t: while (!(x == 3)) wait
  *     signal s, broadcast s
+ *     r0 = until s m         a wait with a time limit: 1 if it was woken, 0 if its time was up
+ *     post p, down p         semaphores p q; r0 = take p: 1 if it was not 0, else 0
+ *     read k, write k        reader-writer locks k l; leave k; r0 = tryread k, r0 = trywrite k
+ *     once o x 3             x = 3 by whoever comes first; one-time initialisations o u; whether
+ *                            it came first is seen too
  *     if r0 == 3, if r0 != 3, else, end
  *     assert r0 != 3
  *
@@ -52,6 +57,16 @@ enum concurrent_op {
     OP_AWAIT,
     OP_SIGNAL,
     OP_BROADCAST,
+    OP_UNTIL,
+    OP_POST,
+    OP_DOWN,
+    OP_TAKE,
+    OP_RDLOCK,
+    OP_WRLOCK,
+    OP_LEAVE,
+    OP_TRYREAD,
+    OP_TRYWRITE,
+    OP_ONCE,
     OP_IF,
     OP_ELSE, /* the end of the first branch: a jump behind the second */
     OP_ASSERT
@@ -59,7 +74,7 @@ enum concurrent_op {
 
 /* 16 bytes, so that one is returned in registers. */
 struct concurrent_step {
-    uint8_t op, reg, object, mutex; /* `mutex`: of an await */
+    uint8_t op, reg, object, mutex; /* `mutex`: of an await, and the variable of a once */
     uint8_t differs;                /* the condition is !=, not == */
     uint8_t line, jump;             /* `jump`: where an if goes whose condition does not hold */
     int32_t value, next;            /* `next`: what a cas writes */
@@ -138,6 +153,21 @@ QUIET bool concurrent_parse_result(const struct concurrent_words *words,
         step->op = OP_TRY;
         return words->count == 4 && concurrent_object(words, 3, "mn", &step->object);
     }
+    if (concurrent_is(words, 2, "until")) {
+        step->op = OP_UNTIL;
+        return words->count == 5 && concurrent_object(words, 3, "st", &step->object) &&
+               concurrent_object(words, 4, "mn", &step->mutex);
+    }
+    static const struct {
+        const char *name, *sort;
+        enum concurrent_op op;
+    } tries[] = {
+        {"take", "pq", OP_TAKE}, {"tryread", "kl", OP_TRYREAD}, {"trywrite", "kl", OP_TRYWRITE}};
+    for (unsigned i = 0; i < sizeof tries / sizeof tries[0]; i++) {
+        if (!concurrent_is(words, 2, tries[i].name)) continue;
+        step->op = (uint8_t)tries[i].op;
+        return words->count == 4 && concurrent_object(words, 3, tries[i].sort, &step->object);
+    }
     if (!concurrent_object(words, 3, "abcd", &step->object)) return false;
     if (!concurrent_number(words, 4, 0, &step->value)) return false;
     step->op = concurrent_is(words, 2, "add") ? OP_ADD : OP_CAS;
@@ -151,10 +181,10 @@ QUIET bool concurrent_parse_step(const struct concurrent_words *words,
     static const struct {
         const char *name, *sort;
         enum concurrent_op op;
-    } plain[] = {{"lock", "mn", OP_LOCK},
-                 {"unlock", "mn", OP_UNLOCK},
-                 {"signal", "st", OP_SIGNAL},
-                 {"broadcast", "st", OP_BROADCAST}};
+    } plain[] = {
+        {"lock", "mn", OP_LOCK},           {"unlock", "mn", OP_UNLOCK}, {"signal", "st", OP_SIGNAL},
+        {"broadcast", "st", OP_BROADCAST}, {"post", "pq", OP_POST},     {"down", "pq", OP_DOWN},
+        {"read", "kl", OP_RDLOCK},         {"write", "kl", OP_WRLOCK},  {"leave", "kl", OP_LEAVE}};
     if (concurrent_is(words, 1, "=")) {
         if (!concurrent_object(words, 0, "xyzw", &step->object))
             return concurrent_parse_result(words, step);
@@ -165,6 +195,12 @@ QUIET bool concurrent_parse_step(const struct concurrent_words *words,
         if (!concurrent_is(words, 0, plain[i].name)) continue;
         step->op = (uint8_t)plain[i].op;
         return words->count == 2 && concurrent_object(words, 1, plain[i].sort, &step->object);
+    }
+    if (concurrent_is(words, 0, "once")) {
+        step->op = OP_ONCE;
+        return words->count == 4 && concurrent_object(words, 1, "ou", &step->object) &&
+               concurrent_object(words, 2, "xyzw", &step->mutex) &&
+               concurrent_number(words, 3, 0, &step->value);
     }
     if (concurrent_is(words, 0, "store")) {
         step->op = OP_STORE;

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RANDOM_LINES = 120, RANDOM_OPS = 13, RANDOM_VALUES = 64 };
+/* The last five are of `all` programs only. */
+enum { RANDOM_LINES = 120, RANDOM_FEW = 13, RANDOM_OPS = 18, RANDOM_VALUES = 64 };
 
 /* A line of text before it is known what is compared with what. */
 struct random_line {
@@ -136,6 +137,58 @@ static inline void random_section(struct random_program *random, unsigned op, un
     RANDOM_SAY(random, "end");
 }
 
+/* What stands under a reader-writer lock. */
+static inline void random_shared(struct random_program *random, unsigned depth) {
+    unsigned l = roll(&random->dice, 2), way = roll(&random->dice, 4);
+    char lock = "kl"[l];
+    if ((random->held >> (2 + l) & 1) != 0) return;
+    random->held |= 4u << l;
+    if (way >= 2) {
+        unsigned reg = random_register(random, 0);
+        RANDOM_SAY(random, "r%u = %s %c", reg, way == 2 ? "tryread" : "trywrite", lock);
+        RANDOM_SAY(random, "if r%u == 1", reg);
+    } else {
+        RANDOM_SAY(random, "%s %c", way == 0 ? "read" : "write", lock);
+    }
+    random_block(random, 1 + roll(&random->dice, 2), depth + 1);
+    RANDOM_SAY(random, "leave %c", lock);
+    random->held &= ~(4u << l);
+    if (way >= 2) RANDOM_SAY(random, "end");
+}
+
+/* Operations that only `all` programs have. */
+static inline void random_other(struct random_program *random, unsigned op, unsigned depth) {
+    unsigned m = roll(&random->dice, random->mutexes);
+    char variable = "xyzw"[roll(&random->dice, random->plains)];
+    char semaphore = "pq"[roll(&random->dice, 3) == 0];
+    switch (op) {
+    case 0:
+        if ((random->held >> m & 1) != 0 || depth >= 3) return;
+        RANDOM_SAY(random, "lock %c", "mn"[m]);
+        RANDOM_SAY(random, "r%u = until s %c", random_register(random, 0), "mn"[m]);
+        random->held |= 1u << m;
+        random_block(random, 1 + roll(&random->dice, 2), depth + 1);
+        random->held &= ~(1u << m);
+        RANDOM_SAY(random, "unlock %c", "mn"[m]);
+        break;
+    case 1:
+        RANDOM_SAY(random, "post %c", semaphore);
+        break;
+    case 2:
+        if (roll(&random->dice, 2))
+            RANDOM_SAY(random, "r%u = take %c", random_register(random, 0), semaphore);
+        else
+            RANDOM_SAY(random, "down %c", semaphore);
+        break;
+    case 3:
+        if (depth < 3) random_shared(random, depth);
+        break;
+    default:
+        RANDOM_SAY(random, "once %c %c %d", "ou"[roll(&random->dice, 3) == 0], variable,
+                   random_written(random, variable, random->next_value++));
+    }
+}
+
 static inline void random_decision(struct random_program *random, bool asserts, unsigned steps,
                                    unsigned depth) {
     unsigned reg = roll(&random->dice, CONCURRENT_REGISTERS);
@@ -167,6 +220,8 @@ static inline void random_block(struct random_program *random, unsigned steps, u
             random_atomic(random, op - 2);
         else if (op < 11 && depth < 3)
             random_section(random, op - 7, 2, depth);
+        else if (op >= RANDOM_FEW)
+            random_other(random, op - RANDOM_FEW, depth);
         else if (op >= 11 && depth < 3)
             random_decision(random, op == 12, 2, depth);
     }
@@ -185,7 +240,7 @@ static inline int32_t random_value(struct random_program *random, char variable)
     return random->written[(int)variable][roll(&random->dice, count)];
 }
 
-static inline void random_make(struct random_program *random, uint64_t seed, char *text,
+static inline void random_make(struct random_program *random, uint64_t seed, bool all, char *text,
                                size_t size) {
     memset(random, 0, sizeof *random);
     random->dice.state = seed;
@@ -194,13 +249,17 @@ static inline void random_make(struct random_program *random, uint64_t seed, cha
     random->plains = 1 + roll(&random->dice, 3);
     random->atomics = 1 + roll(&random->dice, 2);
     random->mutexes = 1 + roll(&random->dice, 2);
-    for (unsigned op = 0; op < RANDOM_OPS; op++) {
+    for (unsigned op = 0; op < (all ? RANDOM_OPS : RANDOM_FEW); op++) {
         /* what has conditions to wait for or to look at needs something else beside it */
         bool often = op < 2 || op == 11;
         random->weight[op] = roll(&random->dice, often ? 4 : 8) == 0 ? 4 : roll(&random->dice, 2);
     }
     random->weight[0] += 1;
     random->weight[1] += 1;
+    for (unsigned op = RANDOM_FEW; all && op < RANDOM_OPS; op++)
+        random->weight[op] += 2 * roll(&random->dice, 2);
+    /* several threads wait, and somebody signals */
+    for (unsigned op = 9; all && op < 11; op++) random->weight[op] += roll(&random->dice, 3);
     random->weight[12] = roll(&random->dice, 2); /* assertions end most runs if there are many */
     static const unsigned threads_of[] = {2, 2, 2, 2, 2, 3, 3, 3, 3, 4};
     unsigned threads = threads_of[roll(&random->dice, 10)];

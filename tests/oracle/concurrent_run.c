@@ -9,8 +9,10 @@
 #define _GNU_SOURCE
 #include "concurrent.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +23,10 @@ static int32_t plain[CONCURRENT_OBJECTS];
 static _Atomic int32_t atomic[CONCURRENT_OBJECTS];
 static pthread_mutex_t mutexes[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
 static pthread_cond_t conditions[2] = {PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER};
+
+static sem_t semaphores[2];
+static pthread_rwlock_t rwlocks[2] = {PTHREAD_RWLOCK_INITIALIZER, PTHREAD_RWLOCK_INITIALIZER};
+static pthread_once_t onces[2] = {PTHREAD_ONCE_INIT, PTHREAD_ONCE_INIT};
 
 static struct concurrent program;
 static struct {
@@ -42,6 +48,19 @@ QUIET void note_seen(unsigned self, int32_t value, bool awaited) {
 QUIET void note(unsigned self, unsigned reg, int32_t value) {
     own[self].reg[reg] = value;
     note_seen(self, value, false);
+}
+
+/* What the initialiser of a once does in this thread. */
+static __thread struct concurrent_step initial;
+QUIET void set_initial(struct concurrent_step step) { initial = step; }
+QUIET struct concurrent_step get_initial(void) {
+    initial.reg = 1; /* it has come first */
+    return initial;
+}
+QUIET int32_t came_first(void) { return initial.reg; }
+static void initialise(void) {
+    const struct concurrent_step step = get_initial();
+    plain[step.mutex] = step.value;
 }
 
 QUIET unsigned put_number(char *text, unsigned at, int32_t number) {
@@ -149,6 +168,52 @@ static inline __attribute__((always_inline)) unsigned execute(unsigned self, uns
         break;
     case OP_BROADCAST:
         pthread_cond_broadcast(&conditions[step.object]);
+        break;
+    case OP_UNTIL: {
+        static const struct timespec past = {1, 0}; /* no time is asked for: either may come */
+        if (pthread_cond_timedwait(&conditions[step.object], &mutexes[step.mutex], &past) == 0)
+            note(self, step.reg, 1);
+        else
+            note(self, step.reg, 0);
+        break;
+    }
+    case OP_POST:
+        sem_post(&semaphores[step.object]);
+        break;
+    case OP_DOWN:
+        sem_wait(&semaphores[step.object]);
+        break;
+    case OP_TAKE:
+        if (sem_trywait(&semaphores[step.object]) == 0)
+            note(self, step.reg, 1);
+        else
+            note(self, step.reg, 0);
+        break;
+    case OP_RDLOCK:
+        pthread_rwlock_rdlock(&rwlocks[step.object]);
+        break;
+    case OP_WRLOCK:
+        pthread_rwlock_wrlock(&rwlocks[step.object]);
+        break;
+    case OP_LEAVE:
+        pthread_rwlock_unlock(&rwlocks[step.object]);
+        break;
+    case OP_TRYREAD:
+        if (pthread_rwlock_tryrdlock(&rwlocks[step.object]) == 0)
+            note(self, step.reg, 1);
+        else
+            note(self, step.reg, 0);
+        break;
+    case OP_TRYWRITE:
+        if (pthread_rwlock_trywrlock(&rwlocks[step.object]) == 0)
+            note(self, step.reg, 1);
+        else
+            note(self, step.reg, 0);
+        break;
+    case OP_ONCE:
+        set_initial(step);
+        pthread_once(&onces[step.object], initialise);
+        note_seen(self, came_first(), false);
         break;
     case OP_IF:
         if ((reg_of(self, step.reg) == step.value) == (step.differs != 0)) return step.jump;

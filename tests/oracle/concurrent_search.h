@@ -12,8 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An await has LOOKED and is about to wait; WAITS; was WOKEN and is about to lock again. */
-enum concurrent_phase { RUNS, LOOKED, WAITS, WOKEN };
+/* An await has LOOKED and is about to wait; WAITS; was WOKEN, or its time has EXPIRED, and is about
+ * to lock again. The initialiser of a once is about to write, or has WRITTEN. */
+enum concurrent_phase { RUNS, LOOKED, WAITS, WOKEN, EXPIRED, WRITES, WRITTEN };
 
 struct concurrent_cell {
     int32_t value;
@@ -28,7 +29,11 @@ struct concurrent_seen {
 
 struct concurrent_state {
     uint8_t at[CONCURRENT_THREADS], phase[CONCURRENT_THREADS], count[CONCURRENT_THREADS];
-    uint8_t owner[2], unused[3];       /* `owner` of a mutex: the thread + 1 */
+    uint8_t owner[2], writer[2]; /* of mutexes and reader-writer locks: the thread + 1 */
+    uint8_t readers[2];          /* a bit for each thread */
+    uint8_t value[2];            /* of semaphores */
+    uint8_t once[2];             /* 1: begun, 2: done */
+    uint8_t unused[3];
     uint32_t spun[CONCURRENT_THREADS]; /* what a spin saw last, and goes on: the write + 1 */
     struct concurrent_cell plain[CONCURRENT_OBJECTS], atomic[CONCURRENT_OBJECTS];
     int32_t reg[CONCURRENT_THREADS][CONCURRENT_REGISTERS];
@@ -121,19 +126,39 @@ static inline const struct concurrent_step *concurrent_next(const struct concurr
     return &search->program->step[t][state->at[t]];
 }
 
+/* What a thread that waits waits for. */
+static inline unsigned concurrent_waits_for(const struct concurrent_step *step) {
+    return step->op == OP_UNTIL ? step->object : step->reg;
+}
+
 static inline bool concurrent_enabled(const struct concurrent_search *search,
                                       const struct concurrent_state *state, unsigned t) {
     const struct concurrent_step *step = concurrent_next(search, state, t);
-    if (step == NULL || state->phase[t] == WAITS) return false;
+    if (step == NULL || (state->phase[t] == WAITS && step->op != OP_UNTIL)) return false;
     for (unsigned other = 1; t == 0 && other < search->program->threads; other++)
         if (concurrent_next(search, state, other) != NULL) return false;
-    if (state->phase[t] == WOKEN) return state->owner[step->mutex] == 0;
-    if (state->phase[t] == LOOKED) return true;
+    if (state->phase[t] == WOKEN || state->phase[t] == EXPIRED)
+        return state->owner[step->mutex] == 0;
+    if (state->phase[t] != RUNS) return true;
+    if (step->op == OP_DOWN) return state->value[step->object] != 0;
+    if (step->op == OP_RDLOCK) return state->writer[step->object] == 0;
+    if (step->op == OP_WRLOCK)
+        return state->writer[step->object] == 0 && state->readers[step->object] == 0;
+    if (step->op == OP_ONCE) return state->once[step->object] != 1;
     if (step->op == OP_LOCK) return state->owner[step->object] == 0;
     if (step->op == OP_SPIN)
         return concurrent_holds(step, state->atomic[step->object].value) ||
                (search->rounds && state->spun[t] != state->atomic[step->object].write + 1);
     return true;
+}
+
+/* An attempt's result is seen, and is no write. */
+static inline void concurrent_result(struct concurrent_search *search,
+                                     struct concurrent_state *state, unsigned t,
+                                     const struct concurrent_step *step, bool done) {
+    struct concurrent_cell result = {done, 0};
+    concurrent_see(search, state, t, result, false);
+    state->reg[t][step->reg] = done;
 }
 
 /* What one step does to the state but for a signal, which has a choice. False: the run has failed.
@@ -144,7 +169,34 @@ static inline bool concurrent_do(struct concurrent_search *search, struct concur
     uint32_t write = t * CONCURRENT_STEPS + state->at[t] + 1;
     struct concurrent_cell *plain = &state->plain[step->object % CONCURRENT_OBJECTS];
     struct concurrent_cell *atomic = &state->atomic[step->object % CONCURRENT_OBJECTS];
-    uint8_t *owner = &state->owner[(step->op == OP_AWAIT ? step->mutex : step->object) & 1];
+    bool waits = step->op == OP_AWAIT || step->op == OP_UNTIL;
+    uint8_t *owner = &state->owner[(waits ? step->mutex : step->object) & 1];
+    uint8_t *writer = &state->writer[step->object & 1],
+            *readers = &state->readers[step->object & 1];
+    uint8_t *value = &state->value[step->object & 1], *once = &state->once[step->object & 1];
+    if (state->phase[t] == WAITS) {
+        state->phase[t] = EXPIRED;
+        return true;
+    }
+    if (state->phase[t] == WRITES) {
+        state->plain[step->mutex] = (struct concurrent_cell){step->value, write};
+        state->phase[t] = WRITTEN;
+        return true;
+    }
+    if (state->phase[t] == WRITTEN) {
+        *once = 2;
+        concurrent_see(search, state, t, (struct concurrent_cell){1, 0}, false);
+        state->phase[t] = RUNS;
+        state->at[t]++;
+        return true;
+    }
+    if (step->op == OP_UNTIL && (state->phase[t] == WOKEN || state->phase[t] == EXPIRED)) {
+        concurrent_result(search, state, t, step, state->phase[t] == WOKEN);
+        state->phase[t] = RUNS;
+        state->at[t]++;
+        *owner = (uint8_t)(t + 1);
+        return true;
+    }
     if (state->phase[t] == LOOKED) {
         state->phase[t] = WAITS;
         *owner = 0;
@@ -194,13 +246,54 @@ static inline bool concurrent_do(struct concurrent_search *search, struct concur
         if (*owner != t + 1) search->misused = true;
         *owner = 0;
         break;
-    case OP_TRY: {
-        struct concurrent_cell result = {*owner == 0, 0};
-        concurrent_see(search, state, t, result, false);
-        state->reg[t][step->reg] = result.value;
+    case OP_TRY:
+        concurrent_result(search, state, t, step, *owner == 0);
         if (*owner == 0) *owner = (uint8_t)(t + 1);
         break;
-    }
+    case OP_UNTIL:
+        if (*owner != t + 1) search->misused = true;
+        *owner = 0;
+        state->at[t]--;
+        state->phase[t] = WAITS;
+        break;
+    case OP_POST:
+        ++*value;
+        break;
+    case OP_DOWN:
+        --*value;
+        break;
+    case OP_TAKE:
+        concurrent_result(search, state, t, step, *value != 0);
+        *value -= *value != 0;
+        break;
+    case OP_RDLOCK:
+        *readers |= (uint8_t)(1u << t);
+        break;
+    case OP_WRLOCK:
+        *writer = (uint8_t)(t + 1);
+        break;
+    case OP_TRYREAD:
+        concurrent_result(search, state, t, step, *writer == 0);
+        if (*writer == 0) *readers |= (uint8_t)(1u << t);
+        break;
+    case OP_TRYWRITE:
+        concurrent_result(search, state, t, step, *writer == 0 && *readers == 0);
+        if (*writer == 0 && *readers == 0) *writer = (uint8_t)(t + 1);
+        break;
+    case OP_LEAVE:
+        if (*writer != t + 1 && (*readers >> t & 1) == 0) search->misused = true;
+        if (*writer == t + 1) *writer = 0;
+        *readers &= (uint8_t) ~(1u << t);
+        break;
+    case OP_ONCE:
+        if (*once != 0) {
+            concurrent_see(search, state, t, (struct concurrent_cell){0, 0}, false);
+            break;
+        }
+        *once = 1;
+        state->at[t]--;
+        state->phase[t] = WRITES;
+        break;
     case OP_AWAIT:
         if (*owner != t + 1) search->misused = true;
         concurrent_see(search, state, t, *plain, true);
@@ -305,7 +398,7 @@ static inline void concurrent_explore(struct concurrent_search *search,
         unsigned waiting = 0;
         for (unsigned other = 0; other < search->program->threads; other++)
             if (state->phase[other] == WAITS &&
-                concurrent_next(search, state, other)->reg == step->object)
+                concurrent_waits_for(concurrent_next(search, state, other)) == step->object)
                 waiting |= 1u << other;
         bool wakes = state->phase[t] == RUNS && waiting != 0;
         if (wakes && step->op == OP_SIGNAL) {
@@ -351,7 +444,8 @@ static inline bool concurrent_passes(const struct concurrent *program) {
         bool wakes = state.phase[t] == RUNS && (step->op == OP_SIGNAL || step->op == OP_BROADCAST);
         for (unsigned other = 0; wakes && other < program->threads; other++) {
             if (state.phase[other] != WAITS) continue;
-            if (concurrent_next(&search, &state, other)->reg != step->object) continue;
+            if (concurrent_waits_for(concurrent_next(&search, &state, other)) != step->object)
+                continue;
             state.phase[other] = WOKEN;
             wakes = step->op == OP_BROADCAST;
         }

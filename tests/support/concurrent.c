@@ -1,23 +1,24 @@
 /* The oracle of `hunt --complete`, for tests/support/concurrent_compare.py.
  *
- * concurrent random SEED CLASSES    prints a program with at most so many classes whose runs all
- * end by themselves, and that passes with its threads one by one concurrent classes FILE prints
- * what all schedules of a program come to: its classes as concurrent_run.c does, `assert LINE` for
- * an assertion that fails, `late LINE` for one that fails only behind another, `deadlock`;
- *                                   `counted`: classes, if what spins see in vain counts
+ * concurrent random SEED CLASSES [all]: prints a program with at most so many classes whose runs
+ * all end by themselves, and that passes with its threads one by one; `all`: of all instructions.
+ *
+ * concurrent classes FILE: prints what all schedules of a program come to: its classes as
+ * concurrent_run.c does, `assert LINE` for an assertion that fails, `late LINE` for one that fails
+ * only behind another, `deadlock`; `counted`: classes, if what spins see in vain counts.
  */
 #include "oracle/concurrent_random.h"
 #include "oracle/concurrent_search.h"
 
 enum { STATES = 300000, TEXT = 8192 };
 
-static int make(uint64_t seed, size_t most) {
+static int make(uint64_t seed, size_t most, bool all) {
     static struct random_program random;
     static char text[TEXT];
     static struct concurrent program;
     for (unsigned number = 0;; number++) {
         struct concurrent_search search = {.limit = STATES};
-        random_make(&random, seed * 1000 + number, text, sizeof text);
+        random_make(&random, seed * 1000 + number, all, text, sizeof text);
         unsigned wrong = concurrent_parse(text, &program);
         if (wrong != 0) {
             fprintf(stderr, "concurrent: line %u is wrong:\n%s", wrong, text);
@@ -81,9 +82,10 @@ static int show(const char *name) {
 }
 
 int main(int count, char **argument) {
-    if (count == 4 && strcmp(argument[1], "random") == 0)
-        return make(strtoull(argument[2], NULL, 10), strtoul(argument[3], NULL, 10));
+    bool all = count == 5 && strcmp(argument[4], "all") == 0;
+    if ((count == 4 || all) && strcmp(argument[1], "random") == 0)
+        return make(strtoull(argument[2], NULL, 10), strtoul(argument[3], NULL, 10), all);
     if (count == 3 && strcmp(argument[1], "classes") == 0) return show(argument[2]);
-    fprintf(stderr, "concurrent random SEED CLASSES, concurrent classes FILE\n");
+    fprintf(stderr, "concurrent random SEED CLASSES [all], concurrent classes FILE\n");
     return 2;
 }

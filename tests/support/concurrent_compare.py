@@ -112,7 +112,7 @@ def one(args, job):
     if isinstance(job, int):
         path = os.path.join(args.directory, "%d.txt" % job)
         with open(path, "w") as file:
-            subprocess.run([args.oracle, "random", str(job), str(args.classes)], check=True, stdout=file)
+            subprocess.run([args.oracle, "random", str(job), str(args.classes)] + ["all"] * args.all, check=True, stdout=file)
     return (path,) + compare(args, path)
 
 
@@ -139,6 +139,7 @@ def main():
     parser.add_argument("--programs", type=int, default=0, help="make up so many programs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--classes", type=int, default=40, help="of a program that is made up, at most")
+    parser.add_argument("--all", action="store_true", help="of all instructions, not only of the first ones")
     parser.add_argument("--time", type=int, default=60, help="seconds of a hunt")
     parser.add_argument("--least", type=int, default=0, help="percent of the hunts that must be complete, refused ones aside")
     parser.add_argument("--jobs", type=int, default=1)
