@@ -303,6 +303,27 @@ static bool is_stuck(const struct closing_view *view, uint32_t t) {
     }
 }
 
+/* What has come that the thread waited for comes before its next step: the end of a thread that it
+ * joins, all arrivals at its barrier. */
+static void take_awaited(const struct closing_view *view, uint32_t *past, uint32_t t) {
+    const struct hd_model *model = &view->model;
+    uint32_t blocked = view->blocked[t], steps = closing_steps(view, t);
+    if (blocked == HD_NONE) return;
+    if (model->flags[blocked] == HD_WAIT_JOIN && model->object[blocked] < view->threads) {
+        uint32_t child = model->object[blocked];
+        if (is_finished(view, child))
+            closing_take_past(view, past,
+                              closing_step(view, child, closing_steps(view, child) - 1));
+    }
+    uint32_t last = steps > 0 ? closing_step(view, t, steps - 1) : HD_NONE;
+    if (last == HD_NONE || model->kind[last] != HD_EV_BARRIER_ARRIVE) return;
+    uint64_t round = hd_trace_extra(model->trace, last, 0);
+    for (uint32_t e = 0; e < model->events; e++)
+        if (model->kind[e] == HD_EV_BARRIER_ARRIVE && model->object[e] == model->object[last] &&
+            hd_trace_extra(model->trace, e, 0) == round)
+            closing_take_past(view, past, e);
+}
+
 /* A thread that had not ended when the process died goes on first. */
 static void go_further(struct alternatives *a, uint32_t t) {
     const struct closing_view *view = a->view;
@@ -310,6 +331,7 @@ static void go_further(struct alternatives *a, uint32_t t) {
     uint32_t steps = closing_steps(view, t);
     memcpy(a->steps, a->pinned, view->threads * sizeof *a->steps);
     if (steps > 0) closing_take_past(view, a->steps, closing_step(view, t, steps - 1));
+    take_awaited(view, a->steps, t);
     for (uint32_t e = 0; steps == 0 && e < model->events; e++)
         if (model->kind[e] == HD_EV_FORK && model->object[e] == t)
             closing_take_past(view, a->steps, e);

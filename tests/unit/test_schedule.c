@@ -34,6 +34,8 @@ static void expect_refused(const char *text, const char *message) {
 static const char example[] =
     HEAD "\"kind\": \"race\", \"variable\": \"len\", \"about\": \"two writes\",\n"
          "\"command\": \"./app 4\", \"fingerprint\": \"f00\",\n"
+         "\"choices\": [{\"thread\": \"T3\", \"call\": 7, \"wakes\": \"T1\"},\n"
+         "{\"thread\": \"T1\", \"call\": 2, \"timeout\": true}],\n"
          "\"made_by\": {\"T0\": [\"T1\", \"T4\"], \"T1\": [\"T3\"]},\n"
          "\"schedule\": [{\"thread\": \"T0\", \"calls\": 12, \"to\": \"a.c:4 fork(T1)\"},\n"
          "{\"thread\": \"T1\", \"calls\": 3, \"beyond\": 2},\n"
@@ -56,6 +58,11 @@ static void good_files(void **state) {
     assert_int_equal(s.turn.data[1].beyond, 2);
     assert_string_equal(s.turn.data[1].to, "");
     assert_string_equal(s.turn.data[3].to, "a.c:9 r(\xc3\xbc)");
+    assert_int_equal(s.choice.size, 2);
+    assert_int_equal(s.choice.data[0].thread, 3);
+    assert_int_equal(s.choice.data[0].call, 7);
+    assert_int_equal(s.choice.data[0].wakes, 1);
+    assert_int_equal(s.choice.data[1].wakes, UINT32_MAX);
     assert_int_equal(s.then.size, 2);
     assert_int_equal(s.then.data[0].calls, 1);
     assert_int_equal(s.then.data[1].calls, 2);
@@ -101,6 +108,15 @@ static void bad_files(void **state) {
     expect_refused(HEAD "\"about\": \"a\\u001b[31m\", \"schedule\": []}",
                    "file: about must have no control characters");
     expect_refused(HEAD "\"schedule\": [], \"turns\": []}", "file: unknown field \"turns\"");
+    expect_refused(HEAD "\"schedule\": [], \"choices\": {}}", "file: choices must be a list");
+    expect_refused(HEAD "\"schedule\": [], \"choices\": [{\"thread\": \"T1\", \"call\": 0, "
+                        "\"wakes\": \"T2\"}]}",
+                   "file: choices[0].call must be a whole number, 1 or more");
+    expect_refused(HEAD "\"schedule\": [], \"choices\": [{\"thread\": \"T1\", \"call\": 1}]}",
+                   "file: choices[0] must have either \"wakes\" or \"timeout\"");
+    expect_refused(HEAD "\"schedule\": [], \"choices\": [{\"thread\": \"T1\", \"call\": 1, "
+                        "\"timeout\": false}]}",
+                   "file: choices[0].timeout must be true");
     expect_refused(HEAD "\"schedule\": [], \"made_by\": []}", "file: made_by must be an object");
     expect_refused(HEAD "\"schedule\": [], \"made_by\": {\"T0\": 1}}",
                    "file: made_by must have lists of threads");
