@@ -162,8 +162,9 @@ static void plans(void **state) {
     struct hd_schedule s = read_good(example);
     size_t bytes;
     struct hd_wire_replay *plan = hd_schedule_plan(&s, 77, &bytes);
-    assert_int_equal(bytes,
-                     sizeof *plan + 6 * sizeof plan->turn[0] + 5 * sizeof(struct hd_wire_made));
+    assert_int_equal(bytes, sizeof *plan + 6 * sizeof plan->turn[0] +
+                                5 * sizeof(struct hd_wire_made) +
+                                2 * sizeof(struct hd_wire_choice));
     assert_int_equal(plan->threads, 5);
     assert_int_equal(plan->turns, 6);
     assert_int_equal(plan->then, 4);
@@ -174,6 +175,9 @@ static void plans(void **state) {
     static const struct hd_wire_made makers[] = {
         {UINT32_MAX, 0}, {0, 0}, {UINT32_MAX, 0}, {1, 0}, {0, 1}};
     assert_memory_equal(&plan->turn[6], makers, sizeof makers);
+    static const struct hd_wire_choice choices[] = {{7, 3, 1}, {2, 1, UINT32_MAX}};
+    assert_int_equal(plan->choices, 2);
+    assert_memory_equal((const char *)&plan->turn[6] + sizeof makers, choices, sizeof choices);
     free(plan);
     hd_schedule_free(&s);
 }
