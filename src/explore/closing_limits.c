@@ -16,7 +16,7 @@ static const char *note_words(unsigned note) {
         return "the program reads input";
     case HD_NOTE_CHOICE:
         return "what a call does depends on more than what was seen (a cancellation, a fork, a "
-               "thread joined if it has ended)";
+               "thread joined if it has ended, a lock that prefers writers)";
     default:
         return NULL;
     }

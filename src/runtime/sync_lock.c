@@ -247,10 +247,17 @@ RT_PROGRAM static int rwlock_take(struct rt_thread *t, pthread_rwlock_t *l, bool
     return result;
 }
 
+/* One that keeps readers out while a writer waits: here nobody waits in the lock itself, so that
+ * this does not come about. */
+static void tell_preference(struct rt_thread *t, const pthread_rwlock_t *l, uintptr_t pc) {
+    if (l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) rt_choice(t, pc);
+}
+
 static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
                        const struct timespec *deadline, uintptr_t pc) {
     rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
+    tell_preference(t, l, pc);
     if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     int result = rwlock_take(t, l, write, clock, deadline, pc);
     unsigned flags = HD_LOCK_RWLOCK | (deadline != NULL ? HD_LOCK_BY_TRY : 0);
@@ -265,6 +272,7 @@ static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
 static int rwlock_trylock(struct rt_thread *t, pthread_rwlock_t *l, bool write, uintptr_t pc) {
     rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
+    tell_preference(t, l, pc);
     int result = rwlock_try(l, write);
     if (result == 0)
         rt_emit_sync(t, write ? HD_EV_ACQUIRE : HD_EV_READ_ACQUIRE, HD_LOCK_RWLOCK | HD_LOCK_BY_TRY,
