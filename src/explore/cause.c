@@ -53,8 +53,10 @@ static bool is_flipped(const struct failing *failing, const struct hd_flip *flip
             struct access access =
                 explore_access(&failing->model, failing->describe, failing->count, event[k]);
             found[k] = explore_find_access(&access, &again.model, again.describe, again.count);
-            /* A lock that never came in the failing run. */
-            if (found[k] == HD_NONE && failing->model.kind[event[k]] == HD_EV_BLOCKED) found[k] = 0;
+            /* A lock that never came in the failing run, or was tried in vain: it was had. */
+            uint8_t kind = failing->model.kind[event[k]];
+            if (found[k] == HD_NONE && (kind == HD_EV_BLOCKED || kind == HD_EV_TRY_FAILED))
+                found[k] = 0;
         }
         good = found[1] != HD_NONE && (found[0] == HD_NONE || found[1] < found[0]);
     }
@@ -100,8 +102,13 @@ static void run_flipped(struct experiments *e, const struct hd_schedule *schedul
 
 /* "T1 r(len) log.c:57" */
 static const char *words_of(struct experiments *e, uint32_t event) {
-    const struct hd_finding_line line =
-        explore_line(e->x, e->failing->describe, &e->failing->model, event, "");
+    const struct hd_model *model = &e->failing->model;
+    struct hd_finding_line line = explore_line(e->x, e->failing->describe, model, event, "");
+    /* A lock that never came, or was tried in vain: what was wanted is told. */
+    bool waits = model->kind[event] == HD_EV_BLOCKED && model->flags[event] == HD_WAIT_LOCK;
+    if (waits || model->kind[event] == HD_EV_TRY_FAILED)
+        line.text = hd_finding_text(&e->x->own, "%s(%s)", waits ? "acq" : "try",
+                                    hd_describe_event(e->failing->describe, event, HD_SHORT));
     return hd_finding_text(&e->x->own, "%s %s%s%s", line.thread, line.text,
                            *line.site != '\0' ? " " : "", line.site);
 }

@@ -84,14 +84,28 @@ uint32_t explore_find_access(const struct access *access, const struct hd_model 
     return HD_NONE;
 }
 
-/* What a run did not get to comes last. */
+/* Are two events about the same memory? */
+static bool share_memory(const struct hd_model *model, uint32_t a, uint32_t b) {
+    const uint32_t *left, *right;
+    uint32_t lefts = hd_model_locations(model, a, &left);
+    uint32_t rights = hd_model_locations(model, b, &right);
+    for (uint32_t i = 0; i < lefts; i++)
+        for (uint32_t k = 0; k < rights; k++)
+            if (left[i] == right[k]) return true;
+    return false;
+}
+
+/* What a run that failed did not get to comes last; one that passed has to have them `all`. The
+ * same places on another object are something else. */
 static bool is_in_order(const struct order *order, const struct hd_model *model,
-                        struct hd_describe *describe, const uint64_t *count) {
+                        struct hd_describe *describe, const uint64_t *count, bool all) {
     uint32_t before = HD_NONE;
     for (uint32_t i = 0; i < order->accesses; i++) {
         uint32_t event = explore_find_access(&order->access[i], model, describe, count);
-        if (i == 0 && event == HD_NONE) return false;
+        if ((i == 0 || all) && event == HD_NONE) return false;
         if (i > 0 && event != HD_NONE && (before == HD_NONE || before > event)) return false;
+        if (i > 0 && event != HD_NONE && order->together && !share_memory(model, before, event))
+            return false;
         before = event;
     }
     return order->accesses > 0;
@@ -99,12 +113,13 @@ static bool is_in_order(const struct order *order, const struct hd_model *model,
 
 bool explore_order_tells(struct explorer *x, const struct order *order,
                          const struct failing *failing) {
-    if (!failing->there || !is_in_order(order, &failing->model, failing->describe, failing->count))
+    if (!failing->there ||
+        !is_in_order(order, &failing->model, failing->describe, failing->count, false))
         return false;
     for (size_t i = 0; i < x->run.size; i++) {
         struct recorded *run = x->run.data[i];
         uint64_t *count = hd_schedule_call_counts(&run->model);
-        bool passes = is_in_order(order, &run->model, run->describe, count);
+        bool passes = is_in_order(order, &run->model, run->describe, count, true);
         free(count);
         if (passes) return false;
     }
@@ -231,6 +246,9 @@ void explore_set_orders(struct explorer *x, const struct target *target,
     if (failing->there &&
         (found == 0 || (explore_is_listed(target->finding) && !come_as_listed(place, places))))
         *holds = false;
+    order->together = true;
+    for (uint32_t i = 1; i < places; i++)
+        order->together &= share_memory(&run->model, place[i - 1].event, place[i].event);
     qsort(place, places, sizeof *place, by_event);
     for (uint32_t i = 0; i < places; i++)
         forced->good[forced->goods++] =
@@ -272,7 +290,9 @@ void explore_set_found_orders(struct explorer *x, const uint32_t *event, uint32_
                               const struct failing *failing, struct hd_finding_forced *forced,
                               struct order *order) {
     make_room(x, events, forced, order);
+    order->together = true;
     for (uint32_t i = 0; i < events; i++) {
+        if (i > 0) order->together &= share_memory(&failing->model, event[i - 1], event[i]);
         forced->bad[forced->bads++] =
             explore_line(x, failing->describe, &failing->model, event[i], "");
         order->access[order->accesses++] =

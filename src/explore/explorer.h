@@ -101,6 +101,7 @@ struct access {
 struct order {
     struct access *access;
     uint32_t accesses; /* 0: not known */
+    bool together;     /* each is to the same memory as the one before it */
 };
 
 /* A failure that was found. */

@@ -69,14 +69,27 @@ static void fails_as_known(struct explorer *x, struct target *target, const stru
     target->finding->harm = HD_HARM_ITSELF;
 }
 
+/* The same order may make the program end in more than one way. */
+static void tell_other_end(struct explorer *x, const struct failure *known,
+                           const struct hd_outcome *outcome) {
+    struct hd_finding *finding = known->finding;
+    if (strcmp(known->outcome.words, outcome->words) == 0 ||
+        strstr(finding->conclusion, outcome->words) != NULL)
+        return;
+    finding->conclusion = hd_finding_text(&x->own, "%s It ends in another way too: %s.",
+                                          finding->conclusion, outcome->words);
+}
+
 void explore_no_failure(struct explorer *x, struct target *target) {
     target->finding->forced = new_forced(x, &target->outcome);
 }
 
 /* ---- the finding ---------------------------------------------------------------------------- */
 
-static const char *found_words(struct explorer *x, const struct hd_finding *finding) {
-    static const char never[] = "In no run that passed did they come in this order.";
+/* `only`: no run that passed has them in this order. */
+static const char *found_words(struct explorer *x, const struct hd_finding *finding, bool only) {
+    const char *never = only ? "In no run that passed did they come in this order."
+                             : "Runs that passed had this order too: it is not enough by itself.";
     const struct hd_finding_event *e = finding->event;
     if (finding->events == 3)
         return hd_finding_text(&x->own, "%s. %s", hd_words_between(&x->own, finding), never);
@@ -117,15 +130,18 @@ static struct hd_finding *finding_about(struct explorer *x, const struct failing
     if (critical != NULL) {
         hd_finding_set_events(&x->own, finding, failing->describe, &failing->model, critical->event,
                               critical->events);
-        finding->variable =
-            explore_text(x, hd_describe_location(failing->describe, critical->location, HD_SHORT));
+        finding->variable = explore_text(
+            x, critical->location != HD_NONE
+                   ? hd_describe_location(failing->describe, critical->location, HD_SHORT)
+                   : hd_describe_event(failing->describe, critical->event[0], HD_SHORT));
         finding->pattern = critical->pattern;
         finding->threads_involved = 2;
         finding->variables_involved = 1;
         finding->accesses_involved = critical->events;
         explore_set_found_orders(x, critical->event, critical->events, failing, forced, order);
     }
-    finding->conclusion = found_words(x, finding);
+    finding->conclusion =
+        found_words(x, finding, critical != NULL && explore_order_tells(x, order, failing));
     set_repair(finding);
     hd_finding_fingerprint(finding);
     return finding;
@@ -268,14 +284,17 @@ static bool is_cause(struct experiments *e, const struct hd_finding *finding,
     return holds || (finding->kind == HD_FINDING_DEADLOCK && !goes_on && explore_try_locks(e));
 }
 
-/* Other pairs and triples: first those that no passing run had, then all. */
+/* Other pairs and triples: first those that no passing run had, then all; then locks that were
+ * tried in vain. */
 static bool find_cause(struct experiments *e, struct hd_critical *cause) {
     const struct hd_history none = {0};
     const struct hd_history *history[2] = {&e->x->history, &none};
     struct hd_critical *list = hd_alloc(MOST_CAUSES, sizeof *list);
     bool found = false;
-    for (int h = 0; h < 2 && !found; h++) {
-        uint32_t count = hd_critical_find(history[h], &e->failing->model, list, MOST_CAUSES);
+    for (int h = 0; h < 3 && !found; h++) {
+        const struct hd_model *model = &e->failing->model;
+        uint32_t count = h < 2 ? hd_critical_find(history[h], model, list, MOST_CAUSES)
+                               : hd_critical_tries(model, list, MOST_CAUSES);
         for (uint32_t i = 0; i < count && !found; i++) {
             found = explore_try_events(e, list[i].event, list[i].events, false);
             if (found) *cause = list[i];
@@ -406,6 +425,7 @@ static void conclude(struct explorer *x, const struct failed *failed, const stru
     if (known == NULL && hd_finding_is_proved(forced)) known = same_cause(x, experiments.cause);
     explore_failing_free(&failing);
     if (known != NULL) {
+        tell_other_end(x, known, outcome);
         if (target != NULL) fails_as_known(x, target, known, outcome);
         return;
     }

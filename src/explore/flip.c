@@ -83,9 +83,11 @@ static void take_locks(struct run *run, uint32_t event) {
         else if (lock->readers > 0)
             lock->readers--;
     }
-    /* A lock that never came in this run comes now. */
-    if (model->kind[event] == HD_EV_BLOCKED && model->flags[event] == HD_WAIT_LOCK &&
-        model->object[event] < model->locks)
+    /* A lock that never came in this run, or was tried in vain, comes now. */
+    bool comes = model->kind[event] == HD_EV_BLOCKED && model->flags[event] == HD_WAIT_LOCK;
+    for (uint32_t i = 0; i < run->flips; i++)
+        comes |= model->kind[event] == HD_EV_TRY_FAILED && run->flip[i].second == event;
+    if (comes && model->object[event] < model->locks)
         run->lock[model->object[event]].writer = model->thread[event];
 }
 

@@ -24,12 +24,13 @@ static uint64_t add_event(const struct hd_finding_event *event, bool innermost, 
 static uint64_t key_of(const struct hd_finding *finding, bool innermost) {
     const char *pattern = finding->pattern != NULL ? finding->pattern : "";
     uint64_t hash = XXH3_64bits_withSeed(pattern, strlen(pattern), (uint64_t)finding->kind);
-    if (finding->kind == HD_FINDING_RACE && finding->events == 2) {
-        /* Neither comes first: which one does differs between recorded runs. */
-        uint64_t a = add_event(&finding->event[0], innermost, hash);
-        uint64_t b = add_event(&finding->event[1], innermost, hash);
-        uint64_t both[2] = {a < b ? a : b, a < b ? b : a};
-        return XXH3_64bits(both, sizeof both);
+    if (hd_finding_is_circle(finding)) {
+        uint64_t *each = hd_alloc(finding->events, sizeof *each);
+        for (uint32_t i = 0; i < finding->events; i++)
+            each[i] = add_event(&finding->event[i], innermost, hash);
+        hash = hd_hash_circle(each, finding->events, 0);
+        free(each);
+        return hash;
     }
     for (uint32_t i = 0; i < finding->events; i++)
         hash = add_event(&finding->event[i], innermost, hash);

@@ -311,6 +311,10 @@ void hd_finding_fingerprint(struct hd_finding *finding);
 void hd_findings_fingerprint(struct hd_findings *findings);
 /* Gives a fingerprint the number 2, 3, ... in place of the one that it has. */
 void hd_finding_number(struct hd_finding *finding, unsigned number);
+/* The events of a race and of threads that wait for each other are a circle: which of them comes
+ * first differs between runs. A hash of such numbers, from whichever on they are listed. */
+bool hd_finding_is_circle(const struct hd_finding *finding);
+uint64_t hd_hash_circle(const uint64_t *each, uint32_t count, uint64_t seed);
 
 /* In the order of a report: by verdict (confirmed and feasible first), harm, score, kind, place. */
 void hd_findings_sort(struct hd_findings *findings);

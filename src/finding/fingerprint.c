@@ -50,14 +50,31 @@ static uint64_t hash_event(const struct hd_finding_event *event) {
     return XXH3_64bits_withSeed(place, sizeof place, hash);
 }
 
+bool hd_finding_is_circle(const struct hd_finding *finding) {
+    return (finding->kind == HD_FINDING_RACE && finding->events == 2) ||
+           (finding->kind == HD_FINDING_DEADLOCK && finding->events > 1);
+}
+
+uint64_t hd_hash_circle(const uint64_t *each, uint32_t count, uint64_t seed) {
+    uint32_t first = 0;
+    uint64_t *turned = hd_alloc(count, sizeof *turned);
+    for (uint32_t i = 1; i < count; i++)
+        if (each[i] < each[first]) first = i;
+    for (uint32_t i = 0; i < count; i++) turned[i] = each[(first + i) % count];
+    uint64_t hash = XXH3_64bits_withSeed(turned, count * sizeof *turned, seed);
+    free(turned);
+    return hash;
+}
+
 static uint64_t hash_finding(const struct hd_finding *finding) {
     uint64_t hash = hash_word(0, hd_finding_kind_name(finding->kind));
     if (finding->pattern != NULL) hash = hash_word(hash, finding->pattern);
-    if (finding->kind == HD_FINDING_RACE && finding->events == 2) { /* neither comes first */
-        uint64_t a = hash_event(&finding->event[0]);
-        uint64_t b = hash_event(&finding->event[1]);
-        uint64_t both[2] = {a < b ? a : b, a < b ? b : a};
-        return XXH3_64bits_withSeed(both, sizeof both, hash);
+    if (hd_finding_is_circle(finding)) {
+        uint64_t *each = hd_alloc(finding->events, sizeof *each);
+        for (uint32_t i = 0; i < finding->events; i++) each[i] = hash_event(&finding->event[i]);
+        hash = hd_hash_circle(each, finding->events, hash);
+        free(each);
+        return hash;
     }
     for (uint32_t i = 0; i < finding->variable_count; i++)
         hash = hash_word(hash, finding->variables[i]);

@@ -32,7 +32,7 @@ static const char *verb_of(enum hd_event_kind kind, unsigned flags) {
     case HD_EV_READ_RELEASE:
         return "releases";
     case HD_EV_TRY_FAILED:
-        return "tries";
+        return "fails to get";
     case HD_EV_NOTE:
         if ((flags & HD_NOTE_TYPE_MASK) == HD_NOTE_FORK) return "forks";
         if (hd_note_is_child(flags)) return "waits for";
