@@ -49,7 +49,10 @@ bool hd_source_cache_hash(struct hd_source_cache *cache, const char *path,
     uint32_t number = hd_intern(&cache->path, path, strlen(path));
     if (number == before) {
         struct hd_error ignored;
-        char *bytes = hd_whole_file_read(path, LARGEST, &length, &ignored);
+        struct stat status;
+        /* Other ranks name files too: one that never ends, or waits for somebody, is none. */
+        bool plain = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+        char *bytes = plain ? hd_whole_file_read(path, LARGEST, &length, &ignored) : NULL;
         XXH128_hash_t content = {0};
         if (bytes != NULL) content = XXH3_128bits(bytes, length);
         free(bytes);
