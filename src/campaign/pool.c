@@ -2,11 +2,11 @@
 #include "campaign/pool.h"
 
 #include "base/alloc.h"
+#include "campaign/tasks.h"
 #include "run/job.h"
 #include "run/server.h"
 
 #include <pthread.h>
-#include <string.h>
 
 struct campaign_pool {
     struct campaign_pool_options options;
@@ -14,7 +14,7 @@ struct campaign_pool {
     struct hd_interrupt stop;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    HD_VECTOR(struct campaign_task) waiting;
+    struct campaign_tasks waiting;
     HD_VECTOR(const struct hd_program *) program;
     bool closing;
     pthread_t *thread;
@@ -90,11 +90,10 @@ static void *work(void *context) {
         pool->options.no_server || pool->options.kind != NULL ? NULL : hd_server_new(NULL);
     pthread_mutex_lock(&pool->lock);
     for (;;) {
-        while (pool->waiting.size == 0 && !pool->closing)
+        while (campaign_tasks_count(&pool->waiting) == 0 && !pool->closing)
             pthread_cond_wait(&pool->more, &pool->lock);
         if (pool->closing) break;
-        struct campaign_task task = pool->waiting.data[0];
-        memmove(pool->waiting.data, pool->waiting.data + 1, --pool->waiting.size * sizeof task);
+        struct campaign_task task = campaign_tasks_take(&pool->waiting);
         pthread_mutex_unlock(&pool->lock);
         (pool->options.kind != NULL ? perform : run)(pool, &host, &task);
         free(task.text);
@@ -130,28 +129,18 @@ void campaign_pool_program(struct campaign_pool *pool, uint32_t number,
 
 void campaign_pool_put(struct campaign_pool *pool, const struct campaign_task *task, bool now) {
     pthread_mutex_lock(&pool->lock);
-    hd_vector_push(&pool->waiting, *task);
-    if (now) {
-        struct campaign_task *list = pool->waiting.data;
-        memmove(list + 1, list, (pool->waiting.size - 1) * sizeof *list);
-        list[0] = *task;
-    }
+    if (now)
+        campaign_tasks_put(&pool->waiting, task, 0);
+    else
+        campaign_tasks_add(&pool->waiting, task);
     pthread_cond_signal(&pool->more);
     pthread_mutex_unlock(&pool->lock);
 }
 
 bool campaign_pool_cancel(struct campaign_pool *pool, uint32_t number) {
     pthread_mutex_lock(&pool->lock);
-    struct campaign_task *list = pool->waiting.data;
-    size_t kept = 0;
-    for (size_t i = 0; i < pool->waiting.size; i++) {
-        if (list[i].number == number)
-            free(list[i].text);
-        else
-            list[kept++] = list[i];
-    }
-    bool found = kept < pool->waiting.size;
-    pool->waiting.size = kept;
+    size_t was;
+    bool found = campaign_tasks_cancel(&pool->waiting, number, &was);
     pthread_mutex_unlock(&pool->lock);
     return found;
 }
@@ -168,8 +157,7 @@ void campaign_pool_free(struct campaign_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
     campaign_pool_stop(pool, SIGKILL);
     for (unsigned i = 0; i < pool->threads; i++) pthread_join(pool->thread[i], NULL);
-    for (size_t i = 0; i < pool->waiting.size; i++) free(pool->waiting.data[i].text);
-    hd_vector_free(&pool->waiting);
+    campaign_tasks_free(&pool->waiting);
     hd_vector_free(&pool->program);
     pthread_mutex_destroy(&pool->lock);
     pthread_cond_destroy(&pool->more);

@@ -12,6 +12,7 @@
 #include "base/whole_file.h"
 #include "campaign/message.h"
 #include "campaign/mpi.h"
+#include "campaign/tasks.h"
 #include "campaign/workers.h"
 #include "run/job.h"
 
@@ -47,7 +48,7 @@ struct ranks {
     pthread_cond_t begun_or_not;
     bool begun, failed, closing;
     struct hd_error error;
-    HD_VECTOR(struct campaign_task) waiting;
+    struct campaign_tasks waiting;
     uint32_t urgent; /* the first ones of them: somebody waits */
     HD_VECTOR(const struct campaign_program *) program;
     HD_VECTOR(struct hd_packed) news; /* for all workers, from the beginning */
@@ -61,7 +62,8 @@ struct ranks {
 /* ---- batches --------------------------------------------------------------------------------- */
 
 static uint32_t batch_for(const struct ranks *ranks, const struct rank *rank) {
-    double waiting = (double)ranks->waiting.size, share = ceil(waiting / 2 / (ranks->ranks - 1));
+    double waiting = (double)campaign_tasks_count(&ranks->waiting),
+           share = ceil(waiting / 2 / (ranks->ranks - 1));
     if (rank->seconds <= 0) return rank->at_once < share ? rank->at_once : (uint32_t)share;
     double seconds = share * rank->seconds / rank->at_once;
     seconds = seconds < BATCH_LEAST ? BATCH_LEAST : seconds > BATCH_MOST ? BATCH_MOST : seconds;
@@ -71,15 +73,13 @@ static uint32_t batch_for(const struct ranks *ranks, const struct rank *rank) {
 
 static void send_first(struct ranks *ranks, unsigned to, uint32_t count, bool now) {
     struct hd_packed message = message_new(MESSAGE_JOBS);
-    struct campaign_task *list = ranks->waiting.data;
     hd_pack_number(&message, now);
     hd_pack_number(&message, count);
     for (uint32_t i = 0; i < count; i++) {
-        message_put_task(&message, &list[i]);
-        free(list[i].text);
+        struct campaign_task task = campaign_tasks_take(&ranks->waiting);
+        message_put_task(&message, &task);
+        free(task.text);
     }
-    ranks->waiting.size -= count;
-    memmove(list, list + count, ranks->waiting.size * sizeof *list);
     ranks->urgent -= now ? count : 0;
     if (ranks->rank[to].under_way == 0) ranks->rank[to].last = hd_seconds_now();
     ranks->rank[to].under_way += count;
@@ -100,7 +100,7 @@ static bool give_out(struct ranks *ranks) {
     bool any = false;
     for (unsigned to; ranks->urgent > 0 && (to = least_busy(ranks)) != 0; any = true)
         send_first(ranks, to, 1, true);
-    for (unsigned i = 1; i < ranks->ranks && ranks->waiting.size > 0; i++) {
+    for (unsigned i = 1; i < ranks->ranks && campaign_tasks_count(&ranks->waiting) > 0; i++) {
         const struct rank *rank = &ranks->rank[i];
         uint32_t batch = rank->there ? batch_for(ranks, rank) : 0;
         if (batch == 0 || rank->under_way > batch / 2) continue;
@@ -330,29 +330,19 @@ static void add_news(void *context, const char *bytes, size_t count) {
 static void put(void *context, const struct campaign_task *task, bool now) {
     struct ranks *ranks = context;
     pthread_mutex_lock(&ranks->lock);
-    hd_vector_push(&ranks->waiting, *task);
-    if (now) {
-        struct campaign_task *list = ranks->waiting.data + ranks->urgent;
-        memmove(list + 1, list, (ranks->waiting.size - ranks->urgent - 1) * sizeof *list);
-        list[0] = *task;
-        ranks->urgent++;
-    }
+    if (now)
+        campaign_tasks_put(&ranks->waiting, task, ranks->urgent++);
+    else
+        campaign_tasks_add(&ranks->waiting, task);
     pthread_mutex_unlock(&ranks->lock);
 }
 
 static bool cancel(void *context, uint32_t number) {
     struct ranks *ranks = context;
     pthread_mutex_lock(&ranks->lock);
-    struct campaign_task *list = ranks->waiting.data;
-    size_t i = 0;
-    while (i < ranks->waiting.size && list[i].number != number) i++;
-    bool found = i < ranks->waiting.size;
-    if (found) {
-        free(list[i].text);
-        ranks->waiting.size--;
-        memmove(list + i, list + i + 1, (ranks->waiting.size - i) * sizeof *list);
-        ranks->urgent -= i < ranks->urgent;
-    }
+    size_t was;
+    bool found = campaign_tasks_cancel(&ranks->waiting, number, &was);
+    if (found) ranks->urgent -= was < ranks->urgent;
     pthread_mutex_unlock(&ranks->lock);
     return found;
 }
@@ -383,8 +373,7 @@ static void free_ranks(void *context) {
         pthread_join(ranks->thread, NULL);
     else
         end_thread(ranks);
-    for (size_t i = 0; i < ranks->waiting.size; i++) free(ranks->waiting.data[i].text);
-    hd_vector_free(&ranks->waiting);
+    campaign_tasks_free(&ranks->waiting);
     hd_vector_free(&ranks->program);
     for (size_t i = 0; i < ranks->news.size; i++) hd_vector_free(&ranks->news.data[i].bytes);
     hd_vector_free(&ranks->news);
