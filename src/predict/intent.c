@@ -174,6 +174,11 @@ static uint32_t place_signs(const struct hd_intent *intent, const struct hd_trip
     return bit(same ? HD_SIGN_ONE_CALL : HD_SIGN_ONE_CALLER);
 }
 
+static bool is_initialised(const struct hd_model *model, const struct hd_triple *triple) {
+    return !hd_model_is_atomic(model, triple->first) && hd_model_is_atomic(model, triple->remote) &&
+           hd_model_is_atomic(model, triple->second);
+}
+
 /* How the second access may depend on the first. */
 static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_triple *triple,
                               enum hd_pattern pattern) {
@@ -189,6 +194,7 @@ static uint32_t pattern_signs(const struct hd_intent *intent, const struct hd_tr
     case HD_PATTERN_RWR:
         return branch ? bit(HD_SIGN_CHECKED) : 0;
     case HD_PATTERN_WWR:
+        if (is_initialised(model, triple)) return bit(HD_SIGN_INITIALISED);
         return ends_update(model, triple->first, triple->location) ? 0 : bit(HD_SIGN_READ_BACK);
     case HD_PATTERN_WWW:
         return bit(HD_SIGN_UNSEEN);

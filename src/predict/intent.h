@@ -22,6 +22,7 @@
     X(UPDATE, 15, "what was read is written back")                                             \
     X(CHECKED, 10, "a branch in between may depend on the first read")                         \
     X(READ_BACK, 10, "what was written is read back")                                          \
+    X(INITIALISED, -30, "a plain write before all of them use it atomically: initialisation")  \
     X(UNSEEN, -15, "nobody reads what is lost")                                                \
     X(ONLY_UPDATES, -15, "both accesses are atomic updates, each whole in itself")             \
     X(LIBRARY, -45, "both accesses are atomic ones of the C++ library's own code")             \

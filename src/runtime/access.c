@@ -41,6 +41,7 @@ RT_INLINE void leave(struct rt_thread *t) {
 RT_INLINE void record(struct rt_thread *t, struct rt_cell *cell, uint32_t slot, uintptr_t address,
                       size_t size, bool write, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
+    if (rt_is_allocators(pc)) return;
     if (rt_look_at_marks(t, address, size, write, site, true)) {
         rt_plain_order(t, address, size, write, pc);
         return;
@@ -138,6 +139,7 @@ RT_INLINE bool as_expected(struct rt_thread *t, uintptr_t address, size_t size, 
  * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
+    if (rt_is_allocators(pc)) return;
     t->next_address = address;
     t->next_write = write;
     if (!may_run(t) || RT_IGNORES(t, write)) return;
@@ -204,6 +206,7 @@ void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool w
         return;
     }
     uint32_t site = rt_site(t, pc);
+    if (rt_is_allocators(pc)) return;
     rt_before_access(t, site, address, size);
     if (rt.full) {
         record_full(t, address, size, write, pc);
@@ -255,6 +258,7 @@ void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, 
         return;
     }
     uint32_t site = rt_site(t, pc);
+    if (rt_is_allocators(pc)) return;
     rt_before_access(t, site, address, size);
     if (rt.full) {
         record_full(t, address, size, write, pc);
@@ -411,7 +415,7 @@ static void range(void *address, size_t size, bool write, uintptr_t pc) {
         access_slow((uintptr_t)address, size, write, pc);
         return;
     }
-    if (!run && (!may_run(t) || RT_IGNORES(t, write))) return;
+    if (!run && (rt_is_allocators(pc) || !may_run(t) || RT_IGNORES(t, write))) return;
     rt_access_range(t, (uintptr_t)address, size, write, pc);
 }
 

@@ -131,6 +131,43 @@ NOTHING(void, __tsan_external_register_header, (void *tag, const char *header), 
 NOTHING(void, __tsan_external_assign_tag, (void *address, void *tag), )
 NOTHING(void, __tsan_external_read, (void *address, void *caller, void *tag), )
 NOTHING(void, __tsan_external_write, (void *address, void *caller, void *tag), )
+
+/* The older ones have the place as their first arguments. */
+#define PLACE const char *file, int line
+#define OBJECT const volatile void *object
+NOTHING(void, AnnotateIgnoreReadsBegin, (PLACE), __heddle_ignore(1, 0))
+NOTHING(void, AnnotateIgnoreReadsEnd, (PLACE), __heddle_ignore(-1, 0))
+NOTHING(void, AnnotateIgnoreWritesBegin, (PLACE), __heddle_ignore(0, 1))
+NOTHING(void, AnnotateIgnoreWritesEnd, (PLACE), __heddle_ignore(0, -1))
+NOTHING(void, AnnotateIgnoreSyncBegin, (PLACE), )
+NOTHING(void, AnnotateIgnoreSyncEnd, (PLACE), )
+NOTHING(void, AnnotateRWLockCreate, (PLACE, OBJECT), )
+NOTHING(void, AnnotateRWLockCreateStatic, (PLACE, OBJECT), )
+NOTHING(void, AnnotateRWLockDestroy, (PLACE, OBJECT), )
+NOTHING(void, AnnotateCondVarSignal, (PLACE, OBJECT), )
+NOTHING(void, AnnotateCondVarSignalAll, (PLACE, OBJECT), )
+NOTHING(void, AnnotateCondVarWait, (PLACE, OBJECT, const volatile void *lock), )
+NOTHING(void, AnnotateMutexIsNotPHB, (PLACE, OBJECT), )
+NOTHING(void, AnnotateMutexIsUsedAsCondVar, (PLACE, OBJECT), )
+NOTHING(void, AnnotatePCQCreate, (PLACE, OBJECT), )
+NOTHING(void, AnnotatePCQDestroy, (PLACE, OBJECT), )
+NOTHING(void, AnnotatePCQPut, (PLACE, OBJECT), )
+NOTHING(void, AnnotatePCQGet, (PLACE, OBJECT), )
+NOTHING(void, AnnotatePublishMemoryRange, (PLACE, OBJECT, size_t bytes), )
+NOTHING(void, AnnotateUnpublishMemoryRange, (PLACE, OBJECT, size_t bytes), )
+NOTHING(void, AnnotateNewMemory, (PLACE, OBJECT, size_t bytes), )
+NOTHING(void, AnnotateMemoryIsInitialized, (PLACE, OBJECT, size_t bytes), )
+NOTHING(void, AnnotateMemoryIsUninitialized, (PLACE, OBJECT, size_t bytes), )
+NOTHING(void, AnnotateBenignRace, (PLACE, OBJECT, const char *why), )
+NOTHING(void, AnnotateBenignRaceSized, (PLACE, OBJECT, size_t bytes, const char *why), )
+NOTHING(void, AnnotateExpectRace, (PLACE, OBJECT, const char *why), )
+NOTHING(void, AnnotateFlushExpectedRaces, (PLACE), )
+NOTHING(void, AnnotateFlushState, (PLACE), )
+NOTHING(void, AnnotateEnableRaceDetection, (PLACE, int enable), )
+NOTHING(void, AnnotateThreadName, (PLACE, const char *name), )
+NOTHING(void, AnnotateTraceMemory, (PLACE, OBJECT), )
+NOTHING(void, AnnotateNoOp, (PLACE, OBJECT), )
+NOTHING(int, RunningOnValgrind, (void), return 0)
 #pragma GCC diagnostic pop
 
 RT_EXPORT void AnnotateHappensBefore(const char *file, int line, const volatile void *address);

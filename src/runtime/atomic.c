@@ -50,7 +50,7 @@ static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_
 
 static struct rt_thread *begin(const volatile void *address, size_t size, uintptr_t pc,
                                struct rt_spin **lock) {
-    struct rt_thread *t = rt_enter();
+    struct rt_thread *t = rt_enter_at(pc);
     *lock = NULL;
     if (t != NULL && unlikely(rt.options.states)) rt_state_take(t, pc);
     if (t != NULL && unlikely(rt.forcing))
@@ -274,7 +274,7 @@ void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
                  const uint64_t *registers) {
     enum hd_assembly_does does = HD_ASSEMBLY_DOES(code);
     if (does >= HD_ASSEMBLY_FENCE) {
-        struct rt_thread *t = rt_enter();
+        struct rt_thread *t = rt_enter_at(pc);
         if (t == NULL) return;
         int order = does == HD_ASSEMBLY_FENCE ? __ATOMIC_SEQ_CST : __ATOMIC_ACQ_REL;
         rt_emit_sync(t, HD_EV_FENCE, ((unsigned)order & 7) << 4, 0, pc);

@@ -223,6 +223,8 @@ struct rt_global {
     bool checking;    /* accesses are checked (check.c)... */
     bool check_only;  /* ...and not recorded */
     bool startup;     /* of all runs: they are forked later (startup.h) */
+    /* code of a library that takes malloc's place and is compiled for us; 0: there is none */
+    uintptr_t allocator_lo, allocator_bytes;
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
@@ -257,6 +259,13 @@ RT_INLINE uint32_t rt_site(struct rt_thread *t, uintptr_t pc) {
     uintptr_t offset = pc - t->text_lo;
     if (likely(offset < t->text_size)) return t->site_base + (uint32_t)offset;
     return rt_site_slow(t, pc);
+}
+
+/* An allocator that is compiled for us works in the blocks that are free and takes its locks, also
+ * at a thread's end, where none of its functions was called. What it does is of no interest, and it
+ * keeps the turn: who waits for its lock inside of malloc could not give it away. */
+RT_INLINE bool rt_is_allocators(uintptr_t pc) {
+    return unlikely(pc - rt.allocator_lo < rt.allocator_bytes);
 }
 
 /* ---- shadow (shadow.c) -------------------------------------------------------------------- */
@@ -505,14 +514,15 @@ struct rt_thread *rt_enter_slow(void);
 void rt_startup_kept(const struct rt_thread *t); /* sched_startup.c: the turn goes on, see below */
 void rt_leave_signals(struct rt_thread *t);
 
-RT_INLINE struct rt_thread *rt_enter(void) {
+RT_INLINE struct rt_thread *rt_enter_at(uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    if (rt.mode == HD_SCHED_OFF || t->inside) return NULL;
+    if (rt.mode == HD_SCHED_OFF || t->inside || rt_is_allocators(pc)) return NULL;
     if (unlikely(!rt_count(t) || t->state != RT_RUNNING)) return rt_enter_slow();
     t->busy++;
     t->inside++;
     return t;
 }
+#define rt_enter() rt_enter_at(RT_CALLER)
 /* The same for a call that may come from inside the C library, which may hold a lock of its own:
  * the thread keeps the turn even if its time slice is over. */
 RT_INLINE struct rt_thread *rt_enter_from(uintptr_t pc) {

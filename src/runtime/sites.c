@@ -108,6 +108,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     if (info->dlpi_addr == getauxval(AT_BASE) && info->dlpi_addr != 0)
         loader_code.lo = lo, loader_code.hi = hi;
     if (strstr(info->dlpi_name, "/libgomp.so") != NULL) openmp_code.lo = lo, openmp_code.hi = hi;
+    const char *file = info->dlpi_name != NULL ? strrchr(info->dlpi_name, '/') : NULL;
+    bool allocates = file != NULL && (strstr(file, "malloc") != NULL || strstr(file, "hoard"));
     for (uint32_t i = 0; i < modules; i++) {
         if (module[i].gone || module[i].lo != lo || module[i].hi != hi) continue;
         scan_mark[i] = scan_round;
@@ -119,6 +121,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     bool hooked = is_hooked(info);
     if (hooked && mixes_up(lo, hi) && !rt.check_only) rt.always_slow = true;
     module[i] = (struct module){lo, hi, next_base, false, hooked};
+    if (hooked && allocates) rt.allocator_lo = lo, rt.allocator_bytes = hi - lo;
     scan_mark[i] = scan_round;
     next_base += (uint32_t)((hi - lo + 15) & ~(uintptr_t)15);
     modules = i + 1;
