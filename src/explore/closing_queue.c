@@ -15,18 +15,15 @@ static bool is_before(const struct closing_queued *a, const struct closing_queue
     return a->seen != b->seen ? a->seen < b->seen : a->dice < b->dice;
 }
 
-static void sift_up(struct closing_queue *queue) {
-    struct closing_queued *heap = queue->heap.data;
-    size_t at = queue->heap.size - 1;
-    struct closing_queued moved = heap[at];
+static void sift_up(struct closing_queue *queue, size_t at) {
+    struct closing_queued *heap = queue->heap.data, moved = heap[at];
     for (; at > 0 && is_before(&moved, &heap[(at - 1) / 2]); at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = moved;
 }
 
-static void sift_down(struct closing_queue *queue) {
-    struct closing_queued *heap = queue->heap.data, moved = heap[0];
-    size_t at = 0;
+static void sift_down(struct closing_queue *queue, size_t at) {
+    struct closing_queued *heap = queue->heap.data, moved = heap[at];
     for (size_t child; (child = 2 * at + 1) < queue->heap.size; at = child) {
         if (child + 1 < queue->heap.size && is_before(&heap[child + 1], &heap[child])) child++;
         if (!is_before(&heap[child], &moved)) break;
@@ -42,30 +39,44 @@ static uint64_t bytes_of(const struct closing_work *work) {
 
 void closing_queue_add(struct closing_queue *queue, struct closing_work *work) {
     struct closing_queued queued = {.work = work,
-                                    .dice = hd_mix64(++queue->added),
+                                    .number = ++queue->added,
+                                    .dice = hd_mix64(queue->added),
                                     .seen = hd_map_get(&queue->seen, work->pair, 0)};
     hd_vector_push(&queue->heap, queued);
     queue->bytes += bytes_of(work);
-    sift_up(queue);
+    sift_up(queue, queue->heap.size - 1);
+}
+
+static struct closing_work *take_at(struct closing_queue *queue, size_t at) {
+    struct closing_work *work = queue->heap.data[at].work;
+    ++*hd_map_slot(&queue->seen, work->pair, 0);
+    queue->heap.data[at] = queue->heap.data[--queue->heap.size];
+    if (at < queue->heap.size) {
+        sift_up(queue, at);
+        sift_down(queue, at);
+    }
+    queue->bytes -= bytes_of(work);
+    return work;
+}
+
+static struct closing_work *take_oldest(struct closing_queue *queue) {
+    size_t oldest = 0;
+    for (size_t i = 1; i < queue->heap.size; i++)
+        if (queue->heap.data[i].number < queue->heap.data[oldest].number) oldest = i;
+    return take_at(queue, oldest);
 }
 
 struct closing_work *closing_queue_take(struct closing_queue *queue) {
-    while (queue->heap.size > 0) {
+    if (queue->heap.size == 0) return NULL;
+    if (queue->heap.size <= CLOSING_FEW) return take_oldest(queue);
+    for (;;) {
         struct closing_queued *first = &queue->heap.data[0];
-        struct closing_work *work = first->work;
-        uint32_t *seen = hd_map_slot(&queue->seen, work->pair, 0);
+        uint32_t seen = hd_map_get(&queue->seen, first->work->pair, 0);
         /* Numbers only grow: what was first by an old one may have to go further down. */
-        if (first->seen == *seen) {
-            ++*seen;
-            *first = queue->heap.data[--queue->heap.size];
-            if (queue->heap.size > 0) sift_down(queue);
-            queue->bytes -= bytes_of(work);
-            return work;
-        }
-        first->seen = *seen;
-        sift_down(queue);
+        if (first->seen == seen) return take_at(queue, 0);
+        first->seen = seen;
+        sift_down(queue, 0);
     }
-    return NULL;
 }
 
 void closing_queue_saw(struct closing_queue *queue, const struct closing_view *view) {

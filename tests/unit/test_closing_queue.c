@@ -19,11 +19,25 @@ static uint64_t take(struct closing_queue *queue, uint64_t *number) {
     return pair;
 }
 
+/* Little is left: the oldest comes first, whatever it is about. */
+static void test_few(void **state) {
+    (void)state;
+    struct closing_queue queue = {0};
+    for (unsigned i = 0; i < CLOSING_FEW; i++) add(&queue, i * 7 % 5, i);
+    for (unsigned i = 0; i < CLOSING_FEW; i++) {
+        uint64_t number;
+        take(&queue, &number);
+        assert_int_equal(number, i);
+    }
+    assert_null(closing_queue_take(&queue));
+    closing_queue_free(&queue);
+}
+
 /* Of a pair with many runs and one with few, neither waits for all of the other's. */
 static void test_turns(void **state) {
     (void)state;
     struct closing_queue queue = {0};
-    enum { MANY = 100, FEW = 10 };
+    enum { MANY = 200, FEW = 10 };
     for (unsigned i = 0; i < MANY; i++) add(&queue, 1, i);
     for (unsigned i = 0; i < FEW; i++) add(&queue, 2, i);
     unsigned few = 0;
@@ -41,7 +55,7 @@ static void test_turns(void **state) {
 /* Each is taken once, also if some are given back on the way, and in the same order each time. */
 static void test_all(void **state) {
     (void)state;
-    enum { ALL = 300 };
+    enum { ALL = 500 };
     uint64_t order[2][ALL];
     for (int round = 0; round < 2; round++) {
         struct closing_queue queue = {0};
@@ -83,16 +97,16 @@ static void test_saw(void **state) {
     assert_int_equal(known, closing_pair(&view, first, use->from)); /* by place, not by thread */
     assert_int_not_equal(known, closing_pair(&view, second, HD_NONE));
     closing_queue_saw(&queue, &view);
-    add(&queue, known, 0);
+    for (unsigned i = 0; i < CLOSING_FEW; i++) add(&queue, known, 0);
     add(&queue, 12345, 0);
     assert_int_equal(take(&queue, NULL), 12345);
-    assert_int_equal(take(&queue, NULL), known);
+    for (unsigned i = 0; i < CLOSING_FEW; i++) assert_int_equal(take(&queue, NULL), known);
     closing_queue_free(&queue);
     closing_view_free(&view);
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_turns), cmocka_unit_test(test_all),
-                                       cmocka_unit_test(test_saw)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_few), cmocka_unit_test(test_turns),
+                                       cmocka_unit_test(test_all), cmocka_unit_test(test_saw)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
