@@ -11,7 +11,15 @@ static const char *copy(struct hd_findings *findings, const char *text) {
     return hd_arena_copy(&findings->arena, text, strlen(text));
 }
 
-static const char *verb_of(enum hd_event_kind kind, unsigned flags) {
+/* A descriptor is used, given out again, and closed. */
+static bool is_of_descriptor(const struct hd_model *model, uint32_t event) {
+    const uint32_t *list;
+    return hd_model_locations(model, event, &list) > 0 &&
+           hd_trace_is_descriptor(model->trace, model->location[list[0]].address);
+}
+
+static const char *verb_of(enum hd_event_kind kind, unsigned flags, bool descriptor) {
+    if (descriptor) return kind == HD_EV_READ ? "uses" : kind == HD_EV_WRITE ? "opens" : "closes";
     switch (kind) {
     case HD_EV_READ:
         return "reads";
@@ -113,7 +121,7 @@ static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
     *to = (struct hd_finding_event){.event = event, .thread_number = model->thread[event]};
     to->thread = copy(findings, hd_describe_thread(describe, model->thread[event]));
     to->op = hd_event_text(model->kind[event], model->flags[event]);
-    to->verb = verb_of(model->kind[event], model->flags[event]);
+    to->verb = verb_of(model->kind[event], model->flags[event], is_of_descriptor(model, event));
     to->variable = copy(findings, hd_describe_event(describe, event, HD_SHORT));
     to->plain = copy(findings, hd_describe_plain(describe, event));
     to->about = copy(findings, hd_describe_event(describe, event, HD_LONG));

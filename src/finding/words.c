@@ -206,18 +206,25 @@ const char *hd_words_late_initialisation(struct hd_findings *findings,
                            at(findings, initial), write->thread);
 }
 
+/* A descriptor, not memory. */
+static bool closes(const struct hd_finding *finding) {
+    return strcmp(finding->event[0].verb, "closes") == 0;
+}
+
 const char *hd_words_use_after_free(struct hd_findings *findings,
                                     const struct hd_finding *finding) {
     const struct hd_finding_event *use = &finding->event[1];
-    return hd_finding_text(findings, "%s, and next %s, which is no longer there: a use after free.",
+    return hd_finding_text(findings, "%s, and next %s, which is no longer there: a use after %s.",
                            hd_words_step(findings, &finding->event[0], finding->variable),
-                           hd_words_step(findings, use, use->variable));
+                           hd_words_step(findings, use, use->variable),
+                           closes(finding) ? "close" : "free");
 }
 
 const char *hd_words_double_free(struct hd_findings *findings, const struct hd_finding *finding) {
-    return hd_finding_text(findings, "%s, and next %s once more: a double free.",
+    return hd_finding_text(findings, "%s, and next %s once more: a double %s.",
                            hd_words_step(findings, &finding->event[0], finding->variable),
-                           hd_words_step(findings, &finding->event[1], finding->variable));
+                           hd_words_step(findings, &finding->event[1], finding->variable),
+                           closes(finding) ? "close" : "free");
 }
 
 const char *hd_words_use_after_destroy(struct hd_findings *findings,

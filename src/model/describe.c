@@ -80,10 +80,47 @@ static void append_place(struct hd_describe *describe, char *text, size_t size, 
         snprintf(text + used, size - used, " %s at %s", verb, *site ? site : function);
 }
 
+static const char *descriptor_word(unsigned type) {
+    switch (type) {
+    case HD_BLOCK_PIPE:
+        return "pipe";
+    case HD_BLOCK_SOCKET:
+        return "socket";
+    case HD_BLOCK_COUNTER:
+        return "eventfd";
+    case HD_BLOCK_EPOLL:
+        return "epoll instance";
+    case HD_BLOCK_KERNEL:
+        return "descriptor";
+    default:
+        return "file";
+    }
+}
+
+/* "descriptor 5 (pipe made at file.c:12)". */
+static const char *descriptor(struct hd_describe *describe, uint64_t address, uint32_t block,
+                              enum hd_detail detail) {
+    static const char *const standard[] = {"standard input", "standard output", "standard error"};
+    const struct hd_model *model = describe->model;
+    uint32_t number = hd_descriptor_number(address);
+    const char *name = hd_pool_format(describe->pool, "descriptor %u", number);
+    if (detail != HD_LONG) return name;
+    uint32_t made = block < model->blocks ? model->block[block].alloc : HD_NONE;
+    const char *site = made < model->events ? hd_describe_site(describe, made) : "";
+    if (*site != '\0')
+        return hd_pool_format(describe->pool, "%s (%s made at %s)", name,
+                              descriptor_word(model->block[block].type), site);
+    if (made == HD_NONE && number < 3)
+        return hd_pool_format(describe->pool, "%s (%s)", name, standard[number]);
+    return name;
+}
+
 const char *hd_describe_block(struct hd_describe *describe, uint32_t index, enum hd_detail detail) {
     const struct hd_model *model = describe->model;
     if (index >= model->blocks) return "?";
     const struct hd_block *block = &model->block[index];
+    if (hd_trace_is_descriptor(model->trace, block->address))
+        return descriptor(describe, block->address, index, detail);
     if (block->type == HD_BLOCK_STACK) {
         uint32_t thread = block->alloc < model->events ? model->thread[block->alloc] : HD_NONE;
         return hd_pool_format(describe->pool, "stack of %s", hd_describe_thread(describe, thread));
@@ -173,6 +210,8 @@ static const char *on_stack(struct hd_describe *describe, uint32_t event, uint64
 static const char *memory(struct hd_describe *describe, uint32_t event, uint64_t address,
                           uint64_t size, uint32_t block, uint32_t location, enum hd_detail detail) {
     if (is_named(describe)) return named_memory(describe, address);
+    if (hd_trace_is_descriptor(describe->trace, address))
+        return descriptor(describe, address, block, detail);
     if (is_stack(describe, block)) return on_stack(describe, event, address, size, block, detail);
     if (block < describe->model->blocks)
         return in_block(describe, block, address, size, location, detail);
@@ -185,7 +224,8 @@ static const char *memory(struct hd_describe *describe, uint32_t event, uint64_t
 /* What debug information can't name: memory of blocks, and addresses of nothing it knows. */
 static bool is_nameless(struct hd_describe *describe, const struct hd_location *location,
                         uint64_t size) {
-    if (is_named(describe)) return false;
+    if (is_named(describe) || hd_trace_is_descriptor(describe->trace, location->address))
+        return false;
     if (location->block < describe->model->blocks) return true;
     return hd_symbols_variable(hd_describe_symbols(describe), location->address, size, NULL,
                                NULL) == NULL;
@@ -325,7 +365,8 @@ static const char *with_end(struct hd_describe *describe, uint32_t event, uint32
     if (end == HD_NONE || end >= event) return text;
     char freed[1024];
     snprintf(freed, sizeof freed, "%s,", text);
-    append_place(describe, freed, sizeof freed, "freed", end);
+    bool closed = hd_trace_is_descriptor(describe->trace, describe->model->block[block].address);
+    append_place(describe, freed, sizeof freed, closed ? "closed" : "freed", end);
     return freed[strlen(freed) - 1] == ',' ? text : text_of(describe, freed);
 }
 

@@ -17,7 +17,9 @@ const char *hd_edge_type_name(enum hd_edge_type type) {
 
 const char *hd_block_type_name(enum hd_block_type type) {
     static const char *const name[HD_BLOCK_TYPES] = {
-        [HD_BLOCK_HEAP] = "heap", [HD_BLOCK_MMAP] = "mapped", [HD_BLOCK_STACK] = "stack"};
+        [HD_BLOCK_HEAP] = "heap",       [HD_BLOCK_MMAP] = "mapped", [HD_BLOCK_STACK] = "stack",
+        [HD_BLOCK_FILE] = "file",       [HD_BLOCK_PIPE] = "pipe",   [HD_BLOCK_SOCKET] = "socket",
+        [HD_BLOCK_COUNTER] = "eventfd", [HD_BLOCK_EPOLL] = "epoll", [HD_BLOCK_KERNEL] = "kernel"};
     return (unsigned)type < HD_BLOCK_TYPES ? name[type] : "?";
 }
 

@@ -5,7 +5,6 @@
 #include "model/model.h"
 
 #define HD_EDGE_TYPES (HD_EDGE_ATOMIC + 1)
-#define HD_BLOCK_TYPES (HD_BLOCK_STACK + 1)
 
 struct hd_lock_summary {
     uint32_t lock;

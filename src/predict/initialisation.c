@@ -71,7 +71,10 @@ void hd_order_find_initialisations(struct hd_order_candidates *candidates) {
     for (uint32_t t = 0; t < model->threads; t++)
         pass.visitor[t] = (struct visitor){.location = HD_NONE};
     for (uint32_t l = 0; l < model->locations; l++) {
-        if (!model->location[l].shared) continue;
+        /* A descriptor is not initialised; who uses it too early has no number yet. */
+        if (!model->location[l].shared ||
+            hd_trace_is_descriptor(model->trace, model->location[l].address))
+            continue;
         const uint32_t *event = model->location_event + model->location_start[l];
         uint32_t count = model->location_start[l + 1] - model->location_start[l];
         uint32_t first = first_write(model, event, count);

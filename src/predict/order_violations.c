@@ -69,7 +69,10 @@ static enum hd_asked make_question(const void *context, uint32_t group, uint64_t
 /* ---- words -------------------------------------------------------------------------------------
  */
 
-static const char *pattern_of(unsigned type) {
+/* `closed`: of a descriptor, not of memory. */
+static const char *pattern_of(unsigned type, bool closed) {
+    if (closed && type == HD_ORDER_USE_AFTER_FREE) return "use after close";
+    if (closed && type == HD_ORDER_DOUBLE_FREE) return "double close";
     static const char *const pattern[] = {
 #define X(name, text) text,
         HD_ORDER_TYPES(X)
@@ -160,6 +163,13 @@ static bool is_shown(const struct hd_predict_options *options, bool found,
     return options->all || (found && (harm == HD_HARM_ITSELF || harm == HD_HARM_LIKELY));
 }
 
+static bool is_descriptor(const struct hd_model *model, const struct hd_order_candidate *candidate,
+                          unsigned type) {
+    return (type == HD_ORDER_USE_AFTER_FREE || type == HD_ORDER_DOUBLE_FREE) &&
+           candidate->location < model->blocks &&
+           hd_trace_is_descriptor(model->trace, model->block[candidate->location].address);
+}
+
 static void add_finding(struct search *s, uint32_t at_candidate, const struct hd_answer *answer,
                         enum hd_verdict verdict, const struct hd_weighing *weighing) {
     struct hd_predict *predict = s->predict;
@@ -172,7 +182,7 @@ static void add_finding(struct search *s, uint32_t at_candidate, const struct hd
         .verdict = (enum hd_finding_verdict)verdict,
         .engine = hd_method_full_name(predict->options.method, predict->options.reading),
         .instances = predict->options.instances ? 1 : group->count,
-        .pattern = pattern_of(group->type),
+        .pattern = pattern_of(group->type, is_descriptor(model, candidate, group->type)),
         .repair = repair_of(group->type),
         .threads_involved = 2,
         .accesses_involved = 2,

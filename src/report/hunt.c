@@ -133,7 +133,11 @@ static void print_about(const struct hd_page *page, struct named *told, const ch
     if (told->count == MOST_NAMES) return;
     told->name[told->count] = name;
     told->about[told->count++] = about;
-    fprintf(page->out, "    %s: %s\n", name, about);
+    size_t named = strlen(name);
+    if (strncmp(name, about, named) == 0 && about[named] == ' ')
+        fprintf(page->out, "    %s\n", about); /* its name, and more */
+    else
+        fprintf(page->out, "    %s: %s\n", name, about);
 }
 
 static void print_memory(const struct hd_page *page, const struct hd_finding *finding) {

@@ -49,7 +49,10 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
         fprintf(page->out, " %s(event %u)%s", page->dim, event->event, page->off);
     fputc('\n', page->out);
     hd_page_excerpt(page, 4, event);
-    if (strcmp(event->about, event->variable) != 0)
+    size_t named = strlen(event->variable);
+    if (strncmp(event->about, event->variable, named) == 0 && event->about[named] == ' ')
+        fprintf(page->out, "      %s\n", event->about); /* its name, and more */
+    else if (strcmp(event->about, event->variable) != 0)
         fprintf(page->out, "      %s: %s\n", event->variable, event->about);
     print_locks(page, event);
     print_stack(page, event);

@@ -158,7 +158,13 @@ static struct hd_trace_end how_it_ended(const struct hd_session *s, const int *w
                  memory->fault_signal, (unsigned long long)memory->fault_pc,
                  (unsigned long long)memory->fault_address);
     }
-    if (memory->misuse != HD_MISUSE_NONE) {
+    if (memory->misuse == HD_MISUSE_CLOSED) {
+        end.misused = true;
+        snprintf(end.misuse, sizeof end.misuse,
+                 "use after close: T%u uses descriptor %u, which another thread has closed",
+                 memory->misuse_thread, memory->misuse_size);
+        add_place(s, memory->misuse_site, end.misuse, sizeof end.misuse);
+    } else if (memory->misuse != HD_MISUSE_NONE) {
         end.misused = true;
         snprintf(end.misuse, sizeof end.misuse, "%s: T%u %s %u byte%s %s",
                  memory->misuse == HD_MISUSE_FREED ? "use after free" : "heap overrun",

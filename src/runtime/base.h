@@ -80,10 +80,12 @@ enum rt_object_type {
 struct rt_object *rt_object_get(uintptr_t address);
 void rt_object_put(struct rt_object *object);
 void rt_object_drop(uintptr_t address);
-void rt_objects_unlock(void); /* these four: in a forked child */
+void rt_objects_unlock(void); /* these: in a forked child */
 void rt_modules_unlock(void);
 void rt_atomics_unlock(void);
 void rt_files_unlock(void);
+void rt_sockets_unlock(void);
+void rt_epoll_unlock(void);
 
 #pragma GCC visibility pop
 

@@ -28,7 +28,7 @@
 #define FUNCTIONS(X)                                                                              \
     X(sleep) X(usleep) X(nanosleep) X(clock_nanosleep) X(thrd_sleep) X(sched_yield) X(pause)      \
     X(sigsuspend) X(sigwait) X(sigwaitinfo) X(sigtimedwait) X(wait4) X(waitid) X(system)          \
-    X(pclose) X(getaddrinfo) X(flock) X(lockf) X(fcntl) X(semop) X(semtimedop) X(msgrcv)          \
+    X(pclose) X(getaddrinfo) X(flock) X(lockf) X(semop) X(semtimedop) X(msgrcv)          \
     X(msgsnd) X(mq_receive) X(mq_timedreceive) X(mq_send) X(mq_timedsend) X(syscall)
 /* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
@@ -124,6 +124,17 @@ RT_EXPORT int sigsuspend(const sigset_t *mask) {
 
 static const struct timespec now = {0, 0};
 
+/* It was taken by a call. */
+static int took(struct rt_thread *t, int number, const siginfo_t *info, uintptr_t pc) {
+    if (number <= 0) return number;
+    int saved = errno;
+    rt_touch_resume(t);
+    rt_signal_taken(t, number, info, pc);
+    rt_leave(t);
+    errno = saved;
+    return number;
+}
+
 /* Is one of the signals there already? True if the call is done, with its result. */
 static bool signal_is_there(const sigset_t *set, siginfo_t *info, int *result) {
     if (!rt_is_serial()) return false;
@@ -140,9 +151,14 @@ RT_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
                            const struct timespec *restrict timeout) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(sigtimedwait)(set, info, timeout);
+    siginfo_t own;
+    if (info == NULL) info = &own;
     int result;
-    if (signal_is_there(set, info, &result)) return result;
-    if (!no_time(timeout)) return WITHOUT_TURN(t, real(sigtimedwait)(set, info, timeout));
+    if (signal_is_there(set, info, &result)) return took(t, result, info, RT_CALLER);
+    if (!no_time(timeout)) {
+        result = WITHOUT_TURN(t, real(sigtimedwait)(set, info, timeout));
+        return took(t, result, info, RT_CALLER);
+    }
     rt_let_others(t);
     return real(sigtimedwait)(set, info, timeout);
 }
@@ -150,22 +166,30 @@ RT_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
 RT_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(sigwaitinfo)(set, info);
+    siginfo_t own;
+    if (info == NULL) info = &own;
     int result;
-    if (signal_is_there(set, info, &result)) return result;
-    return WITHOUT_TURN(t, real(sigwaitinfo)(set, info));
+    if (!signal_is_there(set, info, &result))
+        result = WITHOUT_TURN(t, real(sigwaitinfo)(set, info));
+    return took(t, result, info, RT_CALLER);
 }
 
 RT_EXPORT int sigwait(const sigset_t *restrict set, int *restrict number) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(sigwait)(set, number);
     int result = 0, saved = errno;
-    if (signal_is_there(set, NULL, &result) && result > 0) {
-        *number = result;
-        errno = saved;
-        return 0;
+    siginfo_t info;
+    /* As the C library does it, which never returns because of a handler. */
+    if (!signal_is_there(set, &info, &result) || (result < 0 && errno == EINTR)) {
+        do {
+            result = WITHOUT_TURN(t, real(sigwaitinfo)(set, &info));
+        } while (result < 0 && errno == EINTR);
     }
+    if (result < 0) result = -errno;
     errno = saved;
-    return WITHOUT_TURN(t, real(sigwait)(set, number));
+    if (result < 0) return -result;
+    *number = took(t, result, &info, RT_CALLER);
+    return 0;
 }
 
 /* ---- other processes ------------------------------------------------------------------------ */
@@ -268,36 +292,6 @@ RT_EXPORT int lockf(int fd, int command, off_t length) {
     return WITHOUT_TURN(t, real(lockf)(fd, command, length));
 }
 RT_EXPORT int lockf64(int fd, int command, off_t length) __attribute__((alias("lockf")));
-
-RT_INLINE int control(int fd, int command, void *argument) {
-    int try = command == F_SETLKW ? F_SETLK : command == F_OFD_SETLKW ? F_OFD_SETLK : 0;
-    struct rt_thread *t = try != 0 ? rt_touch_begin() : NULL;
-    if (t == NULL) {
-        int result = real(fcntl)(fd, command, argument);
-        if (command == F_DUPFD || command == F_DUPFD_CLOEXEC) rt_file_copied(fd, result);
-        return result;
-    }
-    if (rt_is_serial()) {
-        int saved = errno, result = real(fcntl)(fd, try, argument);
-        if (result == 0 || !is_taken(errno)) return result;
-        errno = saved;
-    }
-    return WITHOUT_TURN(t, real(fcntl)(fd, command, argument));
-}
-RT_EXPORT int fcntl(int fd, int command, ...) {
-    va_list arguments;
-    va_start(arguments, command);
-    void *argument = va_arg(arguments, void *);
-    va_end(arguments);
-    return control(fd, command, argument);
-}
-RT_EXPORT int fcntl64(int fd, int command, ...) {
-    va_list arguments;
-    va_start(arguments, command);
-    void *argument = va_arg(arguments, void *);
-    va_end(arguments);
-    return control(fd, command, argument);
-}
 
 /* ---- System V and POSIX queues, System V semaphores ---------------------------------------- */
 

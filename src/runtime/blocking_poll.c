@@ -41,31 +41,53 @@ static bool takes_time(const struct timespec *timeout) {
 
 /* ---- poll ---------------------------------------------------------------------------------- */
 
+RT_PROGRAM static void polls(struct rt_thread *t, const struct pollfd *set, nfds_t count,
+                             uintptr_t pc) {
+    for (nfds_t i = 0; i < count; i++) rt_fd_used(t, set[i].fd, pc);
+}
+/* What made it ready comes before the answer. */
+RT_PROGRAM static int polled(struct rt_thread *t, const struct pollfd *set, nfds_t count,
+                             int answer, uintptr_t pc) {
+    for (nfds_t i = 0; i < count && answer > 0; i++)
+        if (set[i].revents & (POLLIN | POLLPRI | POLLRDHUP | POLLHUP | POLLERR))
+            rt_file_ready(t, set[i].fd, pc);
+    return answer;
+}
+
 RT_EXPORT int poll(struct pollfd *set, nfds_t count, int timeout) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(poll)(set, count, timeout);
-    return ASK_THEN_WAIT(t, timeout != 0, real(poll)(set, count, 0),
-                         real(poll)(set, count, timeout));
+    polls(t, set, count, RT_CALLER);
+    int answer =
+        ASK_THEN_WAIT(t, timeout != 0, real(poll)(set, count, 0), real(poll)(set, count, timeout));
+    return polled(t, set, count, answer, RT_CALLER);
 }
 RT_EXPORT int __poll_chk(struct pollfd *set, nfds_t count, int timeout, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__poll_chk)(set, count, timeout, room);
-    return ASK_THEN_WAIT(t, timeout != 0, real(__poll_chk)(set, count, 0, room),
-                         real(__poll_chk)(set, count, timeout, room));
+    polls(t, set, count, RT_CALLER);
+    int answer = ASK_THEN_WAIT(t, timeout != 0, real(__poll_chk)(set, count, 0, room),
+                               real(__poll_chk)(set, count, timeout, room));
+    return polled(t, set, count, answer, RT_CALLER);
 }
 RT_EXPORT int ppoll(struct pollfd *set, nfds_t count, const struct timespec *timeout,
                     const sigset_t *mask) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(ppoll)(set, count, timeout, mask);
-    return ASK_THEN_WAIT(t, takes_time(timeout), real(ppoll)(set, count, &now, mask),
-                         real(ppoll)(set, count, timeout, mask));
+    polls(t, set, count, RT_CALLER);
+    int answer = ASK_THEN_WAIT(t, takes_time(timeout), real(ppoll)(set, count, &now, mask),
+                               real(ppoll)(set, count, timeout, mask));
+    return polled(t, set, count, answer, RT_CALLER);
 }
 RT_EXPORT int __ppoll_chk(struct pollfd *set, nfds_t count, const struct timespec *timeout,
                           const sigset_t *mask, size_t room) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(__ppoll_chk)(set, count, timeout, mask, room);
-    return ASK_THEN_WAIT(t, takes_time(timeout), real(__ppoll_chk)(set, count, &now, mask, room),
-                         real(__ppoll_chk)(set, count, timeout, mask, room));
+    polls(t, set, count, RT_CALLER);
+    int answer =
+        ASK_THEN_WAIT(t, takes_time(timeout), real(__ppoll_chk)(set, count, &now, mask, room),
+                      real(__ppoll_chk)(set, count, timeout, mask, room));
+    return polled(t, set, count, answer, RT_CALLER);
 }
 
 /* ---- select: its answer takes the question's place, so the question is kept
@@ -102,19 +124,35 @@ static bool select_now(int files, fd_set *const *set, const sigset_t *mask, int 
     return false;
 }
 
+static bool is_in(const fd_set *set, int fd) {
+    return set != NULL && (((const long *)(const void *)set)[fd / WORD_BITS] >> fd % WORD_BITS & 1);
+}
+RT_PROGRAM static void selects(struct rt_thread *t, int files, fd_set *const *set, uintptr_t pc) {
+    for (int fd = 0; fd < files && fd < MOST_FILES; fd++)
+        if (is_in(set[0], fd) || is_in(set[1], fd) || is_in(set[2], fd)) rt_fd_used(t, fd, pc);
+}
+RT_PROGRAM static int selected(struct rt_thread *t, int files, fd_set *const *set, int answer,
+                               uintptr_t pc) {
+    for (int fd = 0; fd < files && fd < MOST_FILES && answer > 0; fd++)
+        if (is_in(set[0], fd) || is_in(set[2], fd)) rt_file_ready(t, fd, pc);
+    return answer;
+}
+
 RT_EXPORT int select(int files, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
                      struct timeval *restrict timeout) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(select)(files, in, out, except, timeout);
     fd_set *const set[SETS] = {in, out, except};
     int answer;
+    selects(t, files, set, RT_CALLER);
     if (timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0) {
-        if (select_now(files, set, NULL, &answer)) return answer;
-        return WITHOUT_TURN(t, real(select)(files, in, out, except, timeout));
+        if (!select_now(files, set, NULL, &answer))
+            answer = WITHOUT_TURN(t, real(select)(files, in, out, except, timeout));
+        return selected(t, files, set, answer, RT_CALLER);
     }
     answer = real(select)(files, in, out, except, timeout);
     if (answer == 0) rt_let_others(t);
-    return answer;
+    return selected(t, files, set, answer, RT_CALLER);
 }
 
 RT_EXPORT int pselect(int files, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
@@ -123,28 +161,31 @@ RT_EXPORT int pselect(int files, fd_set *restrict in, fd_set *restrict out, fd_s
     if (t == NULL) return real(pselect)(files, in, out, except, timeout, mask);
     fd_set *const set[SETS] = {in, out, except};
     int answer;
+    selects(t, files, set, RT_CALLER);
     if (takes_time(timeout)) {
-        if (select_now(files, set, mask, &answer)) return answer;
-        return WITHOUT_TURN(t, real(pselect)(files, in, out, except, timeout, mask));
+        if (!select_now(files, set, mask, &answer))
+            answer = WITHOUT_TURN(t, real(pselect)(files, in, out, except, timeout, mask));
+        return selected(t, files, set, answer, RT_CALLER);
     }
     answer = real(pselect)(files, in, out, except, timeout, mask);
     if (answer == 0) rt_let_others(t);
-    return answer;
+    return selected(t, files, set, answer, RT_CALLER);
 }
 
 /* ---- epoll --------------------------------------------------------------------------------- */
 
-#define NOTE_EVENTS(answer)                                                \
-    do {                                                                   \
-        int saved = errno;                                                 \
-        if ((answer) > 0) WRITES(event, (size_t)(answer) * sizeof *event); \
-        if ((answer) > 0) rt_epoll_answered(t, fd, RT_CALLER);             \
-        errno = saved;                                                     \
+#define NOTE_EVENTS(answer)                                                   \
+    do {                                                                      \
+        int saved = errno;                                                    \
+        if ((answer) > 0) WRITES(event, (size_t)(answer) * sizeof *event);    \
+        if ((answer) > 0) rt_epoll_answered(t, fd, event, answer, RT_CALLER); \
+        errno = saved;                                                        \
     } while (0)
 
 RT_EXPORT int epoll_wait(int fd, struct epoll_event *event, int room, int timeout) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(epoll_wait)(fd, event, room, timeout);
+    rt_fd_used(t, fd, RT_CALLER);
     int answer = ASK_THEN_WAIT(t, timeout != 0, real(epoll_wait)(fd, event, room, 0),
                                real(epoll_wait)(fd, event, room, timeout));
     NOTE_EVENTS(answer);
@@ -154,6 +195,7 @@ RT_EXPORT int epoll_pwait(int fd, struct epoll_event *event, int room, int timeo
                           const sigset_t *mask) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(epoll_pwait)(fd, event, room, timeout, mask);
+    rt_fd_used(t, fd, RT_CALLER);
     int answer = ASK_THEN_WAIT(t, timeout != 0, real(epoll_pwait)(fd, event, room, 0, mask),
                                real(epoll_pwait)(fd, event, room, timeout, mask));
     NOTE_EVENTS(answer);
@@ -166,6 +208,7 @@ RT_EXPORT int epoll_pwait2(int fd, struct epoll_event *event, int room,
                            const struct timespec *timeout, const sigset_t *mask) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(epoll_pwait2)(fd, event, room, timeout, mask);
+    rt_fd_used(t, fd, RT_CALLER);
     int answer =
         ASK_THEN_WAIT(t, takes_time(timeout), real(epoll_pwait2)(fd, event, room, &now, mask),
                       real(epoll_pwait2)(fd, event, room, timeout, mask));

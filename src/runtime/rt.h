@@ -160,6 +160,7 @@ struct rt_thread {
     void *region;      /* OpenMP's parallel region that it is in (openmp.c) */
     uintptr_t fork_pc; /* where it makes a child process, and the number of that; 0: not known */
     uint32_t fork_number;
+    uint16_t reading; /* the channel that it is about to get something from (files.c); 0: none */
 };
 
 #define RT_GO_RUN 1u

@@ -2,7 +2,7 @@
  * the runtime's own work, and with the turn. A signal that comes at a bad moment is kept
  * until the runtime is left. */
 #define _GNU_SOURCE
-#include "runtime/rt.h"
+#include "runtime/files.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -58,6 +58,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     rt_stamp(t);
     rt_emit(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&user[number], 0);
     rt_new_epoch(t);
+    rt_signal_taken(t, number, info, 0);
     t->inside--;
     t->busy--;
     if (!(user[number].sa_flags & SA_RESTART)) t->handlers_run++;

@@ -6,7 +6,7 @@
 #ifndef __NO_INLINE__ /* the C library's inline variants would be in the way */
 #define __NO_INLINE__ 1
 #endif
-#include "runtime/touch.h"
+#include "runtime/streams.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -104,6 +104,7 @@ RT_EXPORT int __snprintf_chk(char *to, size_t size, int flag, size_t room, const
 #define READ_INTO(result, to, bytes)            \
     if (unlikely(t != NULL)) {                  \
         int saved = errno;                      \
+        rt_stream_read(t, file, RT_CALLER);     \
         rt_source(t, HD_NOTE_INPUT, RT_CALLER); \
         WRITES(to, bytes);                      \
         errno = saved;                          \
@@ -112,22 +113,26 @@ RT_EXPORT int __snprintf_chk(char *to, size_t size, int flag, size_t room, const
 
 RT_EXPORT size_t fread(void *restrict to, size_t size, size_t count, FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     size_t result = real(fread)(to, size, count, file);
     READ_INTO(result, to, result * size)
 }
 RT_EXPORT size_t fread_unlocked(void *restrict to, size_t size, size_t count, FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     size_t result = real(fread_unlocked)(to, size, count, file);
     READ_INTO(result, to, result * size)
 }
 RT_EXPORT size_t __fread_chk(void *to, size_t room, size_t size, size_t count, FILE *file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     size_t result = real(__fread_chk)(to, room, size, count, file);
     READ_INTO(result, to, result * size)
 }
 RT_EXPORT size_t __fread_unlocked_chk(void *to, size_t room, size_t size, size_t count,
                                       FILE *file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     size_t result = real(__fread_unlocked_chk)(to, room, size, count, file);
     READ_INTO(result, to, result * size)
 }
@@ -136,30 +141,36 @@ static size_t line_bytes(const char *line) { return line != NULL ? real(strlen)(
 
 RT_EXPORT char *fgets(char *restrict to, int size, FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     char *result = real(fgets)(to, size, file);
     READ_INTO(result, to, line_bytes(result))
 }
 RT_EXPORT char *fgets_unlocked(char *restrict to, int size, FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     char *result = real(fgets_unlocked)(to, size, file);
     READ_INTO(result, to, line_bytes(result))
 }
 RT_EXPORT char *__fgets_chk(char *to, size_t room, int size, FILE *file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     char *result = real(__fgets_chk)(to, room, size, file);
     READ_INTO(result, to, line_bytes(result))
 }
 RT_EXPORT char *__fgets_unlocked_chk(char *to, size_t room, int size, FILE *file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, RT_CALLER);
     char *result = real(__fgets_unlocked_chk)(to, room, size, file);
     READ_INTO(result, to, line_bytes(result))
 }
 
 RT_INLINE ssize_t read_line(char **line, size_t *room, int end, FILE *file, uintptr_t pc) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_reads(t, file, pc);
     ssize_t length = real(getdelim)(line, room, end, file);
     if (likely(t == NULL)) return length;
     int saved = errno;
+    rt_stream_read(t, file, pc);
     rt_source(t, HD_NOTE_INPUT, pc);
     rt_touch(t, line, sizeof *line, true, pc);
     rt_touch(t, room, sizeof *room, true, pc);
@@ -188,18 +199,21 @@ RT_EXPORT ssize_t getline(char **restrict line, size_t *restrict room, FILE *res
 
 RT_EXPORT size_t fwrite(const void *restrict from, size_t size, size_t count, FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_writes(t, file, RT_CALLER);
     size_t result = real(fwrite)(from, size, count, file);
     WRITTEN_FROM(result, from, result * size)
 }
 RT_EXPORT size_t fwrite_unlocked(const void *restrict from, size_t size, size_t count,
                                  FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_writes(t, file, RT_CALLER);
     size_t result = real(fwrite_unlocked)(from, size, count, file);
     WRITTEN_FROM(result, from, result * size)
 }
 /* These write the whole string or fail. */
 RT_EXPORT int fputs(const char *restrict text, FILE *restrict file) {
     struct rt_thread *t = rt_touch_begin();
+    if (unlikely(t != NULL)) rt_stream_writes(t, file, RT_CALLER);
     if (unlikely(t != NULL)) READS(text, line_bytes(text));
     return real(fputs)(text, file);
 }

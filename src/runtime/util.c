@@ -184,4 +184,6 @@ void rt_locks_reset(void) {
     rt_modules_unlock();
     rt_atomics_unlock();
     rt_files_unlock();
+    rt_sockets_unlock();
+    rt_epoll_unlock();
 }

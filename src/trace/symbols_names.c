@@ -54,6 +54,9 @@ static const char *block_name(struct hd_symbol_names *names, uint32_t event) {
     case HD_BLOCK_MMAP:
         return hd_pool_format(names->pool, "map#%u", names->blocks);
     default:
+        if (hd_trace_is_descriptor(trace, trace->operand[event]))
+            return hd_pool_format(names->pool, "descriptor_%u#%u",
+                                  hd_descriptor_number(trace->operand[event]), names->blocks);
         return hd_pool_format(names->pool, "heap#%u", names->blocks);
     }
 }

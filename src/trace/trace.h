@@ -173,4 +173,10 @@ bool hd_writer_finish(struct hd_writer *writer, const struct hd_trace_end *end, 
 /* Closes and frees without the closing chunk. */
 void hd_writer_abandon(struct hd_writer *writer);
 
+/* Is the address a descriptor's (HD_DESCRIPTORS)? Those of text formats are numbers of names. */
+static inline bool hd_trace_is_descriptor(const struct hd_trace *trace, uint64_t address) {
+    return hd_is_descriptor(address) && trace->format == HD_FORMAT_BINARY &&
+           trace->variable_names == NULL;
+}
+
 #endif

@@ -130,11 +130,34 @@ enum hd_lock_type { HD_LOCK_MUTEX = 0, HD_LOCK_RWLOCK, HD_LOCK_SPIN, HD_LOCK_USE
 enum hd_block_type {
     HD_BLOCK_HEAP = 0,
     HD_BLOCK_MMAP,
-    HD_BLOCK_STACK /* a new thread's stack and thread-local storage */
+    HD_BLOCK_STACK, /* a new thread's stack and thread-local storage */
+    /* a descriptor (see HD_DESCRIPTORS): what it leads to */
+    HD_BLOCK_FILE,
+    HD_BLOCK_PIPE,
+    HD_BLOCK_SOCKET,
+    HD_BLOCK_COUNTER, /* eventfd */
+    HD_BLOCK_EPOLL,
+    HD_BLOCK_KERNEL, /* a timer, signals, file events */
+    HD_BLOCK_TYPES
 };
 #define HD_BLOCK_TYPE_MASK 0x0f
 #define HD_BLOCK_ZEROED 0x10 /* ALLOC: its memory was set to zero (calloc) */
 #define HD_BLOCK_GROWN 0x20  /* ALLOC: the block that is there has this size now, in its place */
+
+/* A descriptor is an object at an address where no program has memory: it begins with an ALLOC and
+ * a WRITE where it is given out, is read by every call that uses it, and ends with a FREE where it
+ * is closed. */
+#define HD_DESCRIPTORS (1ull << 47)
+#define HD_DESCRIPTOR_BYTES 8u
+static inline uint64_t hd_descriptor_address(uint32_t number) {
+    return HD_DESCRIPTORS + (uint64_t)number * HD_DESCRIPTOR_BYTES;
+}
+static inline int hd_is_descriptor(uint64_t address) {
+    return address >> 32 == HD_DESCRIPTORS >> 32;
+}
+static inline uint32_t hd_descriptor_number(uint64_t address) {
+    return (uint32_t)((address - HD_DESCRIPTORS) / HD_DESCRIPTOR_BYTES);
+}
 
 enum hd_wait_type {
     HD_WAIT_LOCK = 1,
@@ -518,8 +541,15 @@ struct hd_wire_child_lock {
     uint64_t lock;
 };
 
-/* ..._BETWEEN: the word that an allocator has between two blocks. */
-enum hd_misuse { HD_MISUSE_NONE = 0, HD_MISUSE_FREED, HD_MISUSE_BEYOND, HD_MISUSE_BETWEEN };
+/* BETWEEN: the word that an allocator has between two blocks. CLOSED: of a descriptor, by another
+ * thread than the one that closed it; misuse_size is its number then. */
+enum hd_misuse {
+    HD_MISUSE_NONE = 0,
+    HD_MISUSE_FREED,
+    HD_MISUSE_BEYOND,
+    HD_MISUSE_BETWEEN,
+    HD_MISUSE_CLOSED
+};
 
 struct hd_wire_session {
     uint64_t magic;
@@ -548,7 +578,8 @@ struct hd_wire_session {
     uint32_t forked;              /* set by a child process that it made */
     uint32_t killed_by, reserved; /* a fault that it dies of; 0: none so far */
     uint64_t fault_pc, fault_address;
-    /* the first access to memory that was freed, or that is beyond its block: enum hd_misuse */
+    /* the first access to memory that was freed, or that is beyond its block; or to a descriptor
+     * that was closed: enum hd_misuse */
     uint32_t misuse, misuse_thread, misuse_size, misuse_write, misuse_site;
     uint64_t answer[HD_ANSWER_WORDS];
     uint32_t child_threads; /* a child that is not recorded makes threads */

@@ -1,6 +1,7 @@
 /* Order between threads through descriptors: `file_order HOW`. All of it is right but the cases
  * that are named for what is wrong. */
 #define _GNU_SOURCE
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-static int fd[2], first_data, second_data, wrong_data;
+static int fd[2], first_data, second_data, wrong_data, wrong_first, wrong_second;
 static char large[1 << 17];
 
 static void *writes(void *unused) {
@@ -60,6 +61,18 @@ static void take(size_t bytes) {
     }
 }
 
+static void connect_by_tcp(void) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof at;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    fd[1] = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 1) != 0 ||
+        getsockname(listener, (struct sockaddr *)&at, &length) != 0 ||
+        connect(fd[1], (struct sockaddr *)&at, sizeof at) != 0)
+        abort();
+    fd[0] = accept(listener, NULL, NULL);
+}
+
 int main(int count, char **argument) {
     if (count != 2) return 2;
     const char *how = argument[1];
@@ -94,6 +107,20 @@ int main(int count, char **argument) {
         fd[1] = dup(fd[1]);
         t = start(writes, NULL);
         take(1);
+    } else if (strncmp(how, "one", 3) ==
+               0) { /* only one of two words is read: nothing of the other */
+        if (strcmp(how, "one_tcp") == 0) connect_by_tcp();
+        t = start(writes, NULL);
+        pthread_t other = start(writes_also, NULL);
+        char c;
+        if (read(fd[0], &c, 1) != 1) return 3;
+        if (c == 'a')
+            first_data++, wrong_second += second_data;
+        else
+            second_data++, wrong_first += first_data;
+        pthread_join(t, NULL);
+        pthread_join(other, NULL);
+        return 0;
     } else { /* pipe, pair, packets; and "late", which looks at what was written after the word */
         t = start(writes, NULL);
         pthread_t other = start(writes_also, NULL);
