@@ -18,6 +18,7 @@
 #include <sys/msg.h>
 #include <sys/resource.h>
 #include <sys/sem.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -317,6 +318,17 @@ RT_EXPORT int semop(int id, struct sembuf *operation, size_t count) {
     return WITHOUT_TURN(t, real(semop)(id, operation, count));
 }
 
+/* What is sent to a queue comes before who gets something from it. POSIX's are known by their
+ * inode, since every descriptor of one has another number. */
+static uint16_t mail_of_queue(int id, bool is_file) {
+    struct stat status = {.st_ino = 0};
+    if (is_file) rt_kernel(SYS_fstat, id, (long)&status, 0, 0, 0, 0);
+    return rt_mail_number(RT_MAIL_QUEUE, is_file ? status.st_ino << 1 | 1 : (uint64_t)id << 1);
+}
+static void got_from_queue(struct rt_thread *t, uint16_t mail, ssize_t result, uintptr_t pc) {
+    if (result >= 0) rt_mail_got(t, mail, pc);
+}
+
 RT_EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flags) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(msgrcv)(id, message, size, type, flags);
@@ -328,6 +340,7 @@ RT_EXPORT ssize_t msgrcv(int id, void *message, size_t size, long type, int flag
         result = WITHOUT_TURN(t, real(msgrcv)(id, message, size, type, flags));
     }
     saved = errno;
+    got_from_queue(t, mail_of_queue(id, false), result, RT_CALLER);
     if (result >= 0) WRITES(message, sizeof(long) + (size_t)result);
     errno = saved;
     return result;
@@ -337,6 +350,7 @@ RT_EXPORT int msgsnd(int id, const void *message, size_t size, int flags) {
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(msgsnd)(id, message, size, flags);
     READS(message, sizeof(long) + size);
+    rt_mail_sent(t, mail_of_queue(id, false), RT_CALLER);
     if (rt_is_serial()) {
         int saved = errno, result = real(msgsnd)(id, message, size, flags | IPC_NOWAIT);
         if (result == 0 || errno != EAGAIN || flags & IPC_NOWAIT) return result;
@@ -349,6 +363,7 @@ RT_EXPORT ssize_t mq_receive(mqd_t queue, char *to, size_t size, unsigned *prior
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_receive)(queue, to, size, priority);
     ssize_t result = WITHOUT_TURN(t, real(mq_receive)(queue, to, size, priority));
+    got_from_queue(t, mail_of_queue(queue, true), result, RT_CALLER);
     if (result > 0) WRITES(to, (size_t)result);
     return result;
 }
@@ -358,6 +373,7 @@ RT_EXPORT ssize_t mq_timedreceive(mqd_t queue, char *restrict to, size_t size,
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_timedreceive)(queue, to, size, priority, deadline);
     ssize_t result = WITHOUT_TURN(t, real(mq_timedreceive)(queue, to, size, priority, deadline));
+    got_from_queue(t, mail_of_queue(queue, true), result, RT_CALLER);
     if (result > 0) WRITES(to, (size_t)result);
     return result;
 }
@@ -365,6 +381,7 @@ RT_EXPORT int mq_send(mqd_t queue, const char *from, size_t size, unsigned prior
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_send)(queue, from, size, priority);
     READS(from, size);
+    rt_mail_sent(t, mail_of_queue(queue, true), RT_CALLER);
     return WITHOUT_TURN(t, real(mq_send)(queue, from, size, priority));
 }
 RT_EXPORT int mq_timedsend(mqd_t queue, const char *from, size_t size, unsigned priority,
@@ -372,6 +389,7 @@ RT_EXPORT int mq_timedsend(mqd_t queue, const char *from, size_t size, unsigned 
     struct rt_thread *t = rt_touch_begin();
     if (t == NULL) return real(mq_timedsend)(queue, from, size, priority, deadline);
     READS(from, size);
+    rt_mail_sent(t, mail_of_queue(queue, true), RT_CALLER);
     return WITHOUT_TURN(t, real(mq_timedsend)(queue, from, size, priority, deadline));
 }
 

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sendfile.h>
 #include <sys/signalfd.h>
@@ -93,6 +95,7 @@ static void make_epoll(void) {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = fd[0]};
     CHECK(epoll_ctl(set, EPOLL_CTL_ADD, fd[0], &event) == 0);
 }
+static void make_queue(void) { CHECK((fd[0] = msgget(IPC_PRIVATE, 0600)) >= 0); }
 static void make_units(void) { CHECK((fd[0] = fd[1] = eventfd(0, EFD_SEMAPHORE)) >= 0); }
 static void make_timer(void) { CHECK((fd[0] = timerfd_create(CLOCK_MONOTONIC, 0)) >= 0); }
 static sigset_t user_signals(void) {
@@ -169,6 +172,11 @@ SENDS(
         CHECK(write(other[1], "word", 4) == 4);
         CHECK(splice(other[0], NULL, fd[1], NULL, 4, 0) == 4);
     } while (0))
+struct letter {
+    long kind;
+    char text[4];
+};
+SENDS(posts, CHECK(msgsnd(fd[0], &(struct letter){.kind = 1}, 4, 0) == 0))
 SENDS(shuts, CHECK(shutdown(fd[1], SHUT_WR) == 0))
 
 /* ---- who gets it ------------------------------------------------------------------------------
@@ -247,6 +255,10 @@ static void get_file(void) {
     CHECK(read(fd[0], word, 4) == 4 && write(file, word, 4) == 4);
     close(file);
 }
+static void get_letter(void) {
+    struct letter letter;
+    CHECK(msgrcv(fd[0], &letter, 4, 1, 0) == 4 && msgctl(fd[0], IPC_RMID, NULL) == 0);
+}
 static void get_shut(void) { CHECK(read(fd[0], word, 4) == 0); }
 
 static void *gets_it(void *get) {
@@ -291,6 +303,7 @@ static const struct {
     {"local_udp", make_local_datagrams, sends_to_name, get_from},
     {"units", make_units, counts, get_unit},
     {"timer", make_timer, sets_timer, get_timer},
+    {"queue", make_queue, posts, get_letter},
     {"splice", make_pipes, moves, get_file},
     {"sigwait", make_blocked, kills, get_sigwait},
     {"sigwaitinfo", make_blocked, kills_thread, get_info},
