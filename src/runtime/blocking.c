@@ -254,7 +254,9 @@ RT_EXPORT int system(const char *command) {
 
 RT_EXPORT int pclose(FILE *stream) {
     struct rt_thread *t = rt_touch_begin();
-    return t == NULL ? real(pclose)(stream) : WITHOUT_TURN(t, real(pclose)(stream));
+    if (t == NULL) return real(pclose)(stream);
+    rt_fd_closes(t, fileno_unlocked(stream), RT_CALLER);
+    return WITHOUT_TURN(t, real(pclose)(stream));
 }
 
 RT_EXPORT int getaddrinfo(const char *restrict node, const char *restrict service,

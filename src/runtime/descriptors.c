@@ -37,7 +37,7 @@ int __openat64_2(int directory, const char *path, int flags);
     X(creat64) X(dup) X(dup2) X(dup3) X(epoll_create) X(epoll_create1) X(fcntl) X(fdatasync) \
     X(fsync) X(ftruncate) X(ftruncate64) X(inotify_init) X(inotify_init1) X(ioctl) X(lseek) \
     X(lseek64) X(memfd_create) X(mkostemp) X(mkstemp) X(mkstemp64) X(open) X(open64) \
-    X(openat) X(openat64) X(shm_open) X(signalfd) X(timerfd_create) X(timerfd_settime)
+    X(openat) X(opendir) X(openat64) X(shm_open) X(signalfd) X(timerfd_create) X(timerfd_settime)
 /* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
 
@@ -353,6 +353,12 @@ RT_EXPORT int close(int fd) {
     struct rt_thread *t = rt_touch_begin();
     if (t != NULL) rt_fd_closes(t, fd, RT_CALLER);
     return real(close)(fd);
+}
+RT_EXPORT DIR *opendir(const char *path) {
+    struct rt_thread *t = rt_touch_begin();
+    DIR *directory = real(opendir)(path);
+    if (t != NULL && directory != NULL) rt_fd_made(t, dirfd(directory), HD_BLOCK_FILE, RT_CALLER);
+    return directory;
 }
 RT_EXPORT int closedir(DIR *directory) {
     struct rt_thread *t = rt_touch_begin();

@@ -22,7 +22,7 @@ int __isoc23_vfscanf(FILE *file, const char *format, va_list arguments);
 /* clang-format off */
 #define FUNCTIONS(X)                                                                              \
     X(vfprintf) X(__vfprintf_chk) X(vdprintf) X(__vdprintf_chk) X(fputc) X(putc) X(fflush)        \
-    X(fclose) X(fopen) X(fopen64) X(fdopen) X(freopen) X(tmpfile) X(fgetc) X(getc)     \
+    X(fclose) X(fopen) X(fopen64) X(fdopen) X(freopen) X(tmpfile) X(popen) X(fgetc) X(getc)     \
     X(__isoc99_vfscanf)
 /* clang-format on */
 RT_REAL_FUNCTIONS(FUNCTIONS)
@@ -68,6 +68,12 @@ RT_EXPORT FILE *fopen64(const char *restrict path, const char *restrict mode) {
 RT_EXPORT FILE *tmpfile(void) {
     struct rt_thread *t = rt_touch_begin();
     return opened(t, real(tmpfile)(), RT_CALLER);
+}
+RT_EXPORT FILE *popen(const char *command, const char *mode) {
+    struct rt_thread *t = rt_touch_begin();
+    FILE *file = real(popen)(command, mode);
+    if (t != NULL && file != NULL) rt_fd_made(t, number_of(file), HD_BLOCK_PIPE, RT_CALLER);
+    return file;
 }
 RT_EXPORT FILE *fdopen(int fd, const char *mode) {
     struct rt_thread *t = rt_touch_begin();

@@ -1,6 +1,7 @@
 /* Descriptors that are used while another thread closes them, or after that: `descriptors CASE`;
  * and what looks like it and is right. */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -178,6 +179,24 @@ static void *takes(void *unused) {
     }
     return unused;
 }
+/* A number that one thread has from popen, and then another from opendir. */
+static void *asks_shell(void *unused) {
+    char line[16];
+    pthread_mutex_lock(&lock);
+    FILE *answer = popen("echo a", "r");
+    if (answer == NULL || fgets(line, sizeof line, answer) == NULL) abort();
+    pclose(answer);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+static void *lists(void *unused) {
+    pthread_mutex_lock(&lock);
+    DIR *directory = opendir("/");
+    if (directory == NULL || readdir(directory) == NULL) abort();
+    closedir(directory);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
 /* A copy takes the place of a descriptor that others write to. */
 static void *replaces(void *unused) {
     int other = open("/dev/null", O_WRONLY);
@@ -251,6 +270,7 @@ int main(int count, char **argument) {
         {"handed", makes, takes, '-'},
         {"replaced", writes, replaces, 'z'},
         {"shut", shuts, reads_to_end, 's'},
+        {"inside", asks_shell, lists, '-'},
         {"copies", first_copy, second_copy, 'c'},
     };
     if (count != 2) return 2;
