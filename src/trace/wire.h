@@ -255,7 +255,7 @@ static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 3
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 7u
+#define HD_WIRE_VERSION 8u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
