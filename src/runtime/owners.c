@@ -101,8 +101,9 @@ void rt_owners_atomic(uintptr_t address, unsigned log_size) {
     if (owner != NULL) memset(owner, RT_OWNER_OTHER, count);
 }
 
-#define LARGE (64u * 1024u) /* whole pages of what stands for a large block go back to the system \
-                             */
+#define LARGE                                                                           \
+    (64u * 1024u) /* whole pages of what stands for a large block go back to the system \
+                   */
 
 /* Memory that is given out or freed: whoever touches it next takes a stamp. */
 void rt_owners_clear(uintptr_t address, size_t bytes) {
