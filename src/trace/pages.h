@@ -1,0 +1,61 @@
+/* One 64-bit cell for each 8 bytes of memory, in pages that exist once they are touched: what the
+ * loader knows of the memory of a program while it reads a trace. Any address works. */
+#ifndef HEDDLE_TRACE_PAGES_H
+#define HEDDLE_TRACE_PAGES_H
+
+#include "base/vector.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define HD_PAGE_SHIFT 9 /* words of a page */
+#define HD_PAGE_WORDS (1u << HD_PAGE_SHIFT)
+
+struct hd_page {
+    uint64_t number; /* first word >> HD_PAGE_SHIFT */
+    uint32_t index;  /* in hd_pages.page */
+    bool used;       /* looked up since the hand passed it */
+    uint64_t cell[HD_PAGE_WORDS];
+};
+
+#define HD_PAGES_RECENT 512u
+struct hd_pages {
+    struct hd_page *recent[HD_PAGES_RECENT]; /* by the low bits of the number; NULL */
+    struct hd_page **slot;                   /* hash table */
+    uint64_t mask;
+    HD_VECTOR(struct hd_page *) page;
+    HD_VECTOR(struct hd_page *) unused;
+    uint32_t hand;
+    const struct hd_page *spared; /* not the oldest, whatever it is; or NULL */
+};
+
+void hd_pages_init(struct hd_pages *pages);
+void hd_pages_free(struct hd_pages *pages);
+/* The page, NULL if there is none. */
+struct hd_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t number);
+/* A page that there is not: all cells are 0. */
+struct hd_page *hd_pages_add(struct hd_pages *pages, uint64_t number);
+void hd_pages_remove(struct hd_pages *pages, struct hd_page *page);
+/* One that was not looked up for long, to make room. There are two at least. */
+struct hd_page *hd_pages_oldest(struct hd_pages *pages);
+
+static inline struct hd_page *hd_pages_find(struct hd_pages *pages, uint64_t number) {
+    struct hd_page *page = pages->recent[number % HD_PAGES_RECENT];
+    if (page != NULL && page->number == number) return page;
+    return hd_pages_find_slow(pages, number);
+}
+
+static inline uint64_t hd_pages_hash(uint64_t number) {
+    number *= 0x9e3779b97f4a7c15ull;
+    return number ^ number >> 32;
+}
+
+/* The word will be asked for soon. */
+static inline void hd_pages_prefetch(const struct hd_pages *pages, uint64_t word) {
+    uint64_t number = word >> HD_PAGE_SHIFT;
+    const struct hd_page *page = pages->recent[number % HD_PAGES_RECENT];
+    if (page != NULL && page->number == number)
+        __builtin_prefetch(&page->cell[word % HD_PAGE_WORDS], 1);
+}
+
+#endif
