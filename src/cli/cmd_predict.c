@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
+#include "cli/filter_option.h"
 #include "cli/findings_output.h"
 #include "cli/invariants_option.h"
 #include "cli/names_option.h"
@@ -32,6 +33,7 @@ struct said {
     const struct hd_predict_request *request;
     const struct hd_findings *findings;
     const struct hd_nondet_stats *nondet;
+    const char *note; /* how its events are numbered, if not as in the trace; NULL */
 };
 
 static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
@@ -40,6 +42,7 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
     if (request->nondet) hd_report_determinism(out, said->nondet, &request->options);
     hd_report_text(out, said->findings, (size_t)request->output.most, style);
     hd_report_text_summary(out, said->findings, request->options.instances, style);
+    if (said->note != NULL && said->findings->list.size > 0) fprintf(out, "%s\n", said->note);
 }
 
 static int report(struct hd_predict_request *request, const struct hd_model *model,
@@ -55,7 +58,8 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
                                     .build = hd_trace_build(trace, build) ? build : NULL,
                                     .format = hd_report_format_name(trace->format),
                                     .command = trace->command,
-                                    .events = model->events,
+                                    .events = trace->recorded,
+                                    .loaded = model->events,
                                     .threads = model->threads,
                                     .warning = warning,
                                     .warnings = count};
@@ -69,7 +73,18 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
         input.read = read;
         input.reads = sizeof read / sizeof *read;
     }
-    struct said said = {request, findings, nondet};
+    char text[192];
+    const char *note = NULL;
+    if (trace->kept != HD_KEEP_ALL) {
+        snprintf(text, sizeof text,
+                 "%u of the %llu events of this full recording were loaded, and are numbered as by "
+                 "heddle dump --filter.",
+                 model->events, (unsigned long long)trace->recorded);
+        note = text;
+        input.note = &note;
+        input.notes = 1;
+    }
+    struct said said = {request, findings, nondet, note};
     int status =
         hd_findings_report(&request->output, findings, &input,
                            hd_findings_status(&request->output, findings), print_text, &said);
@@ -232,18 +247,27 @@ static int predict_all(struct hd_predict_request *request, struct hd_predict *pr
 static bool fits(const struct hd_model *model, const char *path, struct hd_error *error) {
     uint64_t room = hd_memory_limit(), needed = (uint64_t)model->events * HD_EVENT_BYTES_LEAST;
     if (needed <= room) return true;
-    return hd_fail(error, HD_ERR_USAGE,
-                   "%s has %u events, which take %llu MB and more to predict from, and %llu MB are "
-                   "allowed, enough for about %llu events; give more with --memory, or record less",
-                   path, model->events, (unsigned long long)(needed >> 20),
-                   (unsigned long long)(room >> 20),
-                   (unsigned long long)(room / HD_EVENT_BYTES_LEAST));
+    bool some = model->events < model->trace->recorded;
+    return hd_fail(
+        error, HD_ERR_USAGE,
+        "%s has %u events%s, which take %llu MB and more to predict from, and %llu MB are "
+        "allowed, enough for about %llu events; give more with --memory, or record less",
+        path, model->events, some ? " that are needed" : "", (unsigned long long)(needed >> 20),
+        (unsigned long long)(room >> 20), (unsigned long long)(room / HD_EVENT_BYTES_LEAST));
+}
+
+/* Pairs and triples of places are all there among the steps of shared memory. Whoever counts events
+ * or reads, relates accesses of two variables, or wants every rule checked, needs all of them. */
+static enum hd_trace_keep kept(const struct hd_predict_request *request) {
+    bool all = request->compare || request->options.instances || request->nondet ||
+               request->correlations != NULL || request->strict;
+    return all ? HD_KEEP_ALL : HD_KEEP_TO_PREDICT;
 }
 
 static bool load(const struct hd_predict_request *request, const char *path,
                  struct hd_progress_bar *bar, struct hd_model *model) {
     struct hd_error error;
-    struct hd_trace_options trace_options = {.progress = &bar->progress};
+    struct hd_trace_options trace_options = {.keep = kept(request), .progress = &bar->progress};
     struct hd_model_options model_options = {.lenient = !request->strict};
     if (hd_model_load(path, &trace_options, &model_options, model, &error)) {
         if (model->events == 0)

@@ -93,7 +93,10 @@ static bool note_trace(struct hd_learner *learner, const struct hd_training_run 
                        struct hd_error *error) {
     struct hd_model model;
     struct hd_model_options lenient = {.lenient = true};
-    if (!hd_model_load(path, NULL, &lenient, &model, error)) return false;
+    /* Steps are of bytes, and each of one location: not of a line, nor of two variables. */
+    bool steps = run->granularity == HD_GRANULARITY_BYTE && rules == NULL;
+    struct hd_trace_options read = {.keep = steps ? HD_KEEP_STEPS : HD_KEEP_ALL};
+    if (!hd_model_load(path, &read, &lenient, &model, error)) return false;
     set_program(learner, model.trace);
     struct hd_describe *describe = hd_describe_open(&model);
     struct hd_detected detected;

@@ -221,10 +221,13 @@ static json_t *json_input(const struct hd_report_input *input) {
     json_t *warnings = json_array();
     for (uint32_t i = 0; i < input->warnings; i++)
         json_array_append_new(warnings, hd_json_text(input->warning[i]));
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:o}", "path", hd_json_text(input->path), "format",
-                     hd_json_text(input->format), "command", hd_json_text_or_null(input->command),
-                     "events", HD_INT(input->events), "threads", HD_INT(input->threads), "warnings",
-                     warnings);
+    json_t *object = json_pack(
+        "{s:o, s:o, s:o, s:I, s:I, s:o}", "path", hd_json_text(input->path), "format",
+        hd_json_text(input->format), "command", hd_json_text_or_null(input->command), "events",
+        HD_INT(input->events), "threads", HD_INT(input->threads), "warnings", warnings);
+    if (input->loaded != 0 && input->loaded != input->events)
+        json_object_set_new(object, "loaded", json_integer((json_int_t)input->loaded));
+    return object;
 }
 
 static json_t *json_numbers(const struct hd_report_number *number, uint32_t count) {

@@ -31,7 +31,9 @@ struct hd_report_input {
     time_t newest;       /* source that changed later is not that of the input; 0: unknown */
     const char *format;  /* "text", "binary", "RapidBin" */
     const char *command; /* that was recorded; NULL if unknown */
-    uint32_t events, threads;
+    uint64_t events;
+    uint32_t threads;
+    uint32_t loaded; /* events, by which the findings number theirs; 0, or as many: all */
     const char *const *warning; /* what a reader should know about the input */
     uint32_t warnings;
     const struct hd_report_number *effort; /* what it took: runs of each sort */

@@ -127,6 +127,8 @@ static void print_counts(FILE *out, const struct hd_stats *stats) {
     fprintf(out, "%u\n", model->threads);
     print_name(out, "events");
     fprintf(out, "%u", model->events);
+    if (trace->kept != HD_KEEP_ALL)
+        fprintf(out, " of the %llu that were recorded", (unsigned long long)trace->recorded);
     if (summary->elided > 0)
         fprintf(out, "; %llu of %llu hook calls were repetitions and elided",
                 (unsigned long long)summary->elided, (unsigned long long)trace->hook_calls);
@@ -305,6 +307,8 @@ static void add_run(json_t *object, const struct hd_trace *trace) {
                                                  "seed", HD_INT(trace->options.seed), "quantum",
                                                  HD_INT(trace->options.quantum)));
     json_object_set_new(object, "full", json_boolean(trace->options.full != 0));
+    if (trace->kept != HD_KEEP_ALL)
+        json_object_set_new(object, "recorded", json_integer((json_int_t)trace->recorded));
 }
 
 static json_t *json_warnings(const struct hd_stats *stats) {

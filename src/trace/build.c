@@ -78,6 +78,7 @@ void hd_build_finish(struct hd_builder *builder) {
         resize_columns(trace, trace->events);
         builder->capacity = trace->events;
     }
+    if (trace->kept == HD_KEEP_ALL) trace->recorded = trace->events;
     trace->warnings = (uint32_t)memory->warning.size;
     trace->warning = memory->warning.data;
     trace->modules = (uint32_t)memory->module.size;

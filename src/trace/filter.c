@@ -271,8 +271,8 @@ static inline int access_words(struct hd_filter *f, struct filter_thread *t, uin
         return (step.flags & HD_STEP_KEEP) != 0;
     }
     if (first & CELL_LISTED || place->first == HD_STATE_NONE) return -1;
-    cell[0] = t->epoch | (uint64_t)place->first << CELL_LOW |
-              (uint64_t)HD_STATE_GOES_ON << CELL_HIGH;
+    cell[0] =
+        t->epoch | (uint64_t)place->first << CELL_LOW | (uint64_t)HD_STATE_GOES_ON << CELL_HIGH;
     for (unsigned i = 1; i < words; i++) cell[i] = t->epoch | CELL_GOES_ON;
     return true;
 }

@@ -35,7 +35,7 @@ struct filter_detail {
 
 struct filter_thread {
     uint32_t number;
-    uint32_t epoch;            /* 0: it has touched nothing since its last one ended */
+    uint32_t epoch;             /* 0: it has touched nothing since its last one ended */
     HD_VECTOR(uint64_t) listed; /* words where something may be deferred */
 };
 

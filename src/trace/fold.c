@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- the call tree ------------------------------------------------------------------------ */
@@ -141,6 +142,97 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
     }
 }
 
+/* ---- what is left out ---------------------------------------------------------------------- */
+
+enum { LOOK_AHEAD = 16 };
+
+/* Appends an event whose counts and extra value are still to come. */
+static inline uint32_t append(struct hd_trace *trace, uint32_t thread, uint64_t head, uint32_t site,
+                              uint32_t stack) {
+    uint32_t at = trace->events++;
+    trace->thread[at] = (uint16_t)thread;
+    trace->kind[at] = (uint8_t)hd_wire_kind(head);
+    trace->flags[at] = (uint8_t)hd_wire_flags(head);
+    trace->operand[at] = hd_wire_operand(head);
+    trace->site[at] = site;
+    trace->stack[at] = stack;
+    return at;
+}
+
+/* Where the thread was when it last made an access from the site. Sites that share a slot take it
+ * from each other; then where it is now is the best guess. */
+static struct hd_fold_place *place_of(struct hd_fold_thread *thread, uint32_t site) {
+    return &thread->place[(site * 0x9e3779b1u) >> (32 - HD_FOLD_PLACE_BITS)];
+}
+
+static void note_place(struct hd_fold_thread *thread, uint32_t site) {
+    if (__builtin_expect(thread->place == NULL, 0))
+        thread->place = hd_zalloc((size_t)1 << HD_FOLD_PLACE_BITS, sizeof *thread->place);
+    *place_of(thread, site) = (struct hd_fold_place){site, thread->stack};
+}
+
+static uint32_t noted_stack(struct hd_fold_thread *thread, uint32_t site) {
+    if (thread->place == NULL || place_of(thread, site)->site != site) return thread->stack;
+    return place_of(thread, site)->stack;
+}
+
+/* An access that was left out is to stand here after all. It counts no call. */
+static void put_in(void *context, const struct hd_filter_access *access) {
+    struct hd_fold *fold = context;
+    if (fold->error.code != HD_OK ||
+        !hd_build_reserve(fold->builder, fold->ahead + 1, &fold->error))
+        return;
+    struct hd_trace *trace = fold->builder->trace;
+    unsigned flags = access->bytes <= UINT8_MAX ? access->bytes : 0;
+    uint64_t head = hd_wire_head(access->write ? HD_EV_WRITE : HD_EV_READ, flags, access->address);
+    uint32_t at = append(trace, access->thread, head, access->site,
+                         noted_stack(thread_state(fold, access->thread), access->site));
+    trace->calls[at] = 0;
+    trace->branches[at] = 0;
+    if (flags == 0) hd_build_extra(fold->builder, at, access->bytes);
+}
+
+void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing) {
+    struct hd_filter_options options = {.put = put_in, .context = fold};
+    fold->filter = hd_filter_new(&options);
+    fold->sharing = sharing;
+}
+
+/* Is the event kept? Has what must stand before it put in. */
+static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+                  uint64_t head, uint32_t site) {
+    uint64_t address = hd_wire_operand(head), bytes = thread->has_extra ? thread->extra : 0;
+    unsigned kind = hd_wire_kind(head), flags = hd_wire_flags(head);
+    if (kind <= HD_EV_WRITE) {
+        if (flags != 0) bytes = flags;
+        if (fold->sharing != NULL && !hd_sharing_access(fold->sharing, address, bytes))
+            return false;
+        note_place(thread, site);
+        return hd_filter_access(fold->filter, number, kind == HD_EV_WRITE, address, bytes, site);
+    }
+    if (kind <= HD_EV_ATOMIC_UPDATE) {
+        bytes = (uint64_t)1 << (flags & 0xf);
+        if (fold->sharing != NULL) (void)hd_sharing_access(fold->sharing, address, bytes);
+    } else if (kind == HD_EV_ALLOC) {
+        hd_block_sizes_alloc(&fold->sizes, address, flags, bytes);
+        if (fold->sharing != NULL) hd_sharing_alloc(fold->sharing, address, flags, bytes);
+    } else if (kind == HD_EV_FREE) {
+        bytes = hd_block_sizes_free(&fold->sizes, address, bytes);
+    }
+    hd_filter_event(fold->filter, number, kind, address, bytes);
+    return true;
+}
+
+/* Its calls and branches are the next event's. */
+static void leave_out(struct hd_fold_thread *thread, unsigned calls, unsigned branches) {
+    thread->calls = add_saturating(thread->calls, calls);
+    thread->branches = add_saturating(thread->branches, branches);
+    thread->has_extra = false;
+    thread->pending = thread->calls != 0 || thread->branches != 0;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
 void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder) {
     memset(fold, 0, sizeof *fold);
     fold->builder = builder;
@@ -154,7 +246,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     if (!hd_build_reserve(fold->builder, count, error)) return false;
     struct hd_fold_thread *thread = thread_state(fold, *number);
     if (*number >= fold->thread_limit) fold->thread_limit = *number + 1;
-    uint64_t hook_calls = 0;
+    uint64_t hook_calls = 0, seen = 0;
     size_t i = 0;
     bool good = true;
     for (; i < count; i++) {
@@ -177,30 +269,61 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
             good = hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
             break;
         }
-        uint32_t at = trace->events++;
         unsigned calls = hd_wire_calls(tail);
+        seen++;
+        if (fold->filter != NULL) {
+            fold->ahead = count - i;
+            if (i + LOOK_AHEAD < count)
+                hd_filter_prefetch(fold->filter, hd_wire_operand(event[i + LOOK_AHEAD].head));
+            bool kept = keeps(fold, thread, *number, head, hd_wire_site(tail));
+            if (fold->error.code != HD_OK) {
+                *error = fold->error;
+                good = false;
+                break;
+            }
+            if (!kept) {
+                leave_out(thread, calls, hd_wire_branches(tail));
+                continue;
+            }
+        }
         hook_calls += calls;
-        trace->thread[at] = (uint16_t)*number;
-        trace->kind[at] = (uint8_t)kind;
-        trace->flags[at] = (uint8_t)hd_wire_flags(head);
-        trace->operand[at] = hd_wire_operand(head);
-        trace->site[at] = hd_wire_site(tail);
-        trace->stack[at] = thread->stack;
+        uint32_t at = append(trace, *number, head, hd_wire_site(tail), thread->stack);
         trace->branches[at] = (uint16_t)hd_wire_branches(tail);
         trace->calls[at] = calls;
         if (__builtin_expect(thread->pending || kind == HD_EV_FREE, 0))
             fold_pending(fold, thread, at);
     }
     trace->hook_calls = add_saturating(trace->hook_calls, hook_calls);
+    trace->recorded += seen;
     *taken = i;
     return good;
 }
 
-void hd_fold_finish(struct hd_fold *fold) { fold->builder->trace->threads = fold->thread_limit; }
+/* Calls of a thread that no event of its own came after. */
+static void count_rest(struct hd_fold *fold) {
+    struct hd_trace *trace = fold->builder->trace;
+    for (size_t i = 0; fold->filter != NULL && i < fold->thread.size; i++)
+        trace->hook_calls = add_saturating(trace->hook_calls, fold->thread.data[i].calls);
+}
+
+bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error) {
+    fold->ahead = 0;
+    if (fold->filter != NULL) hd_filter_finish(fold->filter);
+    count_rest(fold);
+    fold->builder->trace->threads = fold->thread_limit;
+    if (fold->error.code == HD_OK) return true;
+    *error = fold->error;
+    return false;
+}
 
 void hd_fold_free(struct hd_fold *fold) {
-    for (size_t i = 0; i < fold->thread.size; i++) hd_vector_free(&fold->thread.data[i].frame);
+    for (size_t i = 0; i < fold->thread.size; i++) {
+        hd_vector_free(&fold->thread.data[i].frame);
+        free(fold->thread.data[i].place);
+    }
     hd_vector_free(&fold->thread);
     hd_map_free(&fold->children);
     hd_map_free(&fold->blocks);
+    hd_block_sizes_release(&fold->sizes);
+    hd_filter_free(fold->filter);
 }

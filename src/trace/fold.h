@@ -4,12 +4,21 @@
 #define HEDDLE_TRACE_FOLD_H
 
 #include "base/map.h"
+#include "trace/block_sizes.h"
 #include "trace/build.h"
+#include "trace/filter.h"
+#include "trace/sharing.h"
 
 struct hd_fold_frame {
     uint64_t depth;
     uint32_t node;
 };
+
+/* A site and the call stack of the latest access from there, in a table of each thread. */
+struct hd_fold_place {
+    uint32_t site, stack;
+};
+enum { HD_FOLD_PLACE_BITS = 10 };
 
 /* What is known of a thread between two of its events. */
 struct hd_fold_thread {
@@ -19,6 +28,7 @@ struct hd_fold_thread {
     bool has_extra;
     uint64_t extra;
     uint64_t calls, branches;
+    struct hd_fold_place *place; /* with a filter; NULL until there is an access */
 };
 
 struct hd_fold {
@@ -28,16 +38,27 @@ struct hd_fold {
     struct hd_map children; /* parent node << 32 | site -> node */
     struct hd_map blocks;   /* address -> index of its ALLOC's extra */
     size_t stack_capacity;
-    char reason[128]; /* why hd_fold_events stopped: the events are corrupt */
+    /* What is left out: by the filter; and before that, what touches nothing that is shared. NULL:
+     * nothing. */
+    struct hd_filter *filter;
+    struct hd_sharing *sharing;
+    struct hd_block_sizes sizes;
+    size_t ahead;          /* events that are still to come in this call */
+    struct hd_error error; /* no room for what had to be put in */
+    char reason[128];      /* why hd_fold_events stopped: the events are corrupt */
 };
 
 void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder);
+/* From now on accesses that add no step (filter.h) are left out; with `sharing`, which has seen all
+ * of the trace once, also those of memory that nobody shares. */
+void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing);
 /* Folds events of one stream, whose current thread is *thread, up to the next STAMP or the end.
  * *taken says how many it took. False with error->code HD_ERR_DAMAGED if the events are corrupt:
  * those before *taken are good. */
 bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, size_t count,
                     uint32_t *thread, size_t *taken, struct hd_error *error);
-void hd_fold_finish(struct hd_fold *fold);
+/* After the last event. False if there is no room for what had to be put in. */
+bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error);
 void hd_fold_free(struct hd_fold *fold);
 
 #endif

@@ -32,6 +32,7 @@ struct merge {
     struct hd_wire_event *expanded;
     uint64_t made; /* events from stored ones */
     struct hd_fold fold;
+    struct hd_sharing *looking; /* the first of two readings, which makes no events; NULL */
     struct hd_progress *progress;
     uint64_t decoded;
     uint64_t expected;             /* one above the highest stamp that was used */
@@ -100,32 +101,41 @@ static void decode(struct merge *m, struct source *source) {
     hd_progress_step(m->progress, m->decoded);
 }
 
-/* Folds events of the chunk, up to a STAMP or its end; of expected ones perhaps not all. */
-static bool fold_some(struct merge *m, struct source *source, struct hd_error *error) {
+/* Looks at events as they were recorded, or folds them: up to a STAMP or their end. */
+static bool take(struct merge *m, struct source *source, const struct hd_wire_event *event,
+                 size_t count, size_t *taken, struct hd_error *error) {
+    if (m->looking == NULL)
+        return hd_fold_events(&m->fold, event, count, &source->thread, taken, error);
+    hd_sharing_events(m->looking, event, count, &source->thread, taken);
+    return true;
+}
+
+/* Takes events of the chunk, up to a STAMP or its end; of expected ones perhaps not all. */
+static bool take_some(struct merge *m, struct source *source, struct hd_error *error) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
     const struct hd_wire_event *event = source->event + source->at;
     size_t count = chunk->count - source->at, taken = 0;
     if (m->expand == NULL) {
-        bool good = hd_fold_events(&m->fold, event, count, &source->thread, &taken, error);
+        bool good = take(m, source, event, count, &taken, error);
         source->at += taken;
         return good;
     }
     bool good;
-    size_t folded, made = hd_expand_events(m->expand, &source->expand, event, count, &taken,
-                                           m->expanded, EXPANDED, &good);
+    size_t of_these, made = hd_expand_events(m->expand, &source->expand, event, count, &taken,
+                                             m->expanded, EXPANDED, &good);
     source->at += taken;
     m->made += made;
     if (m->made > m->store->most_expected)
         return hd_fail(error, HD_ERR_LIMIT, "more than %llu events",
                        (unsigned long long)m->store->most_expected);
-    if (!hd_fold_events(&m->fold, m->expanded, made, &source->thread, &folded, error)) return false;
+    if (!take(m, source, m->expanded, made, &of_these, error)) return false;
     if (good) return true;
     snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");
     return hd_fail(error, HD_ERR_DAMAGED, "%s", m->fold.reason);
 }
 
 /* Is there more before the next STAMP of the chunk? */
-static bool folds_on(const struct merge *m, const struct source *source) {
+static bool takes_on(const struct merge *m, const struct source *source) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
     return source->at < chunk->count && hd_wire_kind(source->event[source->at].head) != HD_EV_STAMP;
 }
@@ -141,10 +151,10 @@ static bool run_source(struct merge *m, struct hd_error *error) {
         if (source->event == NULL) decode(m, source);
         if (m->stopped) return true;
         const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-        uint32_t events_before = m->builder->trace->events;
+        uint64_t events_before = m->builder->trace->recorded;
         bool good = true;
-        while (good && folds_on(m, source)) good = fold_some(m, source, error);
-        if (opening && m->builder->trace->events != events_before)
+        while (good && takes_on(m, source)) good = take_some(m, source, error);
+        if (opening && m->builder->trace->recorded != events_before)
             return stop(m, source, "an event before its first stamp"), true;
         if (!good) {
             if (error->code != HD_ERR_DAMAGED) return false;
@@ -209,23 +219,48 @@ static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
     return true;
 }
 
-bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builder *builder,
-              struct hd_progress *progress, struct hd_error *error) {
-    struct merge m = {.store = store, .builder = builder, .progress = progress, .expected = 1};
+/* One reading of everything. */
+static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
+    m->expected = 1;
+    m->stopped = false;
+    m->made = 0;
+    m->builder->trace->raw_events = 0;
+    if (m->store->expected) m->expand = hd_expand_new();
+    open_sources(m);
+    bool good = merge_all(m, damaged, error);
+    for (size_t i = 0; i < m->heap.size; i++) free(m->heap.data[i].event);
+    m->heap.size = 0;
+    hd_expand_free(m->expand);
+    m->expand = NULL;
+    return good;
+}
+
+/* The first of two readings. What is missing is said by the second. */
+static bool look_for_sharing(struct merge *m, bool damaged, struct hd_sharing *sharing,
+                             struct hd_error *error) {
+    struct hd_trace_end end = m->builder->trace->end;
+    m->looking = sharing;
+    bool good = read_all(m, damaged, error);
+    m->looking = NULL;
+    m->builder->trace->end = end;
+    hd_sharing_again(sharing);
+    return good;
+}
+
+bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_keep keep,
+              struct hd_builder *builder, struct hd_progress *progress, struct hd_error *error) {
+    struct merge m = {.store = store, .builder = builder, .progress = progress};
+    struct hd_sharing *sharing = keep == HD_KEEP_SHARED ? hd_sharing_new(0) : NULL;
     m.unpacker = hd_unpacker_new();
-    if (store->expected) {
-        m.expand = hd_expand_new();
-        m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
-    }
+    if (store->expected) m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
     hd_fold_start(&m.fold, builder);
-    open_sources(&m);
-    bool good = merge_all(&m, damaged, error);
-    if (good) hd_fold_finish(&m.fold);
-    for (size_t i = 0; i < m.heap.size; i++) free(m.heap.data[i].event);
+    bool good = sharing == NULL || look_for_sharing(&m, damaged, sharing, error);
+    if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing);
+    good = good && read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
-    hd_expand_free(m.expand);
     free(m.expanded);
     hd_fold_free(&m.fold);
+    hd_sharing_free(sharing);
     return good;
 }

@@ -29,8 +29,8 @@ struct hd_event_store {
 /* Decodes, merges and folds everything into the builder's trace. A store with `damaged` set is cut
  * at the first missing stamp. What had to be left out is said in trace->end.missing. False only for
  * errors that leave nothing to show (limits). */
-bool hd_merge(const struct hd_event_store *store, bool damaged, struct hd_builder *builder,
-              struct hd_progress *progress, struct hd_error *error);
+bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_keep keep,
+              struct hd_builder *builder, struct hd_progress *progress, struct hd_error *error);
 
 /* Moves every WAIT of a merged trace directly behind the signal that woke it. */
 void hd_place_waits(struct hd_trace *trace);

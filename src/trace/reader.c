@@ -339,15 +339,20 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
         good = hd_fail(error, HD_ERR_DAMAGED,
                        "%s: damaged or cut short at its start, nothing to read", path);
     if (good) {
-        hd_progress_start(progress, "reading the trace", trace->stored_bytes);
+        /* what everything else is made from is not a full recording any more */
+        bool full = trace->options.full != 0 && trace->format == HD_FORMAT_BINARY;
+        trace->kept = full && options != NULL ? options->keep : HD_KEEP_ALL;
+        uint64_t readings = trace->kept == HD_KEEP_SHARED ? 2 : 1;
+        hd_progress_start(progress, "reading the trace", trace->stored_bytes * readings);
         bool damaged = !r.has_end || !trace->end.whole;
         r.store.expected = (r.features & HD_FEATURE_EXPECTED) != 0;
         r.store.most_expected =
             options != NULL && options->most_expected != 0 ? options->most_expected : MOST_EXPECTED;
         /* what the headers say is only a hint: a small file could claim a lot */
         size_t expected = r.events < TRUSTED_EVENTS ? (size_t)r.events : TRUSTED_EVENTS;
+        if (trace->kept != HD_KEEP_ALL) expected = 0;
         good = hd_build_reserve(builder, expected, error) &&
-               hd_merge(&r.store, damaged, builder, progress, error);
+               hd_merge(&r.store, damaged, trace->kept, builder, progress, error);
     }
     if (good && trace->options.scheduler == HD_SCHED_FREE) hd_place_waits(trace);
     if (good && (r.features & HD_FEATURE_NAMES) != 0) good = give_names(&r, error);

@@ -98,6 +98,7 @@ bool hd_trace_save(const struct hd_trace *trace, const char *path, struct hd_err
     s->error = error;
     for (uint32_t i = 1; i < trace->stacks; i++) s->depth[i] = s->depth[trace->stack_parent[i]] + 1;
     struct hd_trace_about about = {.command = trace->command, .options = trace->options};
+    if (trace->kept != HD_KEEP_ALL) about.options.full = 0;
     uint32_t origin = trace->format | (trace->hex_offsets ? HD_ABOUT_HEX_OFFSETS : 0);
     s->writer = hd_writer_create(
         path, &about, trace->format != HD_FORMAT_BINARY ? HD_FEATURE_NAMES : 0, origin, error);

@@ -40,6 +40,16 @@ struct hd_trace_end {
 
 enum hd_trace_format { HD_FORMAT_BINARY = 0, HD_FORMAT_TEXT, HD_FORMAT_RAPIDBIN };
 
+/* What of a full recording (`record --full`, in which every access is) is read. Traces of other
+ * kinds are read as they are. */
+enum hd_trace_keep {
+    HD_KEEP_ALL = 0,
+    /* every step: what adds none is left out (trace/filter.h), and counted as hook calls */
+    HD_KEEP_STEPS,
+    /* and, of these, accesses that touch memory which two threads access, one of them writing */
+    HD_KEEP_SHARED
+};
+
 struct hd_trace {
     enum hd_trace_format format;
     uint32_t events;
@@ -84,11 +94,13 @@ struct hd_trace {
     bool has_branches;
     bool exact; /* total order is the order memory saw: serial, or text */
     struct hd_trace_end end;
-    uint64_t file_bytes;   /* size of the file */
-    uint64_t stored_bytes; /* of its event chunks */
-    uint64_t raw_events;   /* wire events stored, bookkeeping included */
-    uint64_t hook_calls;   /* memory and synchronisation hooks the program ran */
-    uint32_t warnings;     /* lines a reader of this trace should see once */
+    uint64_t file_bytes;     /* size of the file */
+    uint64_t stored_bytes;   /* of its event chunks */
+    uint64_t raw_events;     /* wire events stored, bookkeeping included */
+    uint64_t hook_calls;     /* memory and synchronisation hooks the program ran */
+    enum hd_trace_keep kept; /* what of the file is here */
+    uint64_t recorded;       /* events that the file has */
+    uint32_t warnings;       /* lines a reader of this trace should see once */
     char **warning;
     void *memory; /* owner of everything above */
 };
@@ -99,6 +111,7 @@ struct hd_trace {
 struct hd_trace_options {
     enum hd_trace_format format; /* used if format_given */
     bool format_given;
+    enum hd_trace_keep keep;
     /* Events that may be put in where they came as expected: a small file can ask for many. 0: the
      * usual limit, which takes hours. */
     uint64_t most_expected;

@@ -57,8 +57,7 @@ static void print(const char *title, const naive_stream *stream) {
 static void print_step(const char *what, const struct naive_step *s) {
     printf("%s: byte %#llx: T%u site %u kind %u epoch %u -> [T%u site %u] -> site %u kind %u "
            "epoch %u\n",
-           what,
-           (unsigned long long)(NAIVE_BASE(s->byte / NAIVE_WINDOW) + s->byte % NAIVE_WINDOW),
+           what, (unsigned long long)(NAIVE_BASE(s->byte / NAIVE_WINDOW) + s->byte % NAIVE_WINDOW),
            s->second.thread, s->first.site, s->first.kind, s->first.epoch, s->between.thread,
            s->between.site, s->second.site, s->second.kind, s->second.epoch);
 }
@@ -156,7 +155,8 @@ static naive_stream make(uint64_t seed, const struct habits *habits) {
         left--;
         if (length[thread] == 0 || roll(&dice, 20) == 0) {
             length[thread] = 1 + roll(&dice, 5);
-            for (unsigned i = 0; i < length[thread]; i++) loop[thread][i] = some_event(&dice, habits);
+            for (unsigned i = 0; i < length[thread]; i++)
+                loop[thread][i] = some_event(&dice, habits);
         }
         struct naive_event e = roll(&dice, 4) ? loop[thread][at[thread]++ % length[thread]]
                                               : some_event(&dice, habits);
@@ -180,46 +180,103 @@ static void try_streams(const struct habits *habits, unsigned streams, uint32_t 
 
 static void words_keep_their_steps(void **unused) {
     (void)unused;
-    try_streams(&(struct habits){.threads = 2, .windows = 1, .sites = 3, .events = 120, .sync = 20,
-                                 .sizes = 1, .spread = 8, .bytes = 16, .turn = 20},
+    try_streams(&(struct habits){.threads = 2,
+                                 .windows = 1,
+                                 .sites = 3,
+                                 .events = 120,
+                                 .sync = 20,
+                                 .sizes = 1,
+                                 .spread = 8,
+                                 .bytes = 16,
+                                 .turn = 20},
                 3000, 0, 1);
-    try_streams(&(struct habits){.threads = 3, .windows = 2, .sites = 4, .events = 200, .sync = 30,
-                                 .sizes = 2, .spread = 4, .bytes = 16, .turn = 30},
+    try_streams(&(struct habits){.threads = 3,
+                                 .windows = 2,
+                                 .sites = 4,
+                                 .events = 200,
+                                 .sync = 30,
+                                 .sizes = 2,
+                                 .spread = 4,
+                                 .bytes = 16,
+                                 .turn = 30},
                 2000, 0, 10000);
 }
 
 static void overlaps_keep_their_steps(void **unused) {
     (void)unused;
-    try_streams(&(struct habits){.threads = 2, .windows = 1, .sites = 3, .events = 150, .sync = 40,
-                                 .sizes = 10, .spread = 1, .bytes = 16, .turn = 40},
+    try_streams(&(struct habits){.threads = 2,
+                                 .windows = 1,
+                                 .sites = 3,
+                                 .events = 150,
+                                 .sync = 40,
+                                 .sizes = 10,
+                                 .spread = 1,
+                                 .bytes = 16,
+                                 .turn = 40},
                 3000, 0, 20000);
-    try_streams(&(struct habits){.threads = 1, .windows = 1, .sites = 2, .events = 300,
-                                 .sizes = 5, .spread = 4, .bytes = 8, .turn = 40},
+    try_streams(&(struct habits){.threads = 1,
+                                 .windows = 1,
+                                 .sites = 2,
+                                 .events = 300,
+                                 .sizes = 5,
+                                 .spread = 4,
+                                 .bytes = 8,
+                                 .turn = 40},
                 2000, 0, 30000);
-    try_streams(&(struct habits){.threads = 3, .windows = 1, .sites = 2, .events = 200, .sync = 50,
-                                 .sizes = 7, .spread = 8, .bytes = 48, .turn = 60},
+    try_streams(&(struct habits){.threads = 3,
+                                 .windows = 1,
+                                 .sites = 2,
+                                 .events = 200,
+                                 .sync = 50,
+                                 .sizes = 7,
+                                 .spread = 8,
+                                 .bytes = 48,
+                                 .turn = 60},
                 2000, 0, 40000);
 }
 
 static void ranges_atomics_and_blocks_keep_them(void **unused) {
     (void)unused;
-    try_streams(&(struct habits){.threads = 3, .windows = 2, .sites = 3, .events = 200, .sync = 40,
-                                 .sizes = 6, .spread = 2, .bytes = 32, .turn = 30, .uncommon = 8},
+    try_streams(&(struct habits){.threads = 3,
+                                 .windows = 2,
+                                 .sites = 3,
+                                 .events = 200,
+                                 .sync = 40,
+                                 .sizes = 6,
+                                 .spread = 2,
+                                 .bytes = 32,
+                                 .turn = 30,
+                                 .uncommon = 8},
                 3000, 0, 50000);
 }
 
 static void little_memory_loses_none(void **unused) {
     (void)unused;
-    try_streams(&(struct habits){.threads = 3, .windows = 6, .sites = 3, .events = 300, .sync = 60,
-                                 .sizes = 6, .spread = 4, .bytes = 48, .turn = 30, .uncommon = 40},
+    try_streams(&(struct habits){.threads = 3,
+                                 .windows = 6,
+                                 .sites = 3,
+                                 .events = 300,
+                                 .sync = 60,
+                                 .sizes = 6,
+                                 .spread = 4,
+                                 .bytes = 48,
+                                 .turn = 30,
+                                 .uncommon = 40},
                 2000, 4, 60000);
 }
 
 /* More places on one word than a state can hold. */
 static void many_places_lose_none(void **unused) {
     (void)unused;
-    try_streams(&(struct habits){.threads = 2, .windows = 1, .sites = 40, .events = 900, .sync = 400,
-                                 .sizes = 2, .spread = 8, .bytes = 8, .turn = 200},
+    try_streams(&(struct habits){.threads = 2,
+                                 .windows = 1,
+                                 .sites = 40,
+                                 .events = 900,
+                                 .sync = 400,
+                                 .sizes = 2,
+                                 .spread = 8,
+                                 .bytes = 8,
+                                 .turn = 200},
                 300, 0, 70000);
 }
 
@@ -245,14 +302,14 @@ static void expect_kept(const naive_stream *round, size_t most) {
     hd_vector_free(&full);
     hd_vector_free(&some);
 }
-#define EXPECT_KEPT(most, ...)                                                              \
-    do {                                                                                    \
-        naive_stream round = {0};                                                           \
-        const struct naive_event list[] = {__VA_ARGS__};                                    \
-        for (size_t i = 0; i < sizeof list / sizeof *list; i++)                             \
-            add(&round, 0, list[i].kind, list[i].address, list[i].bytes, list[i].site);     \
-        expect_kept(&round, most);                                                          \
-        hd_vector_free(&round);                                                             \
+#define EXPECT_KEPT(most, ...)                                                          \
+    do {                                                                                \
+        naive_stream round = {0};                                                       \
+        const struct naive_event list[] = {__VA_ARGS__};                                \
+        for (size_t i = 0; i < sizeof list / sizeof *list; i++)                         \
+            add(&round, 0, list[i].kind, list[i].address, list[i].bytes, list[i].site); \
+        expect_kept(&round, most);                                                      \
+        hd_vector_free(&round);                                                         \
     } while (0)
 #define R(offset, bytes_, site_) \
     { .kind = HD_EV_READ, .address = (offset), .bytes = (bytes_), .site = (site_) }

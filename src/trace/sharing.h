@@ -1,0 +1,31 @@
+/* Which memory threads share (DESIGN section 4: accessed by two threads, at least one of them
+ * writing), found in a first reading of a trace, so that a second one can leave the rest out. Told
+ * for words of 8 bytes and for each life of them: what is allocated anew is another word. A word
+ * may count as shared that is not, never the other way round. */
+#ifndef HEDDLE_TRACE_SHARING_H
+#define HEDDLE_TRACE_SHARING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hd_wire_event;
+struct hd_sharing;
+/* Words are known up to so many pages of 4 KB (0: HD_SHARING_PAGES); the others count as shared. */
+struct hd_sharing *hd_sharing_new(uint32_t pages);
+void hd_sharing_free(struct hd_sharing *sharing);
+#define HD_SHARING_PAGES 131072u
+
+/* The first reading: events of one stream, whose current thread is *thread, up to the next STAMP or
+ * the end; *taken says how many. Events that are corrupt are passed over. */
+void hd_sharing_events(struct hd_sharing *sharing, const struct hd_wire_event *event, size_t count,
+                       uint32_t *thread, size_t *taken);
+/* It is over. */
+void hd_sharing_again(struct hd_sharing *sharing);
+
+/* The second reading: every access (atomics included) and every ALLOC, in the same order. Does the
+ * access touch anything shared? */
+bool hd_sharing_access(struct hd_sharing *sharing, uint64_t address, uint64_t bytes);
+void hd_sharing_alloc(struct hd_sharing *sharing, uint64_t address, unsigned flags, uint64_t bytes);
+
+#endif
