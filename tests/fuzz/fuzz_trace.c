@@ -63,6 +63,22 @@ static void convert(const struct hd_trace *trace) {
     if (trace->raw_events % 8 == 0) (void)hd_trace_save(trace, "/dev/null", &error);
 }
 
+/* What is read through the filter is a trace as well, made from as many events. */
+static void read_some(const uint8_t *data, size_t size, struct hd_trace_options options,
+                      const struct hd_trace *all) {
+    struct hd_trace trace;
+    struct hd_error error;
+    for (int keep = HD_KEEP_STEPS; keep <= HD_KEEP_SHARED; keep++) {
+        options.keep = (enum hd_trace_keep)keep;
+        if (!hd_trace_read(data, size, "input", &options, &trace, &error)) abort();
+        check(&trace);
+        if (trace.recorded != all->recorded || trace.end.whole != all->end.whole ||
+            strcmp(trace.end.missing, all->end.missing) != 0)
+            abort();
+        hd_trace_free(&trace);
+    }
+}
+
 static void read_one(const uint8_t *data, size_t size) {
     struct hd_trace_options options = {
         .format = HD_FORMAT_BINARY, .format_given = true, .most_expected = 1 << 16};
@@ -75,6 +91,7 @@ static void read_one(const uint8_t *data, size_t size) {
     if (!trace.end.whole && trace.end.missing[0] == '\0') abort();
     check(&trace);
     convert(&trace);
+    if (trace.options.full != 0) read_some(data, size, options, &trace);
     hd_trace_free(&trace);
 }
 
