@@ -1,8 +1,8 @@
-/* What loading a full recording costs: load TRACE. The accesses of the trace are sent through the
- * filter alone, from memory; then the trace is loaded with everything, with its steps, and with the
- * shared ones of these. Two lines of numbers, times in processor seconds of this process: the
- * filter's (accesses, kept, put in, states, pages, seconds), and for each way to load (in a process
- * of its own) events, seconds to read, seconds with the model, peak memory in kB. */
+/* What loading a full recording costs: load TRACE. Two lines of numbers, times in processor
+ * seconds. The first has for each way to load the trace (everything, its steps, the steps of shared
+ * memory), in a process of its own: events, seconds to read, seconds with the model, peak memory in
+ * kB. The second is of its accesses sent through the filter alone, from memory: accesses, kept, put
+ * in, states, pages, seconds. */
 #define _GNU_SOURCE
 #include "model/model.h"
 #include "trace/filter.h"
