@@ -235,16 +235,16 @@ static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
     return good;
 }
 
-/* The first of two readings. What is missing is said by the second. */
-static bool look_for_sharing(struct merge *m, bool damaged, struct hd_sharing *sharing,
-                             struct hd_error *error) {
+/* The first of two readings. It need not stop where the second does, but has seen all that comes
+ * before; what is missing, and why nothing can be shown, is said by the second. */
+static void look_for_sharing(struct merge *m, bool damaged, struct hd_sharing *sharing) {
     struct hd_trace_end end = m->builder->trace->end;
+    struct hd_error ignored;
     m->looking = sharing;
-    bool good = read_all(m, damaged, error);
+    (void)read_all(m, damaged, &ignored);
     m->looking = NULL;
     m->builder->trace->end = end;
     hd_sharing_again(sharing);
-    return good;
 }
 
 bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_keep keep,
@@ -254,9 +254,9 @@ bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_ke
     m.unpacker = hd_unpacker_new();
     if (store->expected) m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
     hd_fold_start(&m.fold, builder);
-    bool good = sharing == NULL || look_for_sharing(&m, damaged, sharing, error);
+    if (sharing != NULL) look_for_sharing(&m, damaged, sharing);
     if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing);
-    good = good && read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
+    bool good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
     free(m.expanded);
