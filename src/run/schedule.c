@@ -116,7 +116,7 @@ void *hd_schedule_plan(const struct hd_schedule *schedule, uint32_t patience_ms,
         maker[i] = (struct hd_wire_made){schedule->made.data[i].by, schedule->made.data[i].as};
     struct hd_wire_choice *choice = (struct hd_wire_choice *)(void *)&maker[plan->threads];
     for (size_t i = 0; i < schedule->choice.size; i++, plan->choices++) {
-        const struct hd_choice *from = &schedule->choice.data[i];
+        const struct hd_run_choice *from = &schedule->choice.data[i];
         choice[i] = (struct hd_wire_choice){from->call, from->thread, from->wakes};
     }
     free(made);

@@ -40,7 +40,7 @@ struct hd_made {
 
 /* How a call comes out that the thread which makes it does not decide. Turns say nothing about it,
  * and may be joined and moved. */
-struct hd_choice {
+struct hd_run_choice {
     uint32_t thread;
     uint32_t wakes; /* the thread that its signal wakes, of those that wait; HD_NONE: the time of
                        its wait is up when its turn comes */
@@ -63,7 +63,7 @@ struct hd_schedule {
     HD_VECTOR(struct hd_turn) then;
     /* By number, who makes the threads; empty if T0 makes them all. */
     HD_VECTOR(struct hd_made) made;
-    HD_VECTOR(struct hd_choice) choice;
+    HD_VECTOR(struct hd_run_choice) choice;
     /* There are no turns, but this. */
     bool has_control;
     struct hd_steering control;

@@ -104,42 +104,42 @@ static bool read_turns(struct hd_fields_in *in, const json_t *list, const char *
 
 static bool read_choice_thread(struct hd_fields_in *in, const json_t *value, const char *where,
                                void *object) {
-    return read_thread(in, value, where, &((struct hd_choice *)object)->thread);
+    return read_thread(in, value, where, &((struct hd_run_choice *)object)->thread);
 }
 static json_t *write_choice_thread(const void *object) {
     char thread[16];
-    snprintf(thread, sizeof thread, "T%u", ((const struct hd_choice *)object)->thread);
+    snprintf(thread, sizeof thread, "T%u", ((const struct hd_run_choice *)object)->thread);
     return json_string(thread);
 }
 static bool read_wakes(struct hd_fields_in *in, const json_t *value, const char *where,
                        void *object) {
-    return read_thread(in, value, where, &((struct hd_choice *)object)->wakes);
+    return read_thread(in, value, where, &((struct hd_run_choice *)object)->wakes);
 }
 static json_t *write_wakes(const void *object) {
     char thread[16];
-    if (((const struct hd_choice *)object)->wakes == UINT32_MAX) return NULL;
-    snprintf(thread, sizeof thread, "T%u", ((const struct hd_choice *)object)->wakes);
+    if (((const struct hd_run_choice *)object)->wakes == UINT32_MAX) return NULL;
+    snprintf(thread, sizeof thread, "T%u", ((const struct hd_run_choice *)object)->wakes);
     return json_string(thread);
 }
 static bool read_timeout(struct hd_fields_in *in, const json_t *value, const char *where,
                          void *object) {
     if (!json_is_true(value)) return hd_fields_refuse(in, where, "must be true");
-    ((struct hd_choice *)object)->wakes = UINT32_MAX;
+    ((struct hd_run_choice *)object)->wakes = UINT32_MAX;
     return true;
 }
 static json_t *write_timeout(const void *object) {
-    return ((const struct hd_choice *)object)->wakes == UINT32_MAX ? json_true() : NULL;
+    return ((const struct hd_run_choice *)object)->wakes == UINT32_MAX ? json_true() : NULL;
 }
 static bool read_call(struct hd_fields_in *in, const json_t *value, const char *where,
                       void *object) {
     json_int_t call = json_integer_value(value);
     if (!json_is_integer(value) || call < 1 || call > MOST_CALLS)
         return hd_fields_refuse(in, where, "must be a whole number, 1 or more");
-    ((struct hd_choice *)object)->call = (uint64_t)call;
+    ((struct hd_run_choice *)object)->call = (uint64_t)call;
     return true;
 }
 static json_t *write_call(const void *object) {
-    return json_integer((json_int_t)((const struct hd_choice *)object)->call);
+    return json_integer((json_int_t)((const struct hd_run_choice *)object)->call);
 }
 
 static const struct hd_field choice_fields[] = {
@@ -153,7 +153,7 @@ static bool read_choices(struct hd_fields_in *in, const json_t *list, const char
     struct hd_schedule *schedule = object;
     if (!json_is_array(list)) return hd_fields_refuse(in, where, "must be a list");
     for (size_t i = 0; i < json_array_size(list); i++) {
-        struct hd_choice choice = {0};
+        struct hd_run_choice choice = {0};
         char place[160];
         snprintf(place, sizeof place, "%.120s[%zu]", where, i);
         if (!hd_fields_read(in, json_array_get(list, i), place, choice_fields, &choice))

@@ -290,7 +290,7 @@ static void find_limits(struct maker *m, const struct hd_span *run, uint32_t exe
 /* ---- what no turn says ---------------------------------------------------------------------- */
 
 static void add_choice(struct maker *m, uint32_t event, uint32_t wakes) {
-    struct hd_choice choice = {m->model->thread[event], wakes, m->count[event]};
+    struct hd_run_choice choice = {m->model->thread[event], wakes, m->count[event]};
     if (choice.call > 0) hd_vector_push(&m->schedule->choice, choice);
 }
 

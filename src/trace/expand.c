@@ -36,7 +36,7 @@ static struct hd_expect *expectations(struct hd_expand *expand, uint32_t thread)
 
 static size_t put_in(struct hd_expect *e, struct hd_wire_event *out, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const struct hd_link *at = e->at;
+        const struct hd_expected *at = e->at;
         if (at->shape == 0) return i;
         out[i] = (struct hd_wire_event){at->head, at->tail};
         hd_expect_met(e);

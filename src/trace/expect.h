@@ -19,26 +19,26 @@
 #define HD_LINKS 4096u     /* 256 kB for a thread, touched as they are used */
 #define HD_LINK_LONG_RUN 8 /* events after which a successor is not given up at its first miss */
 
-struct hd_link {
+struct hd_expected {
     uint64_t head, tail; /* of the event that is expected */
     uint64_t stride;     /* of the head, from one event to the next */
     uint64_t other;      /* the last step that was not the stride */
     uint64_t distance;   /* of the head from that of the event before, when last stored */
     uint64_t last;       /* the head when last stored; used if `relative` */
-    struct hd_link *next;
+    struct hd_expected *next;
     uint32_t shape; /* kind and flags; 0: the link is not in use */
     bool relative;  /* the head is expected at a distance from the event before */
     bool doubted;   /* another link came after it last time */
 };
-_Static_assert(sizeof(struct hd_link) == 64, "a link is a cache line");
+_Static_assert(sizeof(struct hd_expected) == 64, "a link is a cache line");
 
 /* All zero but for `at` and `before`, which are the first link: it is never in use. */
 struct hd_expect {
-    struct hd_link *at;     /* expected next */
-    struct hd_link *before; /* of the latest event */
-    uint64_t head;          /* of the latest event */
+    struct hd_expected *at;     /* expected next */
+    struct hd_expected *before; /* of the latest event */
+    uint64_t head;              /* of the latest event */
     uint64_t reserved[5];
-    struct hd_link link[HD_LINKS];
+    struct hd_expected link[HD_LINKS];
 };
 
 static inline void hd_expect_nothing(struct hd_expect *e) {
@@ -52,8 +52,8 @@ static inline bool hd_is_of_stream(uint64_t head) {
     return kind == HD_EV_THREAD || kind == HD_EV_STAMP || kind == HD_EV_EXPECTED;
 }
 
-static inline void hd_expect_after(struct hd_expect *e, struct hd_link *now, uint64_t head) {
-    struct hd_link *next = now->next;
+static inline void hd_expect_after(struct hd_expect *e, struct hd_expected *now, uint64_t head) {
+    struct hd_expected *next = now->next;
     if (next->relative) next->head = head + next->distance;
     e->before = now;
     e->at = next;
@@ -62,13 +62,14 @@ static inline void hd_expect_after(struct hd_expect *e, struct hd_link *now, uin
 
 /* The event that is expected has come. */
 static inline void hd_expect_met(struct hd_expect *e) {
-    struct hd_link *now = e->at;
+    struct hd_expected *now = e->at;
     uint64_t head = now->head;
     now->head = head + now->stride;
     hd_expect_after(e, now, head);
 }
 
-static inline struct hd_link *hd_expect_link(struct hd_expect *e, uint64_t head, uint64_t tail) {
+static inline struct hd_expected *hd_expect_link(struct hd_expect *e, uint64_t head,
+                                                 uint64_t tail) {
     uint64_t key = (head & 0xffff) | (uint64_t)hd_wire_site(tail) << 16;
     uint32_t index = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 40) & (HD_LINKS - 1);
     return &e->link[index != 0 ? index : 1];
@@ -76,7 +77,7 @@ static inline struct hd_link *hd_expect_link(struct hd_expect *e, uint64_t head,
 
 /* An operand that was not expected at a link which is known. A step that comes twice becomes the
  * stride. What is as far from the event before as last time is expected there from now on. */
-static inline void hd_expect_step(struct hd_link *l, uint64_t head, uint64_t distance) {
+static inline void hd_expect_step(struct hd_expected *l, uint64_t head, uint64_t distance) {
     uint64_t step = head - (l->relative ? l->last : l->head - l->stride);
     if (l->relative) {
         if (step == l->other && distance != l->distance) {
@@ -97,7 +98,7 @@ static inline void hd_expect_step(struct hd_link *l, uint64_t head, uint64_t dis
 /* An event that was not expected; `met` is what it carries (hd_carries_met), else 0. */
 static inline void hd_expect_learn(struct hd_expect *e, uint64_t head, uint64_t tail,
                                    uint64_t met) {
-    struct hd_link *l = hd_expect_link(e, head, tail), *before = e->before;
+    struct hd_expected *l = hd_expect_link(e, head, tail), *before = e->before;
     uint64_t distance = head - e->head;
     if (l->shape == (uint32_t)(head & 0xffff) && hd_wire_site(l->tail) == hd_wire_site(tail)) {
         hd_expect_step(l, head, distance);

@@ -129,7 +129,7 @@ static void begin_epoch(struct hd_filter *f, struct filter_thread *t) {
 
 /* ---- pages -------------------------------------------------------------------------------- */
 
-static void give_up(struct hd_filter *f, struct hd_page *page) {
+static void give_up(struct hd_filter *f, struct hd_memory_page *page) {
     for (unsigned i = 0; i < HD_PAGE_WORDS; i++) {
         uint64_t cell = page->cell[i];
         if ((cell & CELL_LISTED) || (uint16_t)(cell >> CELL_LOW) == HD_STATE_DETAIL)
@@ -140,7 +140,7 @@ static void give_up(struct hd_filter *f, struct hd_page *page) {
 
 uint64_t *filter_cell_new(struct hd_filter *f, uint64_t word) {
     uint64_t number = word >> HD_PAGE_SHIFT;
-    struct hd_page *page = hd_pages_find(&f->pages, number);
+    struct hd_memory_page *page = hd_pages_find(&f->pages, number);
     if (page == NULL) {
         while (f->pages.page.size >= f->options.pages) {
             give_up(f, hd_pages_oldest(&f->pages));
@@ -162,7 +162,7 @@ void filter_forget(struct hd_filter *f, uint64_t first, uint64_t last) {
         return;
     }
     for (uint64_t n = few ? from : 0; n <= (few ? to : f->pages.page.size);) {
-        struct hd_page *page;
+        struct hd_memory_page *page;
         if (few) {
             page = hd_pages_find(&f->pages, n++);
         } else {
@@ -222,7 +222,7 @@ static inline bool is_free(uint64_t cell) {
 /* Half a word or all of it. */
 static inline int access_half(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                               unsigned bytes, const struct hd_place_entry *place) {
-    struct hd_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
+    struct hd_memory_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
     if (unlikely(page == NULL)) return -1;
     uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS], now = *cell;
     unsigned shift = address & 4 ? CELL_HIGH : CELL_LOW;
@@ -252,7 +252,7 @@ static inline int access_half(struct hd_filter *f, struct filter_thread *t, uint
 static inline int access_words(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                                unsigned bytes, const struct hd_place_entry *place) {
     unsigned words = bytes / 8, at = (address >> 3) % HD_PAGE_WORDS;
-    struct hd_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
+    struct hd_memory_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
     if (page == NULL || at + words > HD_PAGE_WORDS) return -1;
     uint64_t *cell = &page->cell[at], first = cell[0];
     uint16_t state = (uint16_t)(first >> CELL_LOW);
@@ -280,7 +280,7 @@ static inline int access_words(struct hd_filter *f, struct filter_thread *t, uin
 /* A part of a word that has a record of its own for each byte. */
 static inline int access_bytes(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                                unsigned bytes, const struct hd_place_entry *place) {
-    struct hd_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
+    struct hd_memory_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
     if (page == NULL) return -1;
     uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS];
     if ((uint16_t)(*cell >> CELL_LOW) != HD_STATE_DETAIL) return -1;

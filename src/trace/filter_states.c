@@ -25,7 +25,7 @@ struct state {
 
 struct hd_states {
     struct hd_states_tables tables;
-    HD_VECTOR(struct hd_place) place;
+    HD_VECTOR(struct hd_filter_place) place;
     struct state *state; /* from HD_STATE_FIRST on */
     uint32_t states;     /* highest number plus one */
     uint16_t *slot;      /* states by content */
@@ -105,7 +105,7 @@ uint32_t hd_states_place(struct hd_states *s, uint32_t site, uint16_t bytes, boo
         grow_places(s);
         entry = find_place(&s->tables, key);
     }
-    struct hd_place place = {site, bytes, write};
+    struct hd_filter_place place = {site, bytes, write};
     uint32_t number = (uint32_t)s->place.size * 2;
     hd_vector_push(&s->place, place);
     if (s->place.size >= PLACE_LIMIT) s->tables.full = true;
@@ -114,7 +114,7 @@ uint32_t hd_states_place(struct hd_states *s, uint32_t site, uint16_t bytes, boo
     return number;
 }
 
-struct hd_place hd_states_place_of(const struct hd_states *s, uint32_t place) {
+struct hd_filter_place hd_states_place_of(const struct hd_states *s, uint32_t place) {
     return s->place.data[place / 2];
 }
 

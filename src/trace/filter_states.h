@@ -11,7 +11,7 @@
 /* A place is a kind of access: code, read or write, and size. A *wide* one touches more than the
  * unit whose state it is in, so it can't be recorded for this unit alone. */
 #define HD_PLACE_WIDE 1u
-struct hd_place {
+struct hd_filter_place {
     uint32_t site;
     uint16_t bytes;
     bool write;
@@ -43,7 +43,7 @@ uint32_t hd_states_count(const struct hd_states *states);
 
 /* Twice the number of a place; with HD_PLACE_WIDE where it is wide. */
 uint32_t hd_states_place(struct hd_states *states, uint32_t site, uint16_t bytes, bool write);
-struct hd_place hd_states_place_of(const struct hd_states *states, uint32_t place);
+struct hd_filter_place hd_states_place_of(const struct hd_states *states, uint32_t place);
 /* A unit of so many bytes that only this place has touched, once. */
 uint16_t hd_states_first(struct hd_states *states, uint32_t place, uint16_t bytes);
 

@@ -73,7 +73,7 @@ static void empty(struct hd_filter *f, uint64_t *cell) {
 }
 
 static uint64_t *cell_of(struct hd_filter *f, uint64_t word) {
-    struct hd_page *page = hd_pages_find(&f->pages, word >> HD_PAGE_SHIFT);
+    struct hd_memory_page *page = hd_pages_find(&f->pages, word >> HD_PAGE_SHIFT);
     return page != NULL ? &page->cell[word % HD_PAGE_WORDS] : NULL;
 }
 
@@ -107,7 +107,7 @@ void filter_put_way(struct hd_filter *f, uint32_t thread, uint64_t address, uint
     uint32_t way[HD_STATE_PLACES];
     unsigned count = hd_states_way(f->states, state, way);
     for (unsigned i = 0; i < count; i++) {
-        struct hd_place place = hd_states_place_of(f->states, way[i]);
+        struct hd_filter_place place = hd_states_place_of(f->states, way[i]);
         struct hd_filter_access access = {.thread = thread,
                                           .site = place.site,
                                           .address = address,
@@ -177,7 +177,7 @@ lost:
     return false;
 }
 
-void filter_forget_word(struct hd_filter *f, struct hd_page *page, unsigned index) {
+void filter_forget_word(struct hd_filter *f, struct hd_memory_page *page, unsigned index) {
     uint64_t *cell = &page->cell[index], number = (page->number << HD_PAGE_SHIFT) + index;
     struct word word = load(f, *cell);
     struct filter_thread *owner = filter_deferring(f, word.epoch);

@@ -79,7 +79,7 @@ void filter_settle_word(struct hd_filter *filter, struct filter_thread *thread, 
                         bool goes_on);
 /* Nothing is known of the word any more, nor of the units that have a part of it. What was deferred
  * is put in. */
-void filter_forget_word(struct hd_filter *filter, struct hd_page *page, unsigned index);
+void filter_forget_word(struct hd_filter *filter, struct hd_memory_page *page, unsigned index);
 /* Any access of up to HD_FILTER_BYTES: is it kept? */
 bool filter_access_units(struct hd_filter *filter, struct filter_thread *thread, uint64_t address,
                          unsigned bytes, uint32_t place);

@@ -10,7 +10,7 @@ enum { FIRST_SLOTS = 1024 };
 
 void hd_pages_init(struct hd_pages *pages) {
     memset(pages, 0, sizeof *pages);
-    pages->slot = hd_zalloc(FIRST_SLOTS, sizeof(struct hd_page *));
+    pages->slot = hd_zalloc(FIRST_SLOTS, sizeof(struct hd_memory_page *));
     pages->mask = FIRST_SLOTS - 1;
 }
 
@@ -23,9 +23,10 @@ void hd_pages_free(struct hd_pages *pages) {
     memset(pages, 0, sizeof *pages);
 }
 
-struct hd_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t number) {
+struct hd_memory_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t number) {
     uint64_t at = hd_pages_hash(number) & pages->mask;
-    for (struct hd_page *page; (page = pages->slot[at]) != NULL; at = (at + 1) & pages->mask) {
+    for (struct hd_memory_page *page; (page = pages->slot[at]) != NULL;
+         at = (at + 1) & pages->mask) {
         if (page->number != number) continue;
         page->used = true;
         pages->recent[number % HD_PAGES_RECENT] = page;
@@ -34,7 +35,7 @@ struct hd_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t number) {
     return NULL;
 }
 
-static void enter(struct hd_pages *pages, struct hd_page *page) {
+static void enter(struct hd_pages *pages, struct hd_memory_page *page) {
     uint64_t at = hd_pages_hash(page->number) & pages->mask;
     while (pages->slot[at] != NULL) at = (at + 1) & pages->mask;
     pages->slot[at] = page;
@@ -43,13 +44,13 @@ static void enter(struct hd_pages *pages, struct hd_page *page) {
 static void grow(struct hd_pages *pages) {
     free(pages->slot);
     pages->mask = pages->mask * 2 + 1;
-    pages->slot = hd_zalloc(pages->mask + 1, sizeof(struct hd_page *));
+    pages->slot = hd_zalloc(pages->mask + 1, sizeof(struct hd_memory_page *));
     for (size_t i = 0; i < pages->page.size; i++) enter(pages, pages->page.data[i]);
 }
 
-struct hd_page *hd_pages_add(struct hd_pages *pages, uint64_t number) {
+struct hd_memory_page *hd_pages_add(struct hd_pages *pages, uint64_t number) {
     if (pages->page.size * 2 >= pages->mask) grow(pages);
-    struct hd_page *page;
+    struct hd_memory_page *page;
     if (pages->unused.size > 0) {
         page = pages->unused.data[--pages->unused.size];
         memset(page, 0, sizeof *page);
@@ -65,13 +66,13 @@ struct hd_page *hd_pages_add(struct hd_pages *pages, uint64_t number) {
     return page;
 }
 
-void hd_pages_remove(struct hd_pages *pages, struct hd_page *page) {
+void hd_pages_remove(struct hd_pages *pages, struct hd_memory_page *page) {
     uint64_t at = hd_pages_hash(page->number) & pages->mask;
     while (pages->slot[at] != page) at = (at + 1) & pages->mask;
     /* What was put further on for want of this slot moves up. */
     for (uint64_t next = at;;) {
         next = (next + 1) & pages->mask;
-        struct hd_page *moving = pages->slot[next];
+        struct hd_memory_page *moving = pages->slot[next];
         if (moving == NULL) break;
         uint64_t home = hd_pages_hash(moving->number) & pages->mask;
         if (((next - home) & pages->mask) < ((next - at) & pages->mask)) continue;
@@ -81,16 +82,16 @@ void hd_pages_remove(struct hd_pages *pages, struct hd_page *page) {
     pages->slot[at] = NULL;
     if (pages->recent[page->number % HD_PAGES_RECENT] == page)
         pages->recent[page->number % HD_PAGES_RECENT] = NULL;
-    struct hd_page *last = pages->page.data[--pages->page.size];
+    struct hd_memory_page *last = pages->page.data[--pages->page.size];
     pages->page.data[page->index] = last;
     last->index = page->index;
     hd_vector_push(&pages->unused, page);
 }
 
-struct hd_page *hd_pages_oldest(struct hd_pages *pages) {
+struct hd_memory_page *hd_pages_oldest(struct hd_pages *pages) {
     for (;;) {
         if (pages->hand >= pages->page.size) pages->hand = 0;
-        struct hd_page *page = pages->page.data[pages->hand];
+        struct hd_memory_page *page = pages->page.data[pages->hand];
         bool recent = pages->recent[page->number % HD_PAGES_RECENT] == page;
         if (page == pages->spared) {
             pages->hand++;

@@ -11,7 +11,7 @@
 #define HD_PAGE_SHIFT 9 /* words of a page */
 #define HD_PAGE_WORDS (1u << HD_PAGE_SHIFT)
 
-struct hd_page {
+struct hd_memory_page {
     uint64_t number; /* first word >> HD_PAGE_SHIFT */
     uint32_t index;  /* in hd_pages.page */
     bool used;       /* looked up since the hand passed it */
@@ -20,27 +20,27 @@ struct hd_page {
 
 #define HD_PAGES_RECENT 512u
 struct hd_pages {
-    struct hd_page *recent[HD_PAGES_RECENT]; /* by the low bits of the number; NULL */
-    struct hd_page **slot;                   /* hash table */
+    struct hd_memory_page *recent[HD_PAGES_RECENT]; /* by the low bits of the number; NULL */
+    struct hd_memory_page **slot;                   /* hash table */
     uint64_t mask;
-    HD_VECTOR(struct hd_page *) page;
-    HD_VECTOR(struct hd_page *) unused;
+    HD_VECTOR(struct hd_memory_page *) page;
+    HD_VECTOR(struct hd_memory_page *) unused;
     uint32_t hand;
-    const struct hd_page *spared; /* not the oldest, whatever it is; or NULL */
+    const struct hd_memory_page *spared; /* not the oldest, whatever it is; or NULL */
 };
 
 void hd_pages_init(struct hd_pages *pages);
 void hd_pages_free(struct hd_pages *pages);
 /* The page, NULL if there is none. */
-struct hd_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t number);
+struct hd_memory_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t number);
 /* A page that there is not: all cells are 0. */
-struct hd_page *hd_pages_add(struct hd_pages *pages, uint64_t number);
-void hd_pages_remove(struct hd_pages *pages, struct hd_page *page);
+struct hd_memory_page *hd_pages_add(struct hd_pages *pages, uint64_t number);
+void hd_pages_remove(struct hd_pages *pages, struct hd_memory_page *page);
 /* One that was not looked up for long, to make room. There are two at least. */
-struct hd_page *hd_pages_oldest(struct hd_pages *pages);
+struct hd_memory_page *hd_pages_oldest(struct hd_pages *pages);
 
-static inline struct hd_page *hd_pages_find(struct hd_pages *pages, uint64_t number) {
-    struct hd_page *page = pages->recent[number % HD_PAGES_RECENT];
+static inline struct hd_memory_page *hd_pages_find(struct hd_pages *pages, uint64_t number) {
+    struct hd_memory_page *page = pages->recent[number % HD_PAGES_RECENT];
     if (page != NULL && page->number == number) return page;
     return hd_pages_find_slow(pages, number);
 }
@@ -53,7 +53,7 @@ static inline uint64_t hd_pages_hash(uint64_t number) {
 /* The word will be asked for soon. */
 static inline void hd_pages_prefetch(const struct hd_pages *pages, uint64_t word) {
     uint64_t number = word >> HD_PAGE_SHIFT;
-    const struct hd_page *page = pages->recent[number % HD_PAGES_RECENT];
+    const struct hd_memory_page *page = pages->recent[number % HD_PAGES_RECENT];
     if (page != NULL && page->number == number)
         __builtin_prefetch(&page->cell[word % HD_PAGE_WORDS], 1);
 }

@@ -70,7 +70,7 @@ void hd_sharing_again(struct hd_sharing *s) {
 /* The cell of a word, NULL if there are too many pages. */
 static inline uint64_t *cell_of(struct hd_sharing *s, uint64_t word, bool first) {
     uint64_t number = word >> HD_PAGE_SHIFT;
-    struct hd_page *page = hd_pages_find(&s->pages, number);
+    struct hd_memory_page *page = hd_pages_find(&s->pages, number);
     if (__builtin_expect(page == NULL, 0)) {
         if (s->pages.page.size >= s->limit) return NULL;
         page = hd_pages_add(&s->pages, number);
@@ -139,7 +139,7 @@ static void spend(struct hd_sharing *s, uint64_t work) {
 }
 
 /* Calls do_page for the pages there are in the range, with the words of each that are in it. */
-typedef void page_job(struct hd_sharing *s, struct hd_page *page, unsigned from, unsigned to,
+typedef void page_job(struct hd_sharing *s, struct hd_memory_page *page, unsigned from, unsigned to,
                       uint32_t thread);
 static void for_pages(struct hd_sharing *s, struct words words, page_job *job, uint32_t thread) {
     if (words.first >= words.end) return;
@@ -148,7 +148,7 @@ static void for_pages(struct hd_sharing *s, struct words words, page_job *job, u
     uint64_t from = few ? first : 0, to = few ? last : s->pages.page.size;
     spend(s, to - from + 1);
     for (uint64_t n = from; few ? n <= to : n < to; n++) {
-        struct hd_page *page = few ? hd_pages_find(&s->pages, n) : s->pages.page.data[n];
+        struct hd_memory_page *page = few ? hd_pages_find(&s->pages, n) : s->pages.page.data[n];
         if (page == NULL || page->number < first || page->number > last) continue;
         unsigned low = page->number == first ? words.first % HD_PAGE_WORDS : 0;
         unsigned high = page->number == last ? (words.end - 1) % HD_PAGE_WORDS + 1 : HD_PAGE_WORDS;
@@ -157,14 +157,14 @@ static void for_pages(struct hd_sharing *s, struct words words, page_job *job, u
     }
 }
 
-static void renew(struct hd_sharing *s, struct hd_page *page, unsigned from, unsigned to,
+static void renew(struct hd_sharing *s, struct hd_memory_page *page, unsigned from, unsigned to,
                   uint32_t thread) {
     (void)s;
     (void)thread;
     memset(&page->cell[from], 0, (to - from) * sizeof page->cell[0]);
 }
 
-static void end_life(struct hd_sharing *s, struct hd_page *page, unsigned from, unsigned to,
+static void end_life(struct hd_sharing *s, struct hd_memory_page *page, unsigned from, unsigned to,
                      uint32_t thread) {
     for (unsigned i = from; i < to; i++) {
         if (NUMBER(page->cell[i]) != 0) touch(s, &page->cell[i], thread, true);
