@@ -1,5 +1,6 @@
 #!/bin/bash
 # Every header compiles by itself, with gcc and clang, and twice in a row (its guard works).
+# timeout: 300
 cd "${SOURCE:?}" || exit 2
 flags="-std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror -Isrc -Iinclude"
 flags="$flags $(pkg-config --cflags libdw libelf libzstd libxxhash jansson)"
