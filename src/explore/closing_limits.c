@@ -61,6 +61,14 @@ static bool sees_free(const struct closing_view *view, uint32_t e) {
     return false;
 }
 
+static const char *gone(const struct hd_model *model, uint32_t e, const char *memory,
+                        const char *descriptor) {
+    const uint32_t *location;
+    bool closed = hd_model_locations(model, e, &location) > 0 &&
+                  hd_trace_is_descriptor(model->trace, model->location[location[0]].address);
+    return closed ? descriptor : memory;
+}
+
 /* What is waited for is known when the wait ends, or the run. */
 static void find_waits(struct closing *c, const struct closing_view *view) {
     const struct hd_model *model = &view->model;
@@ -82,7 +90,10 @@ static void find_early_frees(struct closing *c, const struct closing_view *view)
                  k < model->location_start[location[i] + 1]; k++) {
                 uint32_t e = model->location_event[k], t = model->thread[e];
                 if (t != model->thread[f] && view->position[e] >= closing_past(view, f)[t])
-                    closing_add_reason(c, "memory may be accessed after it was freed", model, e);
+                    closing_add_reason(c,
+                                       gone(model, e, "memory may be accessed after it was freed",
+                                            "a descriptor may be used after it was closed"),
+                                       model, e);
             }
     }
 }
@@ -133,7 +144,10 @@ void closing_find_limits(struct closing *c, const struct closing_view *view) {
         if (words != NULL) closing_add_reason(c, words, model, e);
         if (view->use_start[e] < view->use_start[e + 1] && hd_model_is_read(model, e) &&
             sees_free(view, e))
-            closing_add_reason(c, "memory is read after it was freed", model, e);
+            closing_add_reason(c,
+                               gone(model, e, "memory is read after it was freed",
+                                    "a descriptor is used after it was closed"),
+                               model, e);
     }
     find_waits(c, view);
     find_early_frees(c, view);
