@@ -204,28 +204,6 @@ static uint32_t object_cell(const struct maker *m, uint32_t object) {
     return m->view->memory_cells + m->model->locks + object;
 }
 
-/* The condition variable that a thread begins to wait for when it releases a lock: its next event
- * is about it. HD_NONE: the run ended before. */
-static uint32_t awaited(const struct maker *m, uint32_t event) {
-    const struct hd_model *model = m->model;
-    uint32_t at = model->thread_start[model->thread[event]] + hd_model_position(model, event) + 1;
-    for (; at < model->thread_start[model->thread[event] + 1u]; at++) {
-        uint32_t next = model->thread_event[at];
-        switch (model->kind[next]) {
-        case HD_EV_WAIT:
-        case HD_EV_WAIT_TIMEOUT:
-            return model->object[next];
-        case HD_EV_BLOCKED:
-            return model->flags[next] == HD_WAIT_COND ? model->object[next] : HD_NONE;
-        case HD_EV_NOTE:
-            break;
-        default:
-            return HD_NONE;
-        }
-    }
-    return HD_NONE;
-}
-
 static void stop_waiting(struct object_state *state, uint32_t thread) {
     size_t kept = 0;
     for (size_t i = 0; i < state->waiting.size; i++)
@@ -306,7 +284,7 @@ static void add_sync(struct maker *m, uint32_t e) {
     }
     add_use(m, e, cell, does, lets_of(state));
     if (kind == HD_EV_RELEASE && (model->flags[e] & HD_LOCK_BY_WAIT)) {
-        uint32_t condition = awaited(m, e);
+        uint32_t condition = hd_model_waited_for(m->model, e);
         if (condition == HD_NONE) return;
         cell = object_cell(m, condition);
         hd_vector_push(&m->state[cell].waiting, model->thread[e]);

@@ -157,6 +157,9 @@ uint32_t hd_model_edges_from(const struct hd_model *model, uint32_t event, const
 
 /* How many events of its thread come before an event. */
 uint32_t hd_model_position(const struct hd_model *model, uint32_t event);
+/* The condition variable that a thread begins to wait for with a release: its next event is about
+ * it. HD_NONE: none, or the run ended before. */
+uint32_t hd_model_waited_for(const struct hd_model *model, uint32_t release);
 /* Hook calls of its thread since the thread's previous event, elided ones included. */
 uint32_t hd_model_calls(const struct hd_model *model, uint32_t event);
 /* The call stack an event ran in, as a node of the call tree. Use this rather than the column: an

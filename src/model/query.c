@@ -194,3 +194,24 @@ uint32_t hd_model_stack(const struct hd_model *model, uint32_t event) {
     uint32_t earlier = late ? repeated(model, event) : HD_NONE;
     return model->stack[earlier != HD_NONE ? earlier : event];
 }
+
+uint32_t hd_model_waited_for(const struct hd_model *model, uint32_t release) {
+    if (!(model->flags[release] & HD_LOCK_BY_WAIT)) return HD_NONE;
+    uint32_t thread = model->thread[release];
+    uint32_t at = model->thread_start[thread] + hd_model_position(model, release) + 1;
+    for (; at < model->thread_start[thread + 1u]; at++) {
+        uint32_t next = model->thread_event[at];
+        switch (model->kind[next]) {
+        case HD_EV_WAIT:
+        case HD_EV_WAIT_TIMEOUT:
+            return model->object[next];
+        case HD_EV_BLOCKED:
+            return model->flags[next] == HD_WAIT_COND ? model->object[next] : HD_NONE;
+        case HD_EV_NOTE:
+            break;
+        default:
+            return HD_NONE;
+        }
+    }
+    return HD_NONE;
+}

@@ -304,24 +304,6 @@ static uint32_t woken_by(const struct hd_model *model, uint32_t signal) {
     return HD_NONE;
 }
 
-/* The condition variable that a thread begins to wait for with a release; HD_NONE: none. */
-static uint32_t waited_for(const struct hd_model *model, uint32_t release) {
-    if (!(model->flags[release] & HD_LOCK_BY_WAIT)) return HD_NONE;
-    for (uint32_t e = event_after(model, release); e != HD_NONE; e = event_after(model, e))
-        switch (model->kind[e]) {
-        case HD_EV_WAIT:
-        case HD_EV_WAIT_TIMEOUT:
-            return model->object[e];
-        case HD_EV_BLOCKED:
-            return model->flags[e] == HD_WAIT_COND ? model->object[e] : HD_NONE;
-        case HD_EV_NOTE:
-            break;
-        default:
-            return HD_NONE;
-        }
-    return HD_NONE;
-}
-
 /* Which of several threads that wait a signal wakes, and whose time is up. */
 static void add_choices(struct maker *m, const struct hd_span *run, uint32_t all) {
     const struct hd_model *model = m->model;
@@ -333,7 +315,7 @@ static void add_choices(struct maker *m, const struct hd_span *run, uint32_t all
         if (has_expired(m, event)) add_choice(m, event, HD_NONE);
         switch (model->kind[event]) {
         case HD_EV_RELEASE:
-            object = waited_for(model, event);
+            object = hd_model_waited_for(model, event);
             if (object != HD_NONE) waiting[object]++;
             break;
         case HD_EV_WAIT:

@@ -7,7 +7,7 @@ void rt_expect_begin(struct rt_thread *t) {
     t->owner = 0;
     if (!rt.full) return;
     if (rt.mode == HD_SCHED_FREE)
-        t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_OTHER;
+        t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_NONE;
     if (rt.check_only || rt.options.full == HD_FULL_DIRECT) return;
     t->expect = rt_map(sizeof *t->expect);
     hd_expect_nothing(t->expect);

@@ -58,16 +58,17 @@ static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
 
 static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) {
     bool stamp = false, shares = false;
+    uint8_t mine = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER;
     for (size_t i = 0; i < count; i++) {
         uint8_t now = owner[i];
-        if (now == t->owner && now != RT_OWNER_OTHER) continue;
+        if (now == t->owner) continue;
         if (write) {
             stamp = stamp || now == RT_OWNER_SHARED || changes_hands(t, now);
-            owner[i] = t->owner;
+            owner[i] = mine;
         } else if (now != RT_OWNER_SHARED) {
             stamp = stamp || changes_hands(t, now);
             shares = shares || now != 0;
-            owner[i] = now == 0 ? t->owner : RT_OWNER_SHARED;
+            owner[i] = now == 0 ? mine : RT_OWNER_SHARED;
         } else {
             stamp = stamp || changes_hands(t, now);
         }

@@ -355,6 +355,7 @@ extern uint8_t *rt_owners[RT_SHADOW_ENTRIES];
 #define RT_OWNER_MOST 0xf0u   /* of threads */
 #define RT_OWNER_SHARED 0xffu /* several threads have read it */
 #define RT_OWNER_OTHER 0xfeu  /* nobody in particular: whoever comes takes a stamp */
+#define RT_OWNER_NONE 0xfdu   /* of a thread that there is no byte for: nothing is its own */
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
 void rt_owners_atomic(uintptr_t address, unsigned log_size);
 void rt_owners_clear(uintptr_t address, size_t bytes);
@@ -433,7 +434,8 @@ RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value) {
 RT_INLINE void rt_stamp(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_FREE) {
         t->stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
-        atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
+        if (unlikely(rt.full))
+            atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
         rt_store(t, hd_wire_head(HD_EV_STAMP, 0, t->stamp), 0);
     }
 }
