@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #define HD_FILE_MAGIC "\x89HDT\r\n\x1a\n"
-enum { HD_FILE_MAGIC_BYTES = 8, HD_FILE_VERSION = 1 };
+enum { HD_FILE_MAGIC_BYTES = 8, HD_FILE_VERSION = 2 };
 
 /* Feature bits: what a reader must know to understand the file. */
 enum {
