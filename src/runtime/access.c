@@ -114,19 +114,20 @@ static void record_full(struct rt_thread *t, uintptr_t address, size_t size, boo
 /* The usual access of a full recording is of 8 bytes that are the thread's own (serial: where
  * nothing is marked), just as its link expects it, and there is nothing else to be told before it
  * (rt_close). True if it is; then it is counted. */
-RT_INLINE bool meets(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
+RT_INLINE bool meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
     struct hd_expect *e = &t->expect;
-    if (unlikely(l->rest != t->passed)) return false; /* so is that of rt_no_link */
+    struct hd_link *l = hd_link_at(e, link);
+    if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
     const uint8_t *words = rt_words[(uint16_t)(address >> RT_SHADOW_SHIFT)];
     uint8_t owner = words[RT_SHADOW_OFFSET(address)];
     if (unlikely(owner != t->owner) && !rt_owners_read(t, owner, l->shape)) return false;
     if (likely(l->operand == address))
         l->operand = address + l->stride;
-    else if (!l->relative || e->operand + l->distance != address)
+    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
         return false;
     e->operand = address;
-    e->before = e->at;
-    e->at = l->next;
+    e->before = link;
+    e->at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
     t->passed = 1;
     ++*t->met;
     return true;
@@ -135,11 +136,11 @@ RT_INLINE bool meets(struct rt_thread *t, struct hd_link *l, uintptr_t address) 
 /* The same from code that has no hook of ours: is it this access that is expected? */
 RT_INLINE bool as_expected(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                            uintptr_t pc) {
-    struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
+    const struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
     uintptr_t offset = pc - t->text_lo;
     return l->shape == ((write ? HD_EV_WRITE : HD_EV_READ) | (unsigned)size << 8) &&
            offset < t->text_size && l->site == t->site_base + (uint32_t)offset &&
-           meets(t, l, address);
+           meets(t, t->expect.at, address);
 }
 
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
@@ -390,8 +391,7 @@ RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     uint32_t link = place->link;
     bool run = rt_count(t);
-    if (likely(run && t->expect.at == link && meets(t, hd_link_at(&t->expect, link), address)))
-        return;
+    if (likely(run && t->expect.at == link && meets(t, link, address))) return;
     hook_slow(address, place, run, RT_CALLER);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* At 0 of every table, and the whole table of a thread that keeps no expectations: never met. */
-struct hd_link rt_no_link = {.rest = UINT64_MAX};
+struct hd_link rt_no_link;
 
 /* ---- which link an event has -------------------------------------------------------------------
  */
@@ -81,7 +81,6 @@ void rt_expect_begin(struct rt_thread *t) {
         t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_NONE;
     if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !rt_words_fill()) return;
     t->expect.link = rt_map((size_t)LINKS * HD_LINK_BYTES);
-    t->expect.link[0] = rt_no_link;
 }
 
 void rt_expect_end(struct rt_thread *t) {
