@@ -111,6 +111,12 @@ static void record_full(struct rt_thread *t, uintptr_t address, size_t size, boo
     leave(t);
 }
 
+/* Is there nothing to be known about 8 bytes of memory before an access to them? */
+RT_INLINE bool owns(const struct rt_thread *t, uintptr_t address, unsigned shape) {
+    uint8_t owner = rt_words[(uint16_t)(address >> RT_SHADOW_SHIFT)][RT_SHADOW_OFFSET(address)];
+    return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
+}
+
 /* The usual access of a full recording is of 8 bytes that are the thread's own (serial: where
  * nothing is marked), just as its link expects it, and there is nothing else to be told before it
  * (rt_close). True if it is; then it is counted. */
@@ -118,9 +124,7 @@ RT_INLINE bool meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
     struct hd_expect *e = &t->expect;
     struct hd_link *l = hd_link_at(e, link);
     if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
-    const uint8_t *words = rt_words[(uint16_t)(address >> RT_SHADOW_SHIFT)];
-    uint8_t owner = words[RT_SHADOW_OFFSET(address)];
-    if (unlikely(owner != t->owner) && !rt_owners_read(t, owner, l->shape)) return false;
+    if (unlikely(!owns(t, address, l->shape))) return false;
     if (likely(l->operand == address))
         l->operand = address + l->stride;
     else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
@@ -368,9 +372,33 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
 
 /* The same where `heddle cc` was the assembler: an aligned access of 1 to 8 bytes, from one place.
  */
+/* The usual access that is not as expected: nothing else is to be told before it, and there is room
+ * in the chunk. True if it is one; then it is stored. */
+RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_t address) {
+    struct hd_expect *e = &t->expect;
+    const struct hd_link *l = hd_link_at(e, place->link);
+    uint64_t met = HD_MET(*t->met);
+    if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
+        t->cursor == t->chunk_end || met > 0xffff || !owns(t, address, l->shape))
+        return false;
+    uint64_t head = l->shape | (uint64_t)address << 16, tail = l->site | t->passed << 32;
+    struct hd_wire_event *event = t->cursor;
+    event->tail = met != 0 ? hd_tail_with_calls(tail, met) : tail;
+    __atomic_store_n(&event->head, met != 0 ? head | HD_WIRE_AFTER : head, __ATOMIC_RELEASE);
+    t->cursor = event + 1;
+    *t->met = (uint64_t)(t->cursor - t->chunk->event) << HD_MET_BITS;
+    t->calls_emitted += met - t->met_seen + 1;
+    t->met_seen = 0;
+    t->branches_emitted += t->passed >> 16;
+    t->passed = 1;
+    hd_expect_learn(e, place->link, head, tail, met);
+    return true;
+}
+
 RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, bool run,
                                   uintptr_t pc) {
     struct rt_thread *t = &rt_self;
+    if (run && misses(t, place, address)) return;
     size_t size = place->shape >> 8;
     bool write = (place->shape & 0xff) == HD_EV_WRITE;
     if (!rt.full) {
