@@ -113,7 +113,7 @@ static void record_full(struct rt_thread *t, uintptr_t address, size_t size, boo
 
 /* Is there nothing to be known about 8 bytes of memory before an access to them? */
 RT_INLINE bool owns(const struct rt_thread *t, uintptr_t address, unsigned shape) {
-    uint8_t owner = rt_words[(uint16_t)(address >> RT_SHADOW_SHIFT)][RT_SHADOW_OFFSET(address)];
+    uint8_t owner = *rt_word(address);
     return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
 }
 
@@ -378,8 +378,10 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
     struct hd_expect *e = &t->expect;
     const struct hd_link *l = hd_link_at(e, place->link);
     uint64_t met = HD_MET(*t->met);
+    uintptr_t end = address + (place->shape >> 8) - 1;
     if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
-        t->cursor == t->chunk_end || met > 0xffff || !owns(t, address, l->shape))
+        t->cursor == t->chunk_end || met > 0xffff || (end >> 3) - (address >> 3) > 1 ||
+        !owns(t, address, l->shape) || !owns(t, end, l->shape))
         return false;
     uint64_t head = l->shape | (uint64_t)address << 16, tail = l->site | t->passed << 32;
     struct hd_wire_event *event = t->cursor;
@@ -395,32 +397,138 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
     return true;
 }
 
-RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, bool run,
-                                  uintptr_t pc) {
+/* The last hook of a block: can the first one go ahead next time? */
+static void look_at_block(const struct rt_thread *t, const struct rt_hook *last) {
+    const struct rt_hook *place = last - last->index;
+    struct hd_link *first = hd_link_at(&t->expect, place->link);
+    for (; place < last; place++) {
+        const struct hd_link *next = hd_link_at(&t->expect, place[1].link);
+        if (place->link == 0 || next->rest != 1 ||
+            hd_link_at(&t->expect, place->link)->next != place[1].link)
+            return;
+    }
+    first->flags |= RT_LINK_BLOCK;
+}
+
+RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
-    if (run && misses(t, place, address)) return;
+    rt_settle(t);
+    bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
-    bool write = (place->shape & 0xff) == HD_EV_WRITE;
     if (!rt.full) {
-        hook_counted(t, address, size, write, true, pc, run);
+        hook_counted(t, address, size, write, false, pc, run);
         return;
+    }
+    if (likely(run)) {
+        bool met = t->expect.at == place->link && (address & 7) + size <= 8 &&
+                   meets(t, place->link, address);
+        if (met || misses(t, place, address)) {
+            if (place->more == 0 && place->index != 0) look_at_block(t, place);
+            return;
+        }
     }
     t->hook_link = place->link;
     access_slow(address, size, write, pc);
-    if (unlikely(!rt_is_link(place->link)) && rt_expects(t)) {
+    if (unlikely(!rt_is_link(place->link)) && t->expects) {
         uint32_t site = rt_site(t, pc);
         if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
     }
     t->hook_link = 0;
 }
 
+/* An aligned access of 1 to 8 bytes, from code that `heddle cc` has assembled: alone, or the first,
+ * the next and the last of a block. What they have in common: */
+RT_INLINE bool fits(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
+    struct hd_expect *e = &t->expect;
+    if (unlikely(l->count == 1 || !owns(t, address, l->shape))) return false;
+    if (likely(l->operand == address))
+        l->operand = address + l->stride;
+    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
+        return false;
+    l->count--;
+    e->operand = address;
+    return true;
+}
+
 RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place);
 RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
-    bool run = rt_count(t);
-    if (likely(run && t->expect.at == link && meets(t, link, address))) return;
-    hook_slow(address, place, run, RT_CALLER);
+    struct hd_link *l = hd_link_at(e, link);
+    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->left--;
+    ++*t->met;
+    t->passed = 1;
+    e->before = link;
+    e->at = l->next;
+}
+
+RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    uint32_t link = place->link;
+    struct hd_link *l = hd_link_at(&t->expect, link);
+    if (unlikely(t->left <= place->more || t->expect.at != link || l->rest != t->passed ||
+                 !(l->flags & RT_LINK_BLOCK) || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->block = place;
+}
+
+RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_link *l = hd_link_at(&t->expect, place->link);
+    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->block = place;
+}
+
+RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
+    uint32_t link = place->link;
+    struct hd_link *l = hd_link_at(e, link);
+    unsigned hooks = place->index + 1u;
+    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->block = NULL;
+    t->left -= hooks;
+    *t->met += hooks;
+    t->passed = 1;
+    e->before = link;
+    e->at = l->next;
+}
+
+/* One that may be of more than 8 bytes, or lie anywhere. */
+RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
+    uint32_t link = place->link;
+    struct hd_link *l = hd_link_at(e, link);
+    uintptr_t end = address + (place->shape >> 8) - 1;
+    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
+                 (end >> 3) - (address >> 3) > 1 || !owns(t, end, l->shape) ||
+                 !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->left--;
+    ++*t->met;
+    t->passed = 1;
+    e->before = link;
+    e->at = l->next;
 }
 
 #define READ_WRITE(prefix, size, aligned)                    \
