@@ -1,6 +1,6 @@
-/* The assembler under gcc. gcc can count branches only by calling a hook at every one of them; what
- * the hook does is two instructions, and a call clobbers what they clobber. So put them there
- * instead. And inline assembly is told to the runtime here (inline_assembly.c). */
+/* The assembler under gcc and clang. They can count branches only by calling a hook at every one of
+ * them; what the hook does is two instructions, and a call clobbers what they clobber. So put them
+ * there instead. And inline assembly is told to the runtime here (inline_assembly.c). */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/whole_file.h"
@@ -19,8 +19,25 @@
 #define HOOK "__sanitizer_cov_trace_pc"
 static const char count_branch[] = "\tmovq\t__heddle_branches@gottpoff(%rip), %rax\n"
                                    "\tincq\t%fs:(%rax)\n";
-static const char *const calls[] = {"\tcall\t*" HOOK "@GOTPCREL(%rip)\n", "\tcall\t" HOOK "@PLT\n",
-                                    "\tcall\t" HOOK "\n"};
+
+/* Takes `word` off the line, if it is next there. */
+static bool next_is(const char **line, const char *end, const char *word) {
+    size_t length = strlen(word);
+    if ((size_t)(end - *line) < length || memcmp(*line, word, length) != 0) return false;
+    *line += length;
+    return true;
+}
+
+/* Behind the line, if all it does is to call `name`, in one of the ways in which gcc and clang write
+ * that; otherwise NULL. */
+static const char *behind_call(const char *line, const char *end, const char *name) {
+    if (!next_is(&line, end, "\tcallq\t") && !next_is(&line, end, "\tcall\t")) return NULL;
+    bool by_address = next_is(&line, end, "*");
+    if (!next_is(&line, end, name)) return NULL;
+    bool named = next_is(&line, end, by_address ? "@GOTPCREL(%rip)" : "@PLT");
+    if (by_address && !named) return NULL;
+    return next_is(&line, end, "\n") ? line : NULL;
+}
 
 char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes) {
     const char *end = text + bytes, *from = text;
@@ -33,14 +50,11 @@ char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes) 
         const char *line = memrchr(text, '\n', (size_t)(at - text));
         line = line != NULL ? line + 1 : text;
         at += strlen(HOOK);
-        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-            size_t length = strlen(calls[i]);
-            if ((size_t)(end - line) < length || memcmp(line, calls[i], length) != 0) continue;
-            to = mempcpy(to, from, (size_t)(line - from));
-            to = mempcpy(to, count_branch, sizeof count_branch - 1);
-            from = at = line + length;
-            break;
-        }
+        const char *behind = behind_call(line, end, HOOK);
+        if (behind == NULL) continue;
+        to = mempcpy(to, from, (size_t)(line - from));
+        to = mempcpy(to, count_branch, sizeof count_branch - 1);
+        from = at = behind;
     }
     to = mempcpy(to, from, (size_t)(end - from));
     *new_bytes = (size_t)(to - result);
