@@ -28,8 +28,8 @@ static bool next_is(const char **line, const char *end, const char *word) {
     return true;
 }
 
-/* Behind the line, if all it does is to call `name`, in one of the ways in which gcc and clang write
- * that; otherwise NULL. */
+/* Behind the line, if all it does is to call `name`, in one of the ways in which gcc and clang
+ * write that; otherwise NULL. */
 static const char *behind_call(const char *line, const char *end, const char *name) {
     if (!next_is(&line, end, "\tcallq\t") && !next_is(&line, end, "\tcall\t")) return NULL;
     bool by_address = next_is(&line, end, "*");

@@ -54,8 +54,8 @@ static void add_clang_instrumentation(struct hd_argv *line) {
     /* Without the second, clang drops the read of a read-modify-write. */
     ADD(line, "-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1",
         "-mllvm", "-tsan-distinguish-volatile=1");
-    /* What -fsanitize-coverage=trace-pc means to the compiler proper; the driver would also link the
-     * UBSan runtime for it. Type 3 is "edges". */
+    /* What -fsanitize-coverage=trace-pc means to the compiler proper; the driver would also link
+     * the UBSan runtime for it. Type 3 is "edges". */
     if (branches_wanted())
         ADD(line, "-Xclang", "-fsanitize-coverage-type=3", "-Xclang",
             "-fsanitize-coverage-trace-pc");
