@@ -29,7 +29,7 @@ struct hd_compiler_job {
     bool makes_static;  /* -static or -static-pie */
     bool other_width;   /* -m32 or -mx32 */
     bool asks_thread;   /* -fsanitize=thread is in effect by the user's own flags */
-    bool own_assembler; /* its assembly is not for an assembler, or not for the system's */
+    bool own_assembler; /* not the system's assembler, if the compiler has one of its own */
     bool spares_thread; /* -fno-sanitize=thread (or all): leave the sources alone */
     char conflict[32];  /* a sanitizer in effect that cannot go with ours, "" if none */
     size_t end;         /* index of a "--" in argv, or argc: where options may be added */

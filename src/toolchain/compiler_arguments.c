@@ -99,10 +99,10 @@ static const char *const stops_before_code[] = {"-E",
 /* Options after which there is object code but no link. */
 static const char *const stops_before_link[] = {"-c", "-S", "--compile", "--assemble"};
 
-/* Options with which clang's assembly is to stay what it is: nothing is assembled, or the assembler
- * of the system does not take it. */
+/* Options with which clang is to assemble, if at all, by itself: the assembler of the system does
+ * not take what it writes, or a file that it leaves beside the object would be left elsewhere. */
 static const char *const keeps_assembly[] = {"-S",   "--assemble", "-emit-llvm", "-masm=intel",
-                                             "-m32", "-mx32",      "-faddrsig"};
+                                             "-m32", "-mx32",      "-faddrsig",  "-ftime-trace"};
 
 enum input_kind { LINKER_INPUT, SOURCE, HEADER, ASSEMBLY };
 
@@ -246,6 +246,8 @@ static bool scan_word(struct scan *scan, const char *word) {
             (strcmp(word, "-r") == 0 || strcmp(word, "--relocatable") == 0))
             job->relocatable = true;
         if (strcmp(scan->pending, "-target") == 0 && !is_own_target(word))
+            job->own_assembler = true;
+        if (strcmp(scan->pending, "-o") == 0 && strcmp(word, "-") == 0) /* only clang can */
             job->own_assembler = true;
         scan->pending = NULL;
         return true;
