@@ -34,8 +34,8 @@ static const char *behind_call(const char *line, const char *end, const char *na
     if (!next_is(&line, end, "\tcallq\t") && !next_is(&line, end, "\tcall\t")) return NULL;
     bool by_address = next_is(&line, end, "*");
     if (!next_is(&line, end, name)) return NULL;
-    bool named = next_is(&line, end, by_address ? "@GOTPCREL(%rip)" : "@PLT");
-    if (by_address && !named) return NULL;
+    bool suffix = next_is(&line, end, by_address ? "@GOTPCREL(%rip)" : "@PLT");
+    if (by_address && !suffix) return NULL;
     return next_is(&line, end, "\n") ? line : NULL;
 }
 

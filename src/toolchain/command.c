@@ -51,7 +51,8 @@ static void add_gcc_specs(struct hd_argv *line, const char *directory) {
 }
 
 static void add_clang_instrumentation(struct hd_argv *line) {
-    /* Without the second, clang drops the read of a read-modify-write. */
+    /* Without the second, clang drops the read of a read-modify-write; the third names volatile
+     * accesses, which may belong to synchronisation in assembly. */
     ADD(line, "-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1",
         "-mllvm", "-tsan-distinguish-volatile=1");
     /* What -fsanitize-coverage=trace-pc means to the compiler proper; the driver would also link
@@ -63,10 +64,14 @@ static void add_clang_instrumentation(struct hd_argv *line) {
 
 /* clang assembles by itself, where nothing can stand in between, unless told otherwise. Where there
  * is no other assembler it is left to: its hooks are called then, and inline assembly is not seen.
- * In front of the user's options, so that their -fintegrated-as holds. */
+ * The choice of compiler may have options too, which are in the line already. */
 static void add_clang_assembler(struct hd_argv *line, const struct hd_compiler_job *job) {
     struct hd_error ignored;
-    char *directory = job->own_assembler ? NULL : hd_runtime_directory(&ignored);
+    struct hd_compiler_job chosen;
+    bool wanted = !job->own_assembler &&
+                  hd_compiler_classify((int)line->count, line->word, &chosen, &ignored) &&
+                  !chosen.own_assembler;
+    char *directory = wanted ? hd_runtime_directory(&ignored) : NULL;
     char *stage = directory != NULL ? hd_format("%s/" HD_TOOLS "/as", directory) : NULL;
     if (stage != NULL && hd_compiler_is_there(stage) && hd_compiler_is_there("as")) {
         ADD(line, "-fno-integrated-as");

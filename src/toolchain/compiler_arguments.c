@@ -99,10 +99,12 @@ static const char *const stops_before_code[] = {"-E",
 /* Options after which there is object code but no link. */
 static const char *const stops_before_link[] = {"-c", "-S", "--compile", "--assemble"};
 
-/* Options with which clang is to assemble, if at all, by itself: the assembler of the system does
- * not take what it writes, or a file that it leaves beside the object would be left elsewhere. */
-static const char *const keeps_assembly[] = {"-S",   "--assemble", "-emit-llvm", "-masm=intel",
-                                             "-m32", "-mx32",      "-faddrsig",  "-ftime-trace"};
+/* Options with which clang is to assemble, if at all, by itself: the user wants that, the assembler
+ * of the system does not take what it writes, or a file beside the object would be left elsewhere.
+ */
+static const char *const keeps_assembly[] = {
+    "-S",          "--assemble", "-fintegrated-as", "-integrated-as", "-emit-llvm",
+    "-masm=intel", "-m32",       "-mx32",           "-faddrsig",      "-ftime-trace"};
 
 enum input_kind { LINKER_INPUT, SOURCE, HEADER, ASSEMBLY };
 
