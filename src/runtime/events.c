@@ -48,8 +48,9 @@ static void submit(struct hd_wire_session *s, struct hd_wire_chunk *chunk) {
 void rt_chunk_submit(struct rt_thread *t) {
     if (rt.session == NULL || t->chunk == NULL) return;
     rt_store_met(t);
-    submit(rt.session, t->chunk);
-    rt_stream_is(t, NULL, NULL, NULL);
+    struct hd_wire_chunk *chunk = t->chunk;
+    rt_stream_none(t);
+    submit(rt.session, chunk);
 }
 
 /* The same if nobody wants them: small, so that it stays in the processor's cache. */
@@ -66,6 +67,7 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     if (nobody_wants(t)) return;
     struct hd_wire_chunk *chunk = NULL, *before = s != NULL ? t->chunk : NULL;
     uint64_t met = before != NULL ? HD_MET(*t->met) : 0;
+    rt_stream_none(t);
     if (before != NULL && met == 0) submit(s, before);
     while (s != NULL && !__atomic_load_n(&s->parent_gone, __ATOMIC_RELAXED)) {
         uint32_t freed = __atomic_load_n(&s->freed, __ATOMIC_ACQUIRE);
@@ -178,5 +180,5 @@ void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) {
 void rt_emit_back(struct rt_thread *holder, struct rt_thread *other) {
     rt_store(other, hd_wire_head(HD_EV_THREAD, 0, holder->number), 0);
     rt_stream_is(holder, other->chunk, other->cursor, other->chunk_end);
-    rt_stream_is(other, NULL, NULL, NULL);
+    rt_stream_none(other);
 }

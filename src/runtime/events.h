@@ -101,15 +101,25 @@ RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
         rt_store_expecting(t, head, tail);
 }
 
+/* The thread has no chunk: before it gives one away, which others may write to from then on. */
+RT_INLINE void rt_stream_none(struct rt_thread *t) {
+    if (t->met != NULL) rt_catch_up(t);
+    t->chunk = NULL;
+    t->cursor = t->chunk_end = NULL;
+    t->nowhere = t->met_seen = 0;
+    t->met = &t->nowhere;
+}
+
 /* The chunk that the thread writes to from now on. What was counted in it before is of whoever
  * wrote to it. */
 RT_INLINE void rt_stream_is(struct rt_thread *t, struct hd_wire_chunk *chunk,
                             struct hd_wire_event *cursor, struct hd_wire_event *end) {
-    if (t->met != NULL) rt_catch_up(t);
+    rt_stream_none(t);
     t->chunk = chunk;
     t->cursor = cursor;
     t->chunk_end = end;
-    t->met = chunk != NULL ? &chunk->expected : &t->nowhere;
+    if (chunk == NULL) return; /* what nobody drains */
+    t->met = &chunk->expected;
     t->met_seen = HD_MET(*t->met);
 }
 

@@ -118,7 +118,7 @@ void sched_put_stream(struct rt_thread *t) {
     sched.stream.end = t->chunk_end;
     sched.stream.chunk = t->chunk;
     sched.stream.thread = t->number;
-    rt_stream_is(t, NULL, NULL, NULL);
+    rt_stream_none(t);
 }
 
 /* Leaves so many calls to the fast path that the one which ends the turn, or the marked one, is the

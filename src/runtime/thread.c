@@ -37,7 +37,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->held_back = t->ran_r = t->ran_c = false;
     t->region = NULL;
     t->ignores_reads = t->ignores_writes = 0;
-    rt_stream_is(t, NULL, NULL, NULL);
+    rt_stream_none(t);
     rt_expect_begin(t);
     t->frame_base = rt_map(FRAMES * sizeof *t->frame_base);
     t->frame_end = t->frame_base + FRAMES;
