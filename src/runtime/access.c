@@ -402,6 +402,7 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
 static void look_at_block(const struct rt_thread *t, const struct rt_hook *last) {
     const struct rt_hook *place = last - last->index;
     struct hd_link *first = hd_link_at(&t->expect, place->link);
+    if (likely(first->flags & RT_LINK_BLOCK)) return;
     for (; place < last; place++) {
         struct hd_link *l = hd_link_at(&t->expect, place->link);
         const struct hd_link *next = hd_link_at(&t->expect, place[1].link);
