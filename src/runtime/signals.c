@@ -120,6 +120,7 @@ static void wrapper(int number, siginfo_t *info, void *context) {
  * again, and kills. */
 static void fault(int number, siginfo_t *info, void *context) {
     rt_fault(number, info, context);
+    rt_settle(&rt_self);
     if (user[number].sa_handler != SIG_DFL) {
         wrapper(number, info, context);
         return;
