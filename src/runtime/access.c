@@ -418,10 +418,6 @@ RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uint
     rt_settle(t);
     bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
-    if (!rt.full) {
-        hook_counted(t, address, size, write, false, pc, run);
-        return;
-    }
     if (likely(run)) {
         bool met = t->expect.at == place->link && (address & 7) + size <= 8 &&
                    meets(t, place->link, address);
@@ -439,8 +435,8 @@ RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uint
     t->hook_link = 0;
 }
 
-/* An aligned access of 1 to 8 bytes, from code that `heddle cc` has assembled: alone, or the first,
- * the next and the last of a block. What they have in common: */
+/* An aligned access of 1 to 8 bytes in a full recording: alone, or the first, the next and the last
+ * of a block. What they have in common: */
 RT_INLINE bool fits(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
     struct hd_expect *e = &t->expect;
     if (unlikely(!owns(t, address, l->shape))) return false;
@@ -460,8 +456,7 @@ RT_INLINE void goes_on(struct hd_link *l) {
     if (unlikely(--l->count == 0)) hd_link_turn(l);
 }
 
-RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place);
-RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
+static void expect_access(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
@@ -477,8 +472,7 @@ RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
     e->at = after(l);
 }
 
-RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place);
-RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place) {
+static void expect_first(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     uint32_t link = place->link;
     struct hd_link *l = hd_link_at(&t->expect, link);
@@ -491,8 +485,7 @@ RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place) {
     t->block = place;
 }
 
-RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place);
-RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place) {
+static void expect_next(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_link *l = hd_link_at(&t->expect, place->link);
     if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
@@ -503,8 +496,7 @@ RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place) {
     t->block = place;
 }
 
-RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place);
-RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place) {
+static void expect_last(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
@@ -523,8 +515,7 @@ RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place) {
 }
 
 /* One that may be of more than 8 bytes, or lie anywhere. */
-RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place);
-RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place) {
+static void expect_wide(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
@@ -541,6 +532,41 @@ RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place) {
     t->passed = 1;
     e->before = link;
     e->at = after(l);
+}
+
+/* ---- hooks of code that `heddle cc` has assembled ----------------------------------------------
+ */
+
+/* It calls through this table, with what rt_hook has for the place: so each kind of recording has
+ * functions of its own. Until one begins, those of the filter do. */
+#define FILTERED(size)                                                         \
+    static void filter_read##size(uintptr_t address, struct rt_hook *place) {  \
+        (void)place;                                                           \
+        hook(address, size, false, true, RT_CALLER);                           \
+    }                                                                          \
+    static void filter_write##size(uintptr_t address, struct rt_hook *place) { \
+        (void)place;                                                           \
+        hook(address, size, true, true, RT_CALLER);                            \
+    }
+FILTERED(1)
+FILTERED(2)
+FILTERED(4)
+FILTERED(8)
+static void filter_wide(uintptr_t address, struct rt_hook *place) {
+    hook(address, place->shape >> 8, (place->shape & 0xff) == HD_EV_WRITE, false, RT_CALLER);
+}
+
+#define FILTERED_ROLE                                                                     \
+    filter_read1, filter_read2, filter_read4, filter_read8, filter_write1, filter_write2, \
+        filter_write4, filter_write8
+extern rt_hook_function *__heddle_table[RT_TABLE];
+RT_HOOK rt_hook_function *__heddle_table[RT_TABLE] = {FILTERED_ROLE, FILTERED_ROLE, FILTERED_ROLE,
+                                                      FILTERED_ROLE, filter_wide};
+
+void rt_hooks_expect(void) {
+    static rt_hook_function *const role[] = {expect_access, expect_first, expect_next, expect_last};
+    for (unsigned i = 0; i < RT_TABLE; i++)
+        __heddle_table[i] = i < RT_TABLE_WIDE ? role[i / RT_TABLE_SHAPES] : expect_wide;
 }
 
 #define READ_WRITE(prefix, size, aligned)                    \

@@ -29,7 +29,7 @@ RT_INLINE void rt_store_raw(struct rt_thread *t, uint64_t head, uint64_t tail) {
  */
 
 /* A place in the program where an access is made, as `heddle cc` has put it into the program's data
- * for every hook that calls __heddle_access. */
+ * for every hook that it calls through __heddle_table. */
 struct rt_hook {
     uint32_t link;  /* of its events, in every thread's table; 0: none yet */
     uint16_t shape; /* kind, and size << 8 */
@@ -49,6 +49,15 @@ void rt_settle_slow(struct rt_thread *t);
 RT_INLINE void rt_settle(struct rt_thread *t) {
     if (unlikely(t->block != NULL)) rt_settle_slow(t);
 }
+
+/* The table of functions that compiled code calls: by a hook's role in its block (alone, first,
+ * next, last), then by kind and size (reads of 1, 2, 4, 8 bytes; writes); behind these the one for
+ * hooks of more bytes, or that are not aligned. */
+#define RT_TABLE_SHAPES 8u
+#define RT_TABLE_WIDE (4u * RT_TABLE_SHAPES)
+#define RT_TABLE (RT_TABLE_WIDE + 1)
+typedef void rt_hook_function(uintptr_t address, struct rt_hook *place);
+void rt_hooks_expect(void); /* a full recording begins that keeps expectations */
 
 /* Compiled code adds this to `passed` at every branch. */
 #define RT_PASSED (1u << 16)

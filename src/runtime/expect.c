@@ -83,6 +83,7 @@ void rt_expect_begin(struct rt_thread *t) {
     if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !rt_words_map()) return;
     t->expect.link = rt_map((size_t)LINKS * HD_LINK_BYTES);
     t->expects = true;
+    rt_hooks_expect();
 }
 
 void rt_expect_end(struct rt_thread *t) {

@@ -138,16 +138,21 @@ static void find_hooks(const char *text, const char *end, hook_list *hooks) {
 /* ---- the new text ------------------------------------------------------------------------------
  */
 
-static const char tell_access[] = "\tleaq\t.Lheddle_hook%zu(%%rip), %%rsi\n"
-                                  "\tcall\t*__heddle_%s@GOTPCREL(%%rip)\n";
+static const char tell_access[] = "\tmovq\t__heddle_table@GOTPCREL(%%rip), %%rax\n"
+                                  "\tleaq\t.Lheddle_hook%zu(%%rip), %%rsi\n"
+                                  "\tcall\t*%u(%%rax)\n";
 static const char hooks_begin[] = "\t.section\theddle_hooks,\"aw\",@progbits\n\t.p2align\t3\n";
 static const char hook_data[] = ".Lheddle_hook%zu:\n\t.long\t0, %u\n";
 enum { HOOK_BYTES = sizeof tell_access + sizeof hook_data + 100 };
 
-static const char *function_of(const struct hook *hook) {
-    if (hook->wide) return "wide";
-    if (hook->index == 0) return hook->more == 0 ? "access" : "first";
-    return hook->more == 0 ? "last" : "next";
+/* Where the runtime's table (src/runtime/events.h) has the function of a hook. */
+static unsigned function_of(const struct hook *hook) {
+    enum { ALONE, FIRST, NEXT, LAST, WIDE };
+    unsigned role =
+        hook->index == 0 ? (hook->more == 0 ? ALONE : FIRST) : (hook->more == 0 ? LAST : NEXT);
+    unsigned size = (unsigned)__builtin_ctz(hook->shape >> 8);
+    unsigned shape = (hook->shape & 0xff) == HD_EV_WRITE ? 4 + size : size;
+    return (hook->wide ? 8u * WIDE : 8u * role + shape) * (unsigned)sizeof(void *);
 }
 
 char *hd_inline_hooks(const char *text, size_t bytes, size_t *new_bytes) {

@@ -22,9 +22,10 @@ static char *functions(const char *text) {
     changed[bytes] = '\0';
     for (char *line = strtok(changed, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         if (strstr(line, "__heddle_passed") != NULL) to += sprintf(to, "passed ");
-        const char *name = strstr(line, "call\t*__heddle_");
-        if (name != NULL)
-            to += sprintf(to, "%.*s ", (int)strcspn(name + 15, "@"), name + 15);
+        static const char *const role[] = {"access", "first", "next", "last", "wide"};
+        unsigned offset;
+        if (sscanf(line, "\tcall\t*%u(%%rax)", &offset) == 1)
+            to += sprintf(to, "%s ", role[offset / 64]);
         else if (strstr(line, "call") != NULL)
             to += sprintf(to, "call ");
     }
