@@ -62,11 +62,13 @@ struct hd_filter {
     struct live_epochs live;
     uint32_t epochs; /* that began so far */
     uint32_t sweeps;
+    uint32_t generation; /* of the numbers of places and states */
     struct hd_filter_figures figures;
 };
 
 /* The thread whose epoch this is, if it has listed anything in it; else NULL. */
 struct filter_thread *filter_deferring(struct hd_filter *filter, uint32_t epoch);
+void filter_begin_epoch(struct hd_filter *filter, struct filter_thread *thread);
 void filter_list(struct hd_filter *filter, struct filter_thread *thread, uint64_t word);
 /* The cell of a word, whose page is made if need be. */
 uint64_t *filter_cell_new(struct hd_filter *filter, uint64_t word);
