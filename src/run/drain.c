@@ -58,7 +58,7 @@ bool hd_session_modules(struct hd_live *live, struct hd_session *s) {
 struct pending {
     uint32_t stream, sequence;
     uint32_t index, count; /* events up to count are there */
-    uint32_t met; /* events that came as expected after them, in a chunk that nobody closed */
+    uint64_t met; /* events that came as expected after them, in a chunk that nobody closed */
     bool full;
 };
 static int by_sequence(const void *a, const void *b) {
@@ -82,10 +82,10 @@ static size_t find_pending(const struct hd_session *s, enum hd_drain what,
         uint32_t unsettled = full ? 0 : __atomic_load_n(&chunk->unsettled, __ATOMIC_ACQUIRE);
         if (unsettled != 0 && unsettled - 1 < count) count = unsettled - 1;
         uint64_t expected = __atomic_load_n(&chunk->expected, __ATOMIC_ACQUIRE);
-        bool counts = state == HD_CHUNK_OPEN && full && expected >> 32 == count;
+        bool counts = state == HD_CHUNK_OPEN && full && expected >> HD_MET_BITS == count;
         if (full || count > s->written[i])
             pending[found++] = (struct pending){
-                chunk->stream, chunk->sequence, i, count, counts ? (uint32_t)expected : 0, full};
+                chunk->stream, chunk->sequence, i, count, counts ? HD_MET(expected) : 0, full};
     }
     qsort(pending, found, sizeof *pending, by_sequence);
     /* what was counted in a chunk that has a successor stands there */
@@ -99,7 +99,9 @@ static bool write_events(struct hd_live *live, struct hd_session *s, uint32_t st
                          const struct hd_wire_event *event, uint32_t count) {
     if (!s->has_branches) {
         uint64_t any = 0;
-        for (uint32_t i = 0; i < count; i++) any |= event[i].tail >> 48;
+        for (uint32_t i = 0; i < count; i++)
+            if ((hd_wire_kind(event[i].head) & ~(HD_WIRE_AFTER | HD_WIRE_UNLINKED)) < HD_EV_THREAD)
+                any |= hd_wire_branches(event[i].tail);
         s->has_branches = any != 0;
     }
     live->result->recorded.data[s - live->session.data].wire_events += count;

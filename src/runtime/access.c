@@ -28,7 +28,7 @@ RT_INLINE void emit_access(struct rt_thread *t, uintptr_t address, size_t size, 
     unsigned kind = write ? HD_EV_WRITE : HD_EV_READ;
     if (unlikely(rt.checking))
         rt_check_access(t, address, size, write ? RT_WRITES : RT_READS, site);
-    if (unlikely(size > 255)) rt_emit_extra(t, size);
+    if (unlikely(size > 255)) rt_emit_extra(t, size, site);
     rt_emit(t, kind, size > 255 ? 0 : (unsigned)size, address, site);
 }
 
@@ -111,34 +111,42 @@ static void record_full(struct rt_thread *t, uintptr_t address, size_t size, boo
     leave(t);
 }
 
-/* The usual access of a full recording: within 8 bytes that are the thread's own (serial: where
- * nothing is marked), from code that is known, just as expected, and nothing else to be told before
- * it. */
+/* The usual access of a full recording is of 8 bytes that are the thread's own (serial: where
+ * nothing is marked), just as its link expects it, and there is nothing else to be told before it
+ * (rt_close). True if it is; then it is counted. */
+RT_INLINE bool meets(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
+    struct hd_expect *e = &t->expect;
+    if (unlikely(l->rest != t->passed)) return false; /* so is that of rt_no_link */
+    const uint8_t *words = rt_words[(uint16_t)(address >> RT_SHADOW_SHIFT)];
+    uint8_t owner = words[RT_SHADOW_OFFSET(address)];
+    if (unlikely(owner != t->owner) && !rt_owners_read(t, owner, l->shape)) return false;
+    if (likely(l->operand == address))
+        l->operand = address + l->stride;
+    else if (!l->relative || e->operand + l->distance != address)
+        return false;
+    e->operand = address;
+    e->before = e->at;
+    e->at = l->next;
+    t->passed = 1;
+    ++*t->met;
+    return true;
+}
+
+/* The same from code that has no hook of ours: is it this access that is expected? */
 RT_INLINE bool as_expected(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                            uintptr_t pc) {
-    struct hd_expect *e = t->expect;
-    if (rt.mode == HD_SCHED_SERIAL ? rt_may_be_marked(address) : !rt_is_owner(t, address))
-        return false;
+    struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
     uintptr_t offset = pc - t->text_lo;
-    uint64_t branches = t->branches, now = rt_calls(t);
-    uint64_t passed = branches - t->branches_emitted;
-    uint64_t head = hd_wire_head(write ? HD_EV_WRITE : HD_EV_READ, (unsigned)size, address);
-    uint64_t tail = (t->site_base + (uint32_t)offset) | 1ull << 32 | passed << 48;
-    if (e == NULL || e->at->head != head || e->at->tail != tail || offset >= t->text_size ||
-        passed >> 16 != 0 || now - t->calls_emitted != 1 || t->frame != t->frame_emitted ||
-        t->frame_low != t->frame_emitted)
-        return false;
-    hd_expect_met(e);
-    ++*t->met;
-    t->calls_emitted = now;
-    t->branches_emitted = branches;
-    return true;
+    return l->shape == ((write ? HD_EV_WRITE : HD_EV_READ) | (unsigned)size << 8) &&
+           offset < t->text_size && l->site == t->site_base + (uint32_t)offset &&
+           meets(t, l, address);
 }
 
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
  * recording. The call has been counted. */
 RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
+    rt_close(t);
     if (rt_is_allocators(pc)) return;
     t->next_address = address;
     t->next_write = write;
@@ -318,9 +326,8 @@ RT_INLINE void check_hook(uintptr_t address, size_t size, bool write, uintptr_t 
 }
 
 /* What runs before every access of an instrumented program. An aligned access lies in one cell. */
-RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, uintptr_t pc) {
-    struct rt_thread *t = &rt_self;
-    bool run = rt_count(t);
+RT_INLINE void hook_counted(struct rt_thread *t, uintptr_t address, size_t size, bool write,
+                            bool aligned, uintptr_t pc, bool run) {
     if (unlikely(!run) || (!aligned && unlikely((address & 7) + size > 8)) || size > 8) {
         if (rt_only_checks(t) && (aligned || ((address & 7) + size <= 8)))
             check_hook(address, size, write, pc);
@@ -350,6 +357,42 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
         record_write(address, size, cell, slot, pc);
     else
         record_read(address, size, cell, slot, pc);
+}
+
+RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, uintptr_t pc) {
+    struct rt_thread *t = &rt_self;
+    bool run = rt_count(t);
+    hook_counted(t, address, size, write, aligned, pc, run);
+}
+
+/* The same where `heddle cc` was the assembler: an aligned access of 1 to 8 bytes, from one place.
+ */
+RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, bool run,
+                                  uintptr_t pc) {
+    struct rt_thread *t = &rt_self;
+    size_t size = place->shape >> 8;
+    bool write = (place->shape & 0xff) == HD_EV_WRITE;
+    if (!rt.full) {
+        hook_counted(t, address, size, write, true, pc, run);
+        return;
+    }
+    t->hook_link = place->link;
+    access_slow(address, size, write, pc);
+    if (unlikely(!rt_is_link(place->link)) && rt_expects(t)) {
+        uint32_t site = rt_site(t, pc);
+        if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
+    }
+    t->hook_link = 0;
+}
+
+RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    uint32_t link = place->link;
+    bool run = rt_count(t);
+    if (likely(run && t->expect.at == link && meets(t, hd_link_at(&t->expect, link), address)))
+        return;
+    hook_slow(address, place, run, RT_CALLER);
 }
 
 #define READ_WRITE(prefix, size, aligned)                    \
@@ -411,6 +454,7 @@ VOLATILE_HOOK(volatile_, 16)
 static void range(void *address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     bool run = rt_count(t);
+    rt_close(t);
     if (size - 1 < 16) { /* a small struct, the same size each time: filtered like a scalar */
         access_slow((uintptr_t)address, size, write, pc);
         return;

@@ -27,7 +27,7 @@ static bool spinning_long(struct rt_thread *t, const volatile void *address, uin
     uint64_t key = (uint64_t)(uintptr_t)address * 31 ^ pc;
     uint32_t at = 0;
     while (at < t->spin_keys && t->spin_key[at] != key) at++;
-    if (t->calls_emitted != t->spin_mark) t->spin_said = 0;
+    if (rt_calls_emitted(t) != t->spin_mark) t->spin_said = 0;
     if (at == t->spin_keys) {
         if (at == RT_SPIN_KEYS) at = 0;
         if (at == 0) t->spins = t->spin_said = 0;

@@ -17,7 +17,7 @@ void rt_child_note(struct rt_thread *t) {
     uint32_t site = t->fork_pc != 0 ? rt_site(t, t->fork_pc) : 0;
     rt_flush(t);
     rt_stamp(t);
-    rt_emit_extra(t, t->fork_number);
+    rt_emit_extra(t, t->fork_number, site);
     rt_emit(t, HD_EV_NOTE, HD_NOTE_FORK, 0, site);
 }
 

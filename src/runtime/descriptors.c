@@ -55,7 +55,7 @@ static void begins(struct rt_thread *t, int fd, unsigned type, uintptr_t pc) {
     if (unlikely(rt.checking)) rt_check_clear(address, HD_DESCRIPTOR_BYTES);
     rt_shadow_clear(t, address, HD_DESCRIPTOR_BYTES);
     rt_stamp(t);
-    rt_emit_extra(t, HD_DESCRIPTOR_BYTES);
+    rt_emit_extra(t, HD_DESCRIPTOR_BYTES, site);
     rt_emit(t, HD_EV_ALLOC, type, address, site);
     rt_files[fd].state = RT_FILE_OPEN;
     if (fd > highest) highest = fd;
@@ -68,7 +68,7 @@ static void ends(struct rt_thread *t, int fd, uintptr_t pc) {
     if (unlikely(rt.checking)) rt_check_clear(address, HD_DESCRIPTOR_BYTES);
     rt_shadow_clear(t, address, HD_DESCRIPTOR_BYTES);
     rt_stamp(t);
-    rt_emit_extra(t, HD_DESCRIPTOR_BYTES);
+    rt_emit_extra(t, HD_DESCRIPTOR_BYTES, site);
     rt_emit(t, HD_EV_FREE, HD_BLOCK_FILE, address, site);
     if (rt_files[fd].state != RT_FILE_CLOSED) rt_files[fd].closer = t->number;
     rt_files[fd].state = RT_FILE_CLOSED;

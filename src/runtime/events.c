@@ -65,7 +65,7 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     struct hd_wire_session *s = rt.session;
     if (nobody_wants(t)) return;
     struct hd_wire_chunk *chunk = NULL, *before = s != NULL ? t->chunk : NULL;
-    uint64_t met = before != NULL ? (uint32_t)*t->met : 0;
+    uint64_t met = before != NULL ? HD_MET(*t->met) : 0;
     if (before != NULL && met == 0) submit(s, before);
     while (s != NULL && !__atomic_load_n(&s->parent_gone, __ATOMIC_RELAXED)) {
         uint32_t freed = __atomic_load_n(&s->freed, __ATOMIC_ACQUIRE);
@@ -88,7 +88,8 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     if (met == 0) return;
     /* What was counted in the chunk before: that stays open until it stands here. */
     rt_store_raw(t, hd_wire_head(HD_EV_EXPECTED, 0, met), 0);
-    *t->met = 1ull << 32;
+    *t->met = 1ull << HD_MET_BITS;
+    t->met_seen = 0;
     submit(s, before);
 }
 
@@ -131,19 +132,33 @@ static uint32_t frame_step(const struct rt_thread *t, struct rt_frame *f) {
     return above > f->cfa && above - f->cfa <= UINT32_MAX ? (uint32_t)(above - f->cfa) : 0;
 }
 
+/* A frame's call site may lie in another module than the events': keep that cached. */
+static uint32_t frame_site(struct rt_thread *t, uintptr_t pc) {
+    uintptr_t lo = t->text_lo, size = t->text_size;
+    uint32_t base = t->site_base, site = rt_site(t, pc);
+    t->text_lo = lo, t->text_size = size, t->site_base = base;
+    return site;
+}
+
+bool rt_push_expected(struct rt_thread *t, struct rt_frame *f) {
+    const struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
+    return l->site == frame_site(t, f->pc) && l->rest == frame_step(t, f);
+}
+
+bool rt_pop_expected(struct rt_thread *t) {
+    return hd_link_at(&t->expect, t->expect.at)->site == frame_site(t, t->exit_pc);
+}
+
 /* Function entries and exits are not events of their own: what changed since the thread's last
  * event is written before the next one. */
 RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
     struct rt_frame *low = t->frame_low < t->frame_emitted ? t->frame_low : t->frame_emitted;
     if (low < t->frame_emitted)
-        rt_store(t, hd_wire_head(HD_EV_POP, 0, (uint64_t)(low - t->frame_base)), 0);
+        rt_store(t, hd_wire_head(HD_EV_POP, 0, (uint64_t)(low - t->frame_base)),
+                 frame_site(t, t->exit_pc));
     for (struct rt_frame *f = low; f < t->frame; f++) {
-        /* A frame's call site may lie in another module than the events': keep that cached. */
-        uintptr_t lo = t->text_lo, size = t->text_size;
-        uint32_t base = t->site_base, site = rt_site(t, f->pc);
-        t->text_lo = lo, t->text_size = size, t->site_base = base;
         rt_store(t, hd_wire_head(HD_EV_PUSH, 0, (uint64_t)(f - t->frame_base) + 1),
-                 hd_wire_push_tail(site, frame_step(t, f)));
+                 hd_wire_push_tail(frame_site(t, f->pc), frame_step(t, f)));
     }
     t->frame_emitted = t->frame_low = t->frame;
 }

@@ -1,42 +1,15 @@
-/* Marks: one byte for each eight of memory, in regions like those of the shadow, mapped when
- * something is marked in them. 0: all eight may be accessed; 1 to 7: only the first that many, to
+/* Marks: one byte for each eight of memory (rt_words), in regions that are mapped when something is
+ * marked in them. 0: all eight may be accessed; 1 to 7: only the first that many, to
  * which ORDERS may be added; WHOLE and a reason: none. */
-#define _GNU_SOURCE
 #include "runtime/marks.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define WHOLE 0x80u /* beside the reason: all eight bytes are marked */
 #define ORDERS 8u   /* the word synchronises */
 #define PAGE 4096u
 
-static uint8_t *region[RT_SHADOW_ENTRIES];
 uint64_t rt_marked_pages[RT_MARK_PAGES / 64];
-
-#define REGION_BYTES (1ul << (RT_SHADOW_SHIFT - 3))
-
-static uint8_t *mark_of(uintptr_t address) {
-    uintptr_t index = address >> RT_SHADOW_SHIFT;
-    uint8_t *base = index < RT_SHADOW_ENTRIES ? region[index] : NULL;
-    return base != NULL ? base + RT_SHADOW_OFFSET(address) : NULL;
-}
-
-static bool map_region(uintptr_t index) {
-    static bool refused;
-    if (index >= RT_SHADOW_ENTRIES || refused) return false;
-    if (region[index] != NULL) return true;
-    int saved = errno;
-    void *memory = (void *)syscall(SYS_mmap, NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    errno = saved;
-    refused = memory == MAP_FAILED;
-    if (!refused) region[index] = memory;
-    return !refused;
-}
 
 static uintptr_t least(uintptr_t a, uintptr_t b) { return a < b ? a : b; }
 
@@ -48,10 +21,10 @@ static void note_page(uintptr_t at) {
 }
 
 void rt_mark_order(uintptr_t address) {
-    if (rt.mode != HD_SCHED_SERIAL || rt.check_only || !map_region(address >> RT_SHADOW_SHIFT))
+    if (rt.mode != HD_SCHED_SERIAL || rt.check_only || !rt_words_map(address >> RT_SHADOW_SHIFT))
         return;
     note_page(address);
-    uint8_t *mark = mark_of(address);
+    uint8_t *mark = rt_word(address);
     if (!(*mark & WHOLE)) *mark |= ORDERS;
 }
 
@@ -59,16 +32,16 @@ void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
     if (rt.mode != HD_SCHED_SERIAL || rt.check_only) return;
     uintptr_t end = (address + bytes) & ~7ul;
     if (end <= address) return;
-    if (!map_region(address >> RT_SHADOW_SHIFT) || !map_region((end - 1) >> RT_SHADOW_SHIFT))
+    if (!rt_words_map(address >> RT_SHADOW_SHIFT) || !rt_words_map((end - 1) >> RT_SHADOW_SHIFT))
         return;
     for (uintptr_t at = address, stop; at < end; at = stop) {
         stop = page_end(at, end);
         note_page(at);
         if (at & 7) { /* the first bytes of the word are not marked */
-            *mark_of(at) = (uint8_t)(at & 7);
+            *rt_word(at) = (uint8_t)(at & 7);
             at = least((at | 7) + 1, stop);
         }
-        if (at < stop) memset(mark_of(at), (int)(WHOLE | misuse), (stop - at + 7) / 8);
+        if (at < stop) memset(rt_word(at), (int)(WHOLE | misuse), (stop - at + 7) / 8);
     }
 }
 
@@ -76,13 +49,13 @@ void rt_unmark(uintptr_t address, size_t bytes) {
     if (rt.mode != HD_SCHED_SERIAL) return;
     uintptr_t end = address + bytes;
     for (uintptr_t at = address, stop; at < end; at = stop) {
-        if (mark_of(at) == NULL) {
+        if (rt_word(at) == NULL) {
             stop = least(((at >> RT_SHADOW_SHIFT) + 1) << RT_SHADOW_SHIFT, end);
             if (at >> RT_SHADOW_SHIFT >= RT_SHADOW_ENTRIES) return;
             continue;
         }
         stop = page_end(at, end);
-        if (rt_may_be_marked(at)) memset(mark_of(at), 0, (stop - (at & ~7ul) + 7) / 8);
+        if (rt_may_be_marked(at)) memset(rt_word(at), 0, (stop - (at & ~7ul) + 7) / 8);
     }
 }
 
@@ -97,7 +70,7 @@ static bool is_on_stack(uintptr_t address) {
 
 /* The reason why one of these bytes must not be accessed, which all lie in one page. */
 static unsigned reason(uintptr_t at, uintptr_t end) {
-    const uint8_t *mark = mark_of(at);
+    const uint8_t *mark = rt_word(at);
     if (mark == NULL) return HD_MISUSE_NONE;
     for (; at < end; at = (at | 7) + 1, mark++) {
         if (*mark == 0) continue;
@@ -118,7 +91,7 @@ RT_NOINLINE bool rt_marks_look(struct rt_thread *t, uintptr_t address, size_t si
                                uint32_t site) {
     struct hd_wire_session *session = rt.session;
     if (rt.mode != HD_SCHED_SERIAL || site == 0 || session == NULL) return false;
-    const uint8_t *mark = mark_of(address);
+    const uint8_t *mark = rt_word(address);
     bool orders = mark != NULL && (*mark & (WHOLE | ORDERS)) == ORDERS;
     if (session->misuse != HD_MISUSE_NONE) return orders;
     unsigned found = HD_MISUSE_NONE;

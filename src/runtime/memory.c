@@ -131,7 +131,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     }
     rt_unmark((uintptr_t)block, bytes);
     rt_stamp(t);
-    rt_emit_extra(t, bytes);
+    rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_ALLOC, type, (uintptr_t)block, site);
 }
 
@@ -151,7 +151,7 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     else
         rt_mark((uintptr_t)block, bytes < MOST_MARKED ? bytes : MOST_MARKED, HD_MISUSE_FREED);
     rt_stamp(t);
-    rt_emit_extra(t, bytes);
+    rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_FREE, type & ~UNMAPPED, (uintptr_t)block, site);
 }
 
@@ -164,7 +164,7 @@ static void lives_on(struct rt_thread *t, void *block, size_t old, size_t bytes,
         rt_shadow_clear(t, (uintptr_t)block + old, bytes - old);
     }
     rt_stamp(t);
-    rt_emit_extra(t, bytes);
+    rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_ALLOC, HD_BLOCK_HEAP | HD_BLOCK_GROWN, (uintptr_t)block, site);
 }
 

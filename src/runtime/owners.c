@@ -4,30 +4,10 @@
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-uint8_t *rt_owners[RT_SHADOW_ENTRIES];
-
-#define REGION_BYTES (1ul << (RT_SHADOW_SHIFT - 3))
-
-static uint8_t *map_region(uintptr_t index) {
-    int saved = errno;
-    void *memory = (void *)syscall(SYS_mmap, NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
-    uint8_t *region = NULL;
-    if (memory != MAP_FAILED &&
-        !__atomic_compare_exchange_n(&rt_owners[index], &region, memory, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE))
-        syscall(SYS_munmap, memory, REGION_BYTES);
-    else if (memory != MAP_FAILED)
-        region = memory;
-    errno = saved;
-    return region;
-}
 
 /* The owner of an address, and in *bytes how many of them stand there for [address, end); NULL: it
  * can't be known. */
@@ -36,21 +16,18 @@ static uint8_t *owners_of(uintptr_t address, uintptr_t end, size_t *bytes, bool 
     uintptr_t stop = (index + 1) << RT_SHADOW_SHIFT;
     if (stop > end || stop == 0) stop = end;
     *bytes = ((stop + 7) >> 3) - (address >> 3);
-    if (index >= RT_SHADOW_ENTRIES) return NULL;
-    uint8_t *region = rt_owners[index];
-    if (region == NULL && make) region = map_region(index);
-    return region != NULL ? region + ((uint32_t)address >> 3) : NULL;
+    uint8_t *owner = rt_word(address);
+    if (owner == NULL && make && rt_words_map(index)) owner = rt_word(address);
+    return owner;
 }
 
-/* The stamp with which memory last became shared by readers: whoever reads such memory and has an
- * older one takes a new one, so that it comes after the write that they read. */
-static _Atomic uint64_t shared_stamp;
+_Atomic uint64_t rt_shared_stamp;
 
 /* An access by thread t to memory of `owner`: does it need a stamp? */
 static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
     if (owner == 0) return false;
     if (owner == RT_OWNER_OTHER) return true;
-    if (owner == RT_OWNER_SHARED) return t->stamp < atomic_load(&shared_stamp);
+    if (owner == RT_OWNER_SHARED) return t->stamp < atomic_load(&rt_shared_stamp);
     /* what it did is before its present stamp, or begins with it */
     uint64_t other = atomic_load_explicit(&rt.slot[owner - 1].stamp, memory_order_acquire);
     return t->stamp <= other;
@@ -75,8 +52,9 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
     }
     if (stamp) rt_stamp(t);
     if (!shares) return;
-    uint64_t latest = atomic_load(&shared_stamp);
-    while (latest < t->stamp && !atomic_compare_exchange_weak(&shared_stamp, &latest, t->stamp)) {
+    uint64_t latest = atomic_load(&rt_shared_stamp);
+    while (latest < t->stamp &&
+           !atomic_compare_exchange_weak(&rt_shared_stamp, &latest, t->stamp)) {
     }
 }
 

@@ -56,6 +56,7 @@ static void take_out(struct rt_thread *t) {
     }
     t->cursor = t->poll.second;
     t->calls_emitted = t->poll.calls;
+    t->passed += (t->branches_emitted - t->poll.branches) * RT_PASSED;
     t->branches_emitted = t->poll.branches;
     rt_new_epoch(t); /* what it has touched may not be in the trace */
 }

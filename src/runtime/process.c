@@ -273,7 +273,7 @@ void rt_process_ends(int status) {
         t->busy--;
     }
     session->exit_status = status & 0xff;
-    session->has_branches |= rt_self.branches != 0;
+    session->has_branches |= rt_self.branches_emitted != 0 || rt_self.passed >= RT_PASSED;
     __atomic_store_n(&session->ended, 1, __ATOMIC_SEQ_CST);
     /* The parent waits for the process from here on, not for its events. */
     __atomic_fetch_add(&session->wake, 1, __ATOMIC_SEQ_CST);
@@ -330,6 +330,7 @@ static void in_child(struct rt_thread *t, int parent) {
     rt.stamp = 0;
     rt_chunks_reset();
     rt_modules_forget();
+    rt_links_forget();
     start(parent);
 }
 

@@ -73,7 +73,9 @@ struct rt_poll {
 /* Lives in thread-local storage; other threads reach it through rt.slot[number].thread. The first
  * two cache lines are what a memory access touches. */
 struct rt_thread {
-    uint64_t branches;   /* first: compiled code counts here, as __heddle_branches */
+    /* first, as __heddle_passed: compiled code adds RT_PASSED at every branch. With one call, the
+     * upper half of the tail of the event that comes next */
+    uint64_t passed;
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
     uint64_t calls_mark; /* hook calls so far = calls_mark - left */
     uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
@@ -83,16 +85,21 @@ struct rt_thread {
     uint32_t number;
     uint32_t children; /* threads that it has made */
     struct hd_wire_event *cursor, *chunk_end;
-    /* full recordings: what is expected of it next, where what came as expected is counted (in the
-     * chunk), and its byte of rt_owners; NULL in others */
-    struct hd_expect *expect;
+    /* full recordings: what is expected of it next; where what came as expected is counted (in the
+     * chunk), and how much of that `calls_emitted` knows of; its byte of rt_words */
+    struct hd_expect expect;
     uint64_t *met;
+    uint64_t met_seen, nowhere; /* what is counted while there is no chunk */
     uint8_t owner;
+    bool closed; /* nothing may come as expected until the next event: see rt_close */
+    uint32_t closed_at, hook_link;
+    int64_t closed_left;
+    uintptr_t exit_pc;                                  /* where a function was left last */
     struct rt_frame *frame, *frame_low, *frame_emitted; /* top now, lowest since the last event,
                                                            top as the trace knows it */
     struct rt_frame *frame_base, *frame_end;
-    uint64_t calls_emitted, branches_emitted;
-    uint32_t owner_tag;     /* number, as a shadow cell can hold it */
+    uint64_t calls_emitted, branches_emitted; /* with the events so far; the latter only in them */
+    uint32_t owner_tag;                       /* number, as a shadow cell can hold it */
     uint32_t inside;        /* depth of interceptors: what they call is not recorded */
     volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
     volatile uint32_t signals_pending;
@@ -349,137 +356,36 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
     return base + RT_SHADOW_OFFSET(address);
 }
 
-/* Full recordings under free have no cells, but a byte for every 8 bytes of memory: who touched
- * them last (owners.c). */
-extern uint8_t *rt_owners[RT_SHADOW_ENTRIES];
+/* A byte for every 8 bytes of memory: under serial what nobody may access there (marks.c), in full
+ * recordings under free who touched it last (owners.c). It is all that an access has to know of
+ * memory if it comes as expected and the byte is the thread's `owner`. In regions of 4 GB, too. */
+extern uint8_t *rt_words[RT_SHADOW_ENTRIES];
+extern uint8_t *rt_no_words;        /* a region of zeros; NULL where none is needed */
+bool rt_words_map(uintptr_t index); /* false: there is no memory for it */
+bool rt_words_fill(void);           /* from now on every region can be read */
+RT_INLINE uint8_t *rt_word(uintptr_t address) {
+    uintptr_t index = address >> RT_SHADOW_SHIFT;
+    uint8_t *region = index < RT_SHADOW_ENTRIES ? rt_words[index] : NULL;
+    return region != NULL && region != rt_no_words ? region + RT_SHADOW_OFFSET(address) : NULL;
+}
+
 #define RT_OWNER_MOST 0xf0u   /* of threads */
 #define RT_OWNER_SHARED 0xffu /* several threads have read it */
 #define RT_OWNER_OTHER 0xfeu  /* nobody in particular: whoever comes takes a stamp */
 #define RT_OWNER_NONE 0xfdu   /* of a thread that there is no byte for: nothing is its own */
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
 void rt_owners_atomic(uintptr_t address, unsigned log_size);
+/* The stamp with which memory last became shared by readers: whoever reads such memory and has an
+ * older one takes a new one, so that it comes after the write that they read. */
+extern _Atomic uint64_t rt_shared_stamp;
+/* Free: is it a read of such memory that needs no stamp? */
+RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned shape) {
+    return owner == RT_OWNER_SHARED && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
+           t->stamp >= atomic_load_explicit(&rt_shared_stamp, memory_order_relaxed);
+}
 void rt_owners_clear(uintptr_t address, size_t bytes);
 
-/* Is all that the thread has to know of an access within 8 bytes that they are its own? */
-RT_INLINE bool rt_is_owner(const struct rt_thread *t, uintptr_t address) {
-    const uint8_t *owner = rt_owners[(uint16_t)(address >> RT_SHADOW_SHIFT)];
-    return owner != NULL && owner[RT_SHADOW_OFFSET(address)] == t->owner;
-}
-
-/* ---- events (events.c) -------------------------------------------------------------------- */
-
-void rt_chunk_next(struct rt_thread *t);
-void rt_chunk_submit(struct rt_thread *t); /* hands the thread's chunk to the parent as it is */
-void rt_chunks_reset(void);
-void rt_emit_stack(struct rt_thread *t);
-void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t branches);
-
-/* Puts one event into the chunk, as it is. */
-RT_INLINE void rt_store_raw(struct rt_thread *t, uint64_t head, uint64_t tail) {
-    if (unlikely(t->cursor == t->chunk_end)) rt_chunk_next(t);
-    struct hd_wire_event *event = t->cursor;
-    event->tail = tail;
-    __atomic_store_n(&event->head, head, __ATOMIC_RELEASE);
-    t->cursor = event + 1;
-}
-
-/* Full recordings: events that came as expected are counted, the others stored (expect.c). */
-void rt_store_unexpected(struct rt_thread *t, uint64_t head, uint64_t tail);
-void rt_store_met(struct rt_thread *t); /* what was counted so far; before others write */
-void rt_expect_begin(struct rt_thread *t);
-void rt_expect_end(struct rt_thread *t);
-
-RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
-    struct hd_expect *e = t->expect;
-    if (likely(e == NULL))
-        rt_store_raw(t, head, tail);
-    else if (e->at->head == head && e->at->tail == tail && !hd_is_of_stream(head)) {
-        hd_expect_met(e);
-        ++*t->met;
-    } else
-        rt_store_unexpected(t, head, tail);
-}
-
-/* The chunk that the thread writes to from now on. */
-RT_INLINE void rt_stream_is(struct rt_thread *t, struct hd_wire_chunk *chunk,
-                            struct hd_wire_event *cursor, struct hd_wire_event *end) {
-    static uint64_t nowhere;
-    t->chunk = chunk;
-    t->cursor = cursor;
-    t->chunk_end = end;
-    t->met = chunk != NULL ? &chunk->expected : &nowhere;
-}
-
-/* Writes one event of this thread: its call stack if that changed, its counts, itself. */
-RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
-                       uint32_t site) {
-    if (unlikely(t->frame != t->frame_emitted || t->frame_low != t->frame_emitted))
-        rt_emit_stack(t);
-    uint64_t now = rt_calls(t);
-    uint64_t calls = now - t->calls_emitted, branches = t->branches - t->branches_emitted;
-    t->calls_emitted = now;
-    t->branches_emitted = t->branches;
-    if (unlikely((calls | branches) >> 16)) {
-        rt_emit_counts(t, calls, branches);
-        calls = branches = 0;
-    }
-    rt_store(t, hd_wire_head(kind, flags, operand),
-             hd_wire_tail(site, (unsigned)calls, (unsigned)branches));
-}
-RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value) {
-    rt_store(t, hd_wire_head(HD_EV_EXT, 0, value & ((1ull << 48) - 1)), 0);
-}
-
-/* A new place in the global order for what follows (free); nothing under serial. */
-RT_INLINE void rt_stamp(struct rt_thread *t) {
-    if (rt.mode == HD_SCHED_FREE) {
-        t->stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
-        if (unlikely(rt.full))
-            atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
-        rt_store(t, hd_wire_head(HD_EV_STAMP, 0, t->stamp), 0);
-    }
-}
-
-/* Ends the thread's epoch: what it does from here on is recorded anew. An epoch has a number that
- * no other has; under free it is the low half of the stamp that it begins with. */
-RT_INLINE void rt_new_epoch(struct rt_thread *t) {
-    if (rt.mode == HD_SCHED_FREE) {
-        while (t->epoch == (uint32_t)t->stamp || (uint32_t)t->stamp == 0) rt_stamp(t);
-        t->epoch = (uint32_t)t->stamp;
-        t->salt = t->epoch * 0x9e3779b1u << 3;
-        struct rt_slot *slot = &rt.slot[t->number];
-        atomic_store_explicit(&slot->epoch_stamp, t->stamp, memory_order_relaxed);
-        atomic_store_explicit(&slot->epoch, t->epoch, memory_order_release);
-    } else {
-        t->epoch = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
-        if (unlikely(t->epoch == 0)) t->epoch = atomic_fetch_add(&rt.epochs, 1) + 1;
-    }
-}
-
-void rt_flush_all(struct rt_thread *t);
-/* Records the accesses that were deferred in the thread's epoch, before anything that ends it. */
-RT_INLINE void rt_flush(struct rt_thread *t) {
-    if (t->deferred_count != 0) rt_flush_all(t);
-}
-
-/* A synchronisation event: stamped, and the thread's epoch ends. */
-RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
-                            uintptr_t pc) {
-    uint32_t site = rt_site(t, pc);
-    rt_flush(t);
-    rt_stamp(t);
-    rt_emit(t, kind, flags, operand, site);
-    rt_new_epoch(t);
-}
-RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned flags,
-                                  uint64_t operand, uint64_t extra, uintptr_t pc) {
-    uint32_t site = rt_site(t, pc);
-    rt_flush(t);
-    rt_stamp(t);
-    rt_emit_extra(t, extra);
-    rt_emit(t, kind, flags, operand, site);
-    rt_new_epoch(t);
-}
+#include "runtime/events.h"
 
 /* ---- accesses (access.c) ------------------------------------------------------------------ */
 
@@ -520,7 +426,9 @@ void rt_leave_signals(struct rt_thread *t);
 RT_INLINE struct rt_thread *rt_enter_at(uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || t->inside || rt_is_allocators(pc)) return NULL;
-    if (unlikely(!rt_count(t) || t->state != RT_RUNNING)) return rt_enter_slow();
+    bool run = rt_count(t);
+    rt_close(t);
+    if (unlikely(!run || t->state != RT_RUNNING)) return rt_enter_slow();
     t->busy++;
     t->inside++;
     return t;
@@ -534,6 +442,7 @@ RT_INLINE struct rt_thread *rt_enter_from(uintptr_t pc) {
     if (unlikely(rt_is_openmp(pc))) return NULL;
     if (t->state != RT_RUNNING || t->suspect || !rt_is_c_library(pc)) return rt_enter();
     rt_count(t);
+    rt_close(t);
     if (unlikely(rt.startup)) rt_startup_kept(t);
     t->busy++;
     t->inside++;

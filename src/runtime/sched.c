@@ -114,7 +114,6 @@ void sched_wake(struct rt_thread *next) {
 
 void sched_put_stream(struct rt_thread *t) {
     count_last_calls(t);
-    rt_store_met(t);
     sched.stream.cursor = t->cursor;
     sched.stream.end = t->chunk_end;
     sched.stream.chunk = t->chunk;

@@ -159,7 +159,7 @@ static bool is_due_soon(const struct rt_thread *t) {
 static bool has_done_enough(const struct rt_thread *t, const struct hd_wire_turn *turn) {
     uint64_t calls = rt_calls(t);
     if (turn->finish) return turn->end > turn->mark && calls == turn->end;
-    return calls > turn->mark || (calls == turn->mark && t->calls_emitted == calls);
+    return calls > turn->mark || (calls == turn->mark && rt_calls_emitted(t) == calls);
 }
 
 static enum state look(void) {

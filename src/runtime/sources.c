@@ -40,7 +40,7 @@ void rt_limit(struct rt_thread *t, const struct timespec *deadline, clockid_t cl
     if (left < 0) left = 0;
     uint32_t site = rt_site(t, pc);
     if (t->frame != t->frame_emitted || t->frame_low != t->frame_emitted) rt_emit_stack(t);
-    rt_emit_extra(t, (uint64_t)left < 1ull << 47 ? (uint64_t)left : 1ull << 47);
+    rt_emit_extra(t, (uint64_t)left < 1ull << 47 ? (uint64_t)left : 1ull << 47, site);
     rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_LIMIT, 0), site);
 }
 

@@ -102,7 +102,7 @@ void rt_state_note(struct rt_thread *t, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
     t->busy++;
     if (t->frame != t->frame_emitted || t->frame_low != t->frame_emitted) rt_emit_stack(t);
-    rt_emit_extra(t, t->own_high);
+    rt_emit_extra(t, t->own_high, site);
     rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_STATE, t->own_state), site);
     t->busy--;
 }
@@ -113,6 +113,6 @@ void rt_state_blocked(struct rt_thread *t, unsigned wait_type, uintptr_t object,
     if (t->frame != t->frame_emitted || t->frame_low != t->frame_emitted) rt_emit_stack(t);
     if (wait_type & RT_WAIT_UNUSED) wait_type = 0; /* no signal ends it */
     unsigned flags = (t->wait_reads ? HD_WIRE_WAIT_READS : 0) | (timed ? HD_WIRE_WAIT_TIMED : 0);
-    rt_emit_extra(t, hd_wire_wait(wait_type, flags, rt_calls(t) - t->calls_emitted));
+    rt_emit_extra(t, hd_wire_wait(wait_type, flags, rt_calls(t) - rt_calls_emitted(t)), site);
     rt_store(t, hd_wire_head(HD_EV_NOTE, HD_NOTE_BLOCKED, object), site);
 }

@@ -174,8 +174,9 @@ static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr
         uint32_t chosen = rt.options.policy == HD_POLICY_REPLAY ? rt_replay_woken(t) : UINT32_MAX;
         while ((waiter = rt_sched_wake_one(HD_WAIT_COND, (uintptr_t)c, chosen)) != NULL) {
             rt_emit_as(t, waiter);
-            rt_emit_extra(waiter, number);
-            rt_emit(waiter, HD_EV_WAIT, 0, (uintptr_t)c, rt_site(waiter, waiter->wait_pc));
+            uint32_t site = rt_site(waiter, waiter->wait_pc);
+            rt_emit_extra(waiter, number, site);
+            rt_emit(waiter, HD_EV_WAIT, 0, (uintptr_t)c, site);
             rt_new_epoch(waiter);
             rt_emit_back(t, waiter);
             if (!all) break;

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <threads.h>
 
-__thread struct rt_thread rt_self;
+__thread struct rt_thread rt_self = {.expect.link = &rt_no_link};
 
 /* Code that `heddle cc` has assembled counts its branches here without a call. */
-_Static_assert(offsetof(struct rt_thread, branches) == 0, "rt_self begins with the branch count");
-extern RT_HOOK __thread uint64_t __heddle_branches __attribute__((alias("rt_self")));
+_Static_assert(offsetof(struct rt_thread, passed) == 0, "rt_self begins with the branch count");
+extern RT_HOOK __thread uint64_t __heddle_passed __attribute__((alias("rt_self")));
 
 #define FRAMES (256u * 1024u) /* more calls than a default stack can hold; address space only */
 
@@ -29,7 +29,8 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->handle = pthread_self();
     t->left = -1;
     t->calls_mark = UINT64_MAX; /* no calls yet */
-    t->calls_emitted = t->branches = t->branches_emitted = 0;
+    t->calls_emitted = t->branches_emitted = 0;
+    t->passed = 1;
     t->text_size = 0;
     t->sequence = 0;
     t->mark = t->force_call = 0;
@@ -97,7 +98,7 @@ static void thread_end(struct rt_thread *t) {
     rt_robust_end(t);
     rt_stamp(t);
     if (t->number != 0 && t->stack_end != 0) { /* the first thread's stays */
-        rt_emit_extra(t, t->stack_end - t->stack_low);
+        rt_emit_extra(t, t->stack_end - t->stack_low, 0);
         rt_emit(t, HD_EV_FREE, HD_BLOCK_STACK, t->stack_low, 0);
     }
     rt_emit(t, HD_EV_END, 0, 0, 0);
@@ -145,7 +146,7 @@ static void emit_stack_block(struct rt_thread *t) {
         if (rt.checking) rt_check_clear((uintptr_t)lowest, bytes);
         t->stack_low = (uintptr_t)lowest;
         t->stack_end = t->stack_low + bytes;
-        rt_emit_extra(t, bytes);
+        rt_emit_extra(t, bytes, 0);
         rt_emit(t, HD_EV_ALLOC, HD_BLOCK_STACK, (uintptr_t)lowest, 0);
     }
     pthread_attr_destroy(&attributes);

@@ -118,6 +118,7 @@ __attribute__((noreturn)) static void deadlock_here(void) {
     struct rt_thread *t = &rt_self;
     rt_stream_is(t, sched.stream.chunk, sched.stream.cursor, sched.stream.end);
     t->number = sched.stream.thread;
+    rt_store_met(t);
     sched_deadlock(t);
 }
 

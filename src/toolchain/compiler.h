@@ -66,9 +66,10 @@ char *hd_runtime_directory(struct hd_error *error);
 #define HD_GCC_SPECS "heddle-gcc.specs"
 #define HD_GCC_TOOLS "heddle-tools" /* holds `as`, a link to heddle */
 
-/* Assembly with every call of gcc's branch hook replaced by the one instruction pair that the hook
- * consists of. NULL if there is none: assemble the text as it is. malloc'ed. */
-char *hd_inline_branch_hooks(const char *text, size_t bytes, size_t *new_bytes);
+/* Assembly in which calls of the branch hook are the one instruction pair that it consists of, and
+ * those of access hooks name their place. NULL if there is none: assemble the text as it is.
+ * malloc'ed. */
+char *hd_inline_hooks(const char *text, size_t bytes, size_t *new_bytes);
 /* Assembly in which inline assembly that synchronises tells the runtime what it does. NULL if there
  * is none. malloc'ed. */
 char *hd_note_inline_assembly(const char *text, size_t bytes, size_t *new_bytes);

@@ -6,9 +6,21 @@
 #include "trace/build.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+/* The links of a thread, which are found by what makes them. */
+struct links {
+    struct hd_expect expect;
+    uint32_t links, room; /* the one at 0 counts */
+    struct link_slot {
+        uint64_t key; /* hd_link_key + 1; 0: empty */
+        uint32_t link;
+    } * slot;
+    uint32_t slots;
+};
 
 struct hd_expand {
-    HD_VECTOR(struct hd_expect *) thread; /* by number; NULL until it has an event */
+    HD_VECTOR(struct links *) thread; /* by number; NULL until it has an event */
 };
 
 struct hd_expand *hd_expand_new(void) {
@@ -17,28 +29,76 @@ struct hd_expand *hd_expand_new(void) {
 
 void hd_expand_free(struct hd_expand *expand) {
     if (expand == NULL) return;
-    for (size_t i = 0; i < expand->thread.size; i++) free(expand->thread.data[i]);
+    for (size_t i = 0; i < expand->thread.size; i++) {
+        struct links *links = expand->thread.data[i];
+        if (links == NULL) continue;
+        free(links->expect.link);
+        free(links->slot);
+        free(links);
+    }
     hd_vector_free(&expand->thread);
     free(expand);
 }
 
 /* NULL if no trace can have a thread of this number. */
-static struct hd_expect *expectations(struct hd_expand *expand, uint32_t thread) {
+static struct links *links_of(struct hd_expand *expand, uint32_t thread) {
     if (thread >= HD_THREAD_LIMIT) return NULL;
     while (expand->thread.size <= thread) hd_vector_push(&expand->thread, NULL);
-    struct hd_expect **e = &expand->thread.data[thread];
-    if (*e == NULL) {
-        *e = hd_zalloc(1, sizeof **e);
-        hd_expect_nothing(*e);
+    struct links **of = &expand->thread.data[thread];
+    if (*of == NULL) {
+        struct links *links = *of = hd_zalloc(1, sizeof *links);
+        links->links = 1;
+        links->room = 16;
+        links->expect.link = hd_zalloc(links->room, sizeof *links->expect.link);
+        links->expect.link[0].rest = UINT64_MAX;
+        links->slots = 32;
+        links->slot = hd_zalloc(links->slots, sizeof *links->slot);
     }
-    return *e;
+    return *of;
+}
+
+static struct link_slot *slot_of(const struct links *links, uint64_t key) {
+    uint32_t mask = links->slots - 1, at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & mask;
+    while (links->slot[at].key != 0 && links->slot[at].key != key) at = (at + 1) & mask;
+    return &links->slot[at];
+}
+
+static void make_room(struct links *links) {
+    if (links->links == links->room) {
+        links->room *= 2;
+        links->expect.link =
+            hd_realloc(links->expect.link, links->room, sizeof *links->expect.link);
+    }
+    if (links->links * 2 < links->slots) return;
+    struct link_slot *old = links->slot;
+    uint32_t slots = links->slots;
+    links->slots *= 2;
+    links->slot = hd_zalloc(links->slots, sizeof *links->slot);
+    for (uint32_t i = 0; i < slots; i++)
+        if (old[i].key != 0) *slot_of(links, old[i].key) = old[i];
+    free(old);
+}
+
+/* There can be 2^45 keys and no more links than events: an offset has no room for more than that
+ * many, and what is beyond has none. */
+#define MOST_LINKS (UINT32_MAX / HD_LINK_BYTES)
+
+static uint32_t link_of(struct links *links, uint64_t head, uint64_t tail) {
+    uint64_t key = hd_link_key(head, tail) + 1;
+    struct link_slot *slot = slot_of(links, key);
+    if (slot->key == key) return slot->link;
+    if (links->links == MOST_LINKS) return 0;
+    make_room(links);
+    uint32_t link = links->links++ * HD_LINK_BYTES;
+    memset(hd_link_at(&links->expect, link), 0, HD_LINK_BYTES);
+    *slot_of(links, key) = (struct link_slot){key, link};
+    return link;
 }
 
 static size_t put_in(struct hd_expect *e, struct hd_wire_event *out, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        const struct hd_expected *at = e->at;
-        if (at->shape == 0) return i;
-        out[i] = (struct hd_wire_event){at->head, at->tail};
+        if (e->at == 0) return i;
+        out[i] = hd_expected_event(e);
         hd_expect_met(e);
     }
     return count;
@@ -46,7 +106,13 @@ static size_t put_in(struct hd_expect *e, struct hd_wire_event *out, size_t coun
 
 /* How many events come before this stored one, and the event as it was. */
 static uint64_t met_before(struct hd_wire_event *event) {
-    if (hd_wire_kind(event->head) == HD_EV_EXPECTED) return hd_wire_operand(event->head);
+    unsigned kind = hd_wire_kind(event->head);
+    if (kind == HD_EV_EXPECTED) return hd_wire_operand(event->head);
+    if (kind == HD_EV_THREAD || kind == HD_EV_STAMP) {
+        uint64_t met = event->tail >> 32;
+        event->tail = (uint32_t)event->tail;
+        return met;
+    }
     if (!(event->head & HD_WIRE_AFTER)) return 0;
     uint64_t met = hd_wire_calls(event->tail);
     event->head &= ~(uint64_t)HD_WIRE_AFTER;
@@ -54,16 +120,24 @@ static uint64_t met_before(struct hd_wire_event *event) {
     return met;
 }
 
+bool hd_expand_at_stamp(const struct hd_expand_at *at, struct hd_wire_event event) {
+    return hd_wire_kind(event.head) == HD_EV_STAMP &&
+           (event.tail >> 32 == 0 || (at->counted && at->met == 0));
+}
+
+uint64_t hd_expand_stamp(struct hd_expand_at *at, struct hd_wire_event event) {
+    at->counted = false;
+    return hd_wire_operand(event.head);
+}
+
 size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
                         const struct hd_wire_event *event, size_t count, size_t *taken,
                         struct hd_wire_event *out, size_t room, bool *good) {
-    struct hd_expect *e = expectations(expand, at->thread);
+    struct links *links = links_of(expand, at->thread);
     size_t i = 0, made = 0;
     *good = true;
-    while (i < count && made < room) {
+    while (i < count && made < room && !hd_expand_at_stamp(at, event[i])) {
         struct hd_wire_event now = event[i];
-        unsigned kind = hd_wire_kind(now.head);
-        if (kind == HD_EV_STAMP) break;
         uint64_t met = met_before(&now);
         if (met != 0 && !at->counted) {
             at->met = met;
@@ -71,7 +145,7 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
         }
         if (at->met != 0) {
             size_t most = room - made < at->met ? room - made : (size_t)at->met;
-            size_t put = e != NULL ? put_in(e, out + made, most) : 0;
+            size_t put = links != NULL ? put_in(&links->expect, out + made, most) : 0;
             made += put;
             at->met -= put;
             if (put < most) {
@@ -82,14 +156,18 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
         }
         at->counted = false;
         i++;
+        bool unlinked = (now.head & HD_WIRE_UNLINKED) != 0;
+        now.head &= ~(uint64_t)HD_WIRE_UNLINKED;
+        unsigned kind = hd_wire_kind(now.head);
         if (kind == HD_EV_EXPECTED) continue;
         out[made++] = now;
         if (kind == HD_EV_THREAD) {
             uint64_t number = hd_wire_operand(now.head);
             at->thread = number < HD_THREAD_LIMIT ? (uint32_t)number : HD_THREAD_LIMIT;
-            e = expectations(expand, at->thread);
-        } else if (e != NULL && hd_wire_kind(now.head) != HD_EV_NONE) {
-            hd_expect_learn(e, now.head, now.tail, met);
+            links = links_of(expand, at->thread);
+        } else if (links != NULL && kind != HD_EV_NONE) {
+            uint32_t link = unlinked ? 0 : link_of(links, now.head, now.tail);
+            hd_expect_learn(&links->expect, link, now.head, now.tail, met);
         }
     }
     *taken = i;

@@ -24,4 +24,9 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
                         const struct hd_wire_event *event, size_t count, size_t *taken,
                         struct hd_wire_event *out, size_t room, bool *good);
 
+/* Is the next stored event a STAMP, and all in that comes before it? Whoever takes that calls
+ * hd_expand_stamp. */
+bool hd_expand_at_stamp(const struct hd_expand_at *at, struct hd_wire_event event);
+uint64_t hd_expand_stamp(struct hd_expand_at *at, struct hd_wire_event event);
+
 #endif

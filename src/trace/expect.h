@@ -6,9 +6,12 @@
  *
  * Events of the same kind, flags and site are one link. A link knows the whole event that is
  * expected at it next, and which link came after it. An operand is expected where the stride of the
- * link's last two operands leads, or, for what is found through pointers, as far from the operand
- * of the event before as last time. Call stacks, counts and synchronisation are links as well: an
- * event is as expected only if every bit of it is. */
+ * link's last two operands leads; or, for what is found through pointers, as far from the operand
+ * of the event before as last time (the link is *relative*); calls are expected to go one deeper,
+ * and returns one back. An event is as expected only if every bit of it is.
+ *
+ * Links are named by their offset in the thread's table. Which one an event has is for the two
+ * sides to find out, each in its own way; the event that has none (UNLINKED) says so. */
 #ifndef HEDDLE_TRACE_EXPECT_H
 #define HEDDLE_TRACE_EXPECT_H
 
@@ -16,34 +19,40 @@
 
 #include <stdbool.h>
 
-#define HD_LINKS 4096u     /* 256 kB for a thread, touched as they are used */
+#define HD_LINK_BYTES 64u
 #define HD_LINK_LONG_RUN 8 /* events after which a successor is not given up at its first miss */
 
-struct hd_expected {
-    uint64_t head, tail; /* of the event that is expected */
-    uint64_t stride;     /* of the head, from one event to the next */
-    uint64_t other;      /* the last step that was not the stride */
-    uint64_t distance;   /* of the head from that of the event before, when last stored */
-    uint64_t last;       /* the head when last stored; used if `relative` */
-    struct hd_expected *next;
-    uint32_t shape; /* kind and flags; 0: the link is not in use */
-    bool relative;  /* the head is expected at a distance from the event before */
-    bool doubted;   /* another link came after it last time */
+struct hd_link {
+    uint64_t operand; /* expected next; HD_LINK_NOWHERE if that is not kept here */
+    uint64_t stride;  /* from one operand to the next */
+    uint64_t rest;    /* upper half of the expected event's tail: its counts, or a PUSH's step */
+    uint32_t next;    /* the link that came after it; 0: none */
+    uint32_t site;
+    uint64_t distance; /* of the operand from that of the event before, when last stored */
+    uint64_t other;    /* the last step that was not the stride */
+    uint64_t last;     /* the operand when last stored; used if `relative` */
+    uint16_t shape;    /* kind and flags; 0: the link is not in use */
+    bool relative;
+    bool doubted; /* another link came after it last time */
 };
-_Static_assert(sizeof(struct hd_expected) == 64, "a link is a cache line");
+_Static_assert(sizeof(struct hd_link) == HD_LINK_BYTES, "a link is a cache line");
+#define HD_LINK_NOWHERE UINT64_MAX /* no operand is that large */
 
-/* All zero but for `at` and `before`, which are the first link: it is never in use. */
 struct hd_expect {
-    struct hd_expected *at;     /* expected next */
-    struct hd_expected *before; /* of the latest event */
-    uint64_t head;              /* of the latest event */
-    uint64_t reserved[5];
-    struct hd_expected link[HD_LINKS];
+    uint32_t at;          /* link that is expected next; 0: nothing is */
+    uint32_t before;      /* of the latest event; 0: none */
+    uint64_t operand;     /* of the latest event that is not bookkeeping */
+    uint64_t depth;       /* of calls */
+    struct hd_link *link; /* the one at 0 is never in use: its `rest` is UINT64_MAX */
 };
 
-static inline void hd_expect_nothing(struct hd_expect *e) {
-    e->at = e->before = &e->link[0];
-    e->link[0].next = &e->link[0];
+static inline struct hd_link *hd_link_at(const struct hd_expect *e, uint32_t offset) {
+    return (struct hd_link *)((char *)e->link + offset);
+}
+
+/* What makes a link. */
+static inline uint64_t hd_link_key(uint64_t head, uint64_t tail) {
+    return (head & 0xffff) << 32 | hd_wire_site(tail);
 }
 
 /* Events that are stored whatever is expected, and teach nothing: they are about the stream. */
@@ -52,33 +61,51 @@ static inline bool hd_is_of_stream(uint64_t head) {
     return kind == HD_EV_THREAD || kind == HD_EV_STAMP || kind == HD_EV_EXPECTED;
 }
 
-static inline void hd_expect_after(struct hd_expect *e, struct hd_expected *now, uint64_t head) {
-    struct hd_expected *next = now->next;
-    if (next->relative) next->head = head + next->distance;
-    e->before = now;
-    e->at = next;
-    e->head = head;
+/* A COUNT has no site, and says something else each time. */
+static inline bool hd_may_be_linked(uint64_t head) { return hd_wire_kind(head) != HD_EV_COUNT; }
+
+static inline uint64_t hd_expected_operand(const struct hd_expect *e, const struct hd_link *l) {
+    if (l->relative) return e->operand + l->distance;
+    if ((l->shape & 0xff) == HD_EV_PUSH) return e->depth + 1;
+    if ((l->shape & 0xff) == HD_EV_POP) return e->depth - 1;
+    return l->operand;
+}
+
+static inline bool hd_is_expected(const struct hd_expect *e, uint64_t head, uint64_t tail) {
+    const struct hd_link *l = hd_link_at(e, e->at);
+    return l->shape == (head & 0xffff) && l->site == hd_wire_site(tail) && l->rest == tail >> 32 &&
+           hd_expected_operand(e, l) == hd_wire_operand(head);
+}
+
+static inline struct hd_wire_event hd_expected_event(const struct hd_expect *e) {
+    const struct hd_link *l = hd_link_at(e, e->at);
+    return (struct hd_wire_event){
+        hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, hd_expected_operand(e, l)),
+        l->site | l->rest << 32};
+}
+
+/* The latest event was one of this kind and operand. */
+static inline void hd_expect_past(struct hd_expect *e, unsigned kind, uint64_t operand) {
+    if (kind < HD_EV_THREAD)
+        e->operand = operand;
+    else if (kind == HD_EV_PUSH || kind == HD_EV_POP)
+        e->depth = operand;
 }
 
 /* The event that is expected has come. */
 static inline void hd_expect_met(struct hd_expect *e) {
-    struct hd_expected *now = e->at;
-    uint64_t head = now->head;
-    now->head = head + now->stride;
-    hd_expect_after(e, now, head);
-}
-
-static inline struct hd_expected *hd_expect_link(struct hd_expect *e, uint64_t head,
-                                                 uint64_t tail) {
-    uint64_t key = (head & 0xffff) | (uint64_t)hd_wire_site(tail) << 16;
-    uint32_t index = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 40) & (HD_LINKS - 1);
-    return &e->link[index != 0 ? index : 1];
+    struct hd_link *l = hd_link_at(e, e->at);
+    uint64_t operand = hd_expected_operand(e, l);
+    if (l->operand != HD_LINK_NOWHERE) l->operand = operand + l->stride;
+    hd_expect_past(e, l->shape & 0xff, operand);
+    e->before = e->at;
+    e->at = l->next;
 }
 
 /* An operand that was not expected at a link which is known. A step that comes twice becomes the
  * stride. What is as far from the event before as last time is expected there from now on. */
-static inline void hd_expect_step(struct hd_expected *l, uint64_t head, uint64_t distance) {
-    uint64_t step = head - (l->relative ? l->last : l->head - l->stride);
+static inline void hd_link_step(struct hd_link *l, uint64_t operand, uint64_t distance) {
+    uint64_t step = operand - (l->relative ? l->last : l->operand - l->stride);
     if (l->relative) {
         if (step == l->other && distance != l->distance) {
             l->relative = false;
@@ -95,29 +122,35 @@ static inline void hd_expect_step(struct hd_expected *l, uint64_t head, uint64_t
     if (step != l->stride) l->other = step;
 }
 
-/* An event that was not expected; `met` is what it carries (hd_carries_met), else 0. */
-static inline void hd_expect_learn(struct hd_expect *e, uint64_t head, uint64_t tail,
+/* An event that was not expected, and its link (0: it has none); `met` is what it carries
+ * (hd_carries_met), else 0. */
+static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t head, uint64_t tail,
                                    uint64_t met) {
-    struct hd_expected *l = hd_expect_link(e, head, tail), *before = e->before;
-    uint64_t distance = head - e->head;
-    if (l->shape == (uint32_t)(head & 0xffff) && hd_wire_site(l->tail) == hd_wire_site(tail)) {
-        hd_expect_step(l, head, distance);
-    } else {
-        l->shape = (uint32_t)(head & 0xffff);
-        l->stride = l->other = 0;
-        l->relative = l->doubted = false;
-        l->next = &e->link[0];
+    uint64_t operand = hd_wire_operand(head), distance = operand - e->operand;
+    unsigned kind = hd_wire_kind(head);
+    struct hd_link *l = hd_link_at(e, link), *before = hd_link_at(e, e->before);
+    hd_expect_past(e, kind, operand);
+    if (link == 0) {
+        e->at = e->before = 0;
+        return;
     }
-    l->head = head + l->stride;
-    l->tail = tail;
+    bool depth = kind == HD_EV_PUSH || kind == HD_EV_POP;
+    if (l->shape == 0) {
+        *l = (struct hd_link){.shape = (uint16_t)head, .site = hd_wire_site(tail)};
+    } else if (!depth) {
+        hd_link_step(l, operand, distance);
+    }
+    l->operand = depth || l->relative ? HD_LINK_NOWHERE : operand + l->stride;
+    l->rest = tail >> 32;
     l->distance = distance;
-    l->last = head;
-    if (e->at != l && before != &e->link[0]) {
-        bool keep = before->next != &e->link[0] && met >= HD_LINK_LONG_RUN && !before->doubted;
-        if (!keep) before->next = l;
+    l->last = operand;
+    if (e->at != link && e->before != 0) {
+        bool keep = before->next != 0 && met >= HD_LINK_LONG_RUN && !before->doubted;
+        if (!keep) before->next = link;
         before->doubted = keep;
     }
-    hd_expect_after(e, l, head);
+    e->before = link;
+    e->at = l->next;
 }
 
 /* Can the number of expected events before an event be stored in its count of calls? The event has
@@ -127,6 +160,10 @@ static inline bool hd_carries_met(uint64_t head, uint64_t tail, uint64_t met) {
 }
 static inline uint64_t hd_tail_with_calls(uint64_t tail, uint64_t calls) {
     return (tail & ~(0xffffull << 32)) | calls << 32;
+}
+/* A STAMP or THREAD has it in its tail. */
+static inline bool hd_stream_carries_met(uint64_t head, uint64_t met) {
+    return hd_wire_kind(head) != HD_EV_EXPECTED && met <= UINT32_MAX;
 }
 
 #endif

@@ -14,7 +14,8 @@ enum { HD_FILE_MAGIC_BYTES = 8, HD_FILE_VERSION = 1 };
 /* Feature bits: what a reader must know to understand the file. */
 enum {
     HD_FEATURE_NAMES = 1,    /* operands and sites are numbers of names in NAMES chunks */
-    HD_FEATURE_EXPECTED = 2, /* events that came as expected are not stored (expect.h) */
+    HD_FEATURE_OLD = 2,      /* the same as the next, with other expectations: not read any more */
+    HD_FEATURE_EXPECTED = 4, /* events that came as expected are not stored (expect.h) */
     HD_FEATURES_KNOWN = HD_FEATURE_NAMES | HD_FEATURE_EXPECTED
 };
 

@@ -137,7 +137,10 @@ static bool take_some(struct merge *m, struct source *source, struct hd_error *e
 /* Is there more before the next STAMP of the chunk? */
 static bool takes_on(const struct merge *m, const struct source *source) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-    return source->at < chunk->count && hd_wire_kind(source->event[source->at].head) != HD_EV_STAMP;
+    if (source->at == chunk->count) return false;
+    struct hd_wire_event next = source->event[source->at];
+    if (m->expand == NULL) return hd_wire_kind(next.head) != HD_EV_STAMP;
+    return !hd_expand_at_stamp(&source->expand, next);
 }
 
 /* Reads the segment at the top of the heap, and on as long as the stream itself has the next one.
@@ -166,7 +169,7 @@ static bool run_source(struct merge *m, struct hd_error *error) {
             source->chunk = chunk->next;
             continue;
         }
-        uint64_t next = hd_wire_operand(source->event[source->at++].head);
+        uint64_t next = hd_expand_stamp(&source->expand, source->event[source->at++]);
         if (opening) {
             if (next != stamp) return stop(m, source, "another first stamp than it says"), true;
             opening = false;

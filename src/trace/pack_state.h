@@ -90,7 +90,7 @@ static inline uint64_t shape_key(uint64_t head, uint64_t tail) {
 
 /* Operands of one group are likely to be near each other: addresses; thread numbers; and so on. */
 static inline unsigned operand_group(uint64_t key) {
-    unsigned kind = key & (0xff & ~HD_WIRE_AFTER);
+    unsigned kind = key & (0xff & ~(HD_WIRE_AFTER | HD_WIRE_UNLINKED));
     if (kind < HD_EV_THREAD) return kind >= HD_EV_FORK && kind <= HD_EV_END ? 1 : 0;
     return kind <= HD_EV_POP ? 2 + (kind - HD_EV_THREAD > 4 ? 4 : kind - HD_EV_THREAD) : 1;
 }

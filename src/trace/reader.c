@@ -222,6 +222,11 @@ static bool read_header(struct reader *r, struct hd_error *error) {
         return hd_fail(error, HD_ERR_UNSUPPORTED,
                        "%s: trace format version %u, this heddle reads version %u", r->path,
                        header.version, HD_FILE_VERSION);
+    if (header.features & HD_FEATURE_OLD)
+        return hd_fail(error, HD_ERR_UNSUPPORTED,
+                       "%s: a full recording of an older heddle, which this one does not read; "
+                       "record the program again",
+                       r->path);
     uint32_t unknown = header.features & ~(uint32_t)HD_FEATURES_KNOWN;
     if (unknown != 0)
         return hd_fail(error, HD_ERR_UNSUPPORTED,

@@ -79,8 +79,10 @@ struct hd_wire_event {
     /* an explicit branch of a text trace */                                                      \
     X(BRANCH, "branch", MARK)                                                                     \
     /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                  \
-    X(THREAD, "", BOOK)   /* operand: the events that follow in this stream are this thread's */  \
-    X(STAMP, "", BOOK)    /* operand: global order of what follows in this stream (free) */       \
+    /* operand: the events that follow in this stream are this thread's, or have this place in the \
+     * global order (free); counts: so many events came as expected before it (expect.h) */       \
+    X(THREAD, "", BOOK)                                                                           \
+    X(STAMP, "", BOOK)                                                                            \
     X(EXT, "", BOOK)      /* operand: 48-bit value that belongs to the next event */              \
     X(COUNT, "", BOOK)    /* operand: hook calls, site: branches; added to the next event's */    \
     X(PUSH, "", BOOK)     /* function entry: operand = call depth after it, site = return address \
@@ -99,6 +101,8 @@ enum hd_event_kind {
 /* With a kind: so many events as its count of calls says came as expected before it (expect.h), and
  * it counts one call itself. */
 #define HD_WIRE_AFTER 0x80u
+/* With a kind: nothing is learnt from the event (expect.h). */
+#define HD_WIRE_UNLINKED 0x40u
 
 /* A compare-and-exchange: an update if it found what it expected, else a read. */
 #define HD_ATOMIC_COMPARES 0x80
@@ -255,7 +259,7 @@ static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 3
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 8u
+#define HD_WIRE_VERSION 9u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -498,6 +502,8 @@ enum hd_chunk_state {
 /* Streams: under the serial scheduler all threads write one stream (0), in order, with THREAD
  * events; under the free scheduler each thread has its own stream (its thread number), and STAMP
  * events tell how streams interleave. */
+#define HD_MET_BITS 48
+#define HD_MET(expected) ((expected) & ((1ull << HD_MET_BITS) - 1))
 struct hd_wire_chunk {
     uint32_t state; /* enum hd_chunk_state */
     uint32_t stream;
@@ -505,8 +511,8 @@ struct hd_wire_chunk {
     /* While it is OPEN: events from this index minus 1 on may yet be taken back; 0: none. Set
      * before any of them is written. */
     uint32_t unsettled;
-    /* Number of events that are in the chunk << 32 | events that came as expected after them: says
-     * something only if there are just so many. */
+    /* Number of events that are in the chunk << HD_MET_BITS | events that came as expected after
+     * them: says something only if there are just so many. */
     uint64_t expected;
     uint32_t reserved[10];
     struct hd_wire_event event[HD_CHUNK_EVENTS];
@@ -634,6 +640,6 @@ static inline struct hd_wire_chunk *hd_wire_chunk(struct hd_wire_session *s, uin
 
 _Static_assert(sizeof(struct hd_wire_event) == 16, "an event is two words");
 _Static_assert(sizeof(struct hd_wire_chunk) <= HD_CHUNK_BYTES, "a chunk fits its slot");
-_Static_assert(HD_EV_KINDS < 0x80, "kinds fit");
+_Static_assert(HD_EV_KINDS < HD_WIRE_UNLINKED, "kinds fit");
 
 #endif

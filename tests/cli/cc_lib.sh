@@ -7,10 +7,10 @@ expect_plain() { # OBJECT
     return 0
 }
 branch_hook() { # the name depends on the compiler
-    case $compiler in gcc) echo "__heddle_branches$" ;; *) echo '__sanitizer_cov_trace_pc_guard$' ;; esac
+    case $compiler in gcc) echo "__heddle_passed$" ;; *) echo '__sanitizer_cov_trace_pc_guard$' ;; esac
 }
 expect_branches() { nm "$1" | grep -q " U $(branch_hook)" || { nm "$1"; fail "$1 counts no branches ($compiler)"; }; }
-expect_no_branches() { nm "$1" | grep -q '__sanitizer_cov\|__heddle_branches' && fail "$1 counts branches ($compiler)"; return 0; }
+expect_no_branches() { nm "$1" | grep -q '__sanitizer_cov\|__heddle_passed' && fail "$1 counts branches ($compiler)"; return 0; }
 
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p'; }
 # The runtime is needed, first of all libraries, and no sanitizer's runtime is.

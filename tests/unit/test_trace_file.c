@@ -160,6 +160,7 @@ static void unknown_versions_and_features_are_named(void **unused) {
     struct bytes file = made_file(&run);
     expect_header_error(file, 1, 0x80, "features 0x80");
     expect_header_error(file, 2, 0, "version 2");
+    expect_header_error(file, 1, 2, "of an older heddle");
     free(file.data);
     made_free(&run);
 }
