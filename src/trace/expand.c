@@ -104,6 +104,95 @@ static size_t put_in(struct hd_expect *e, struct hd_wire_event *out, size_t coun
     return count;
 }
 
+/* ---- loops -------------------------------------------------------------------------------- */
+
+enum {
+    LEAST_ROUNDS = 4, /* that are worth it */
+    LEAST_EVENTS = 16
+};
+
+/* The links from the one that is expected next on, until it comes again: how many; 0 if it does
+ * not, or too late. */
+static size_t find_cycle(const struct hd_expect *e, size_t most, uint32_t *offset) {
+    uint32_t at = e->at;
+    for (size_t length = 0; length < most && at != 0;) {
+        offset[length++] = at;
+        at = hd_link_at(e, at)->next;
+        if (at == e->at) return length;
+    }
+    return 0;
+}
+
+/* What a link leads to that is not only about the next event. */
+static bool is_bookkeeping(const struct hd_link *l) { return (l->shape & 0xff) >= HD_EV_THREAD; }
+
+/* Is what the first round builds on the same as for the others: the event before it? */
+static bool is_steady(const struct hd_expect *e, const uint32_t *offset, size_t length) {
+    size_t i = 0;
+    while (i < length && is_bookkeeping(hd_link_at(e, offset[i]))) i++;
+    if (i == length || !hd_link_at(e, offset[i])->relative) return true;
+    return e->before == offset[length - 1] && !is_bookkeeping(hd_link_at(e, e->before));
+}
+
+/* One round, without having it happen: operands, from what is expected now. */
+static void follow(struct hd_expect *e, const uint32_t *offset, size_t length, uint64_t rounds,
+                   uint64_t *operand) {
+    for (size_t i = 0; i < length; i++) {
+        const struct hd_link *l = hd_link_at(e, offset[i]);
+        operand[i] = hd_expected_operand(e, l);
+        if (l->operand != HD_LINK_NOWHERE) operand[i] += l->stride * rounds;
+        hd_expect_past(e, l->shape & 0xff, operand[i]);
+    }
+}
+
+/* Every operand goes on by the same amount in each round: one that has a stride, what is relative
+ * to it, and depths of calls. */
+static void take_loop(struct hd_expect *e, const uint32_t *offset, size_t length, uint64_t rounds,
+                      struct hd_expand_loop *loop) {
+    uint64_t first[HD_LOOP_LENGTH], second[HD_LOOP_LENGTH];
+    struct hd_expect now = *e;
+    follow(&now, offset, length, 0, first);
+    follow(&now, offset, length, 1, second);
+    loop->length = length;
+    loop->rounds = rounds;
+    for (size_t i = 0; i < length; i++) {
+        struct hd_link *l = hd_link_at(e, offset[i]);
+        uint64_t stride = second[i] - first[i];
+        loop->body[i] = (struct hd_loop_event){
+            {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, first[i]),
+             l->site | l->rest << 32},
+            stride};
+        hd_expect_past(e, l->shape & 0xff, first[i] + stride * (rounds - 1));
+        if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride * rounds;
+    }
+    e->before = offset[length - 1];
+}
+
+/* Of so many events that are to be put in, makes a loop if they are one. Otherwise *singly says how
+ * many have to be put in before it is worth another try; *steady, if these were a round, and after
+ * the call, if they will be. */
+static bool make_loop(struct hd_expect *e, uint64_t met, bool *steady, struct hd_expand_loop *loop,
+                      uint64_t *singly) {
+    uint32_t offset[HD_LOOP_LENGTH];
+    bool after_round = *steady;
+    *steady = false;
+    *singly = met;
+    if (met < LEAST_EVENTS) return false;
+    size_t most =
+        met / LEAST_ROUNDS < HD_LOOP_LENGTH ? (size_t)(met / LEAST_ROUNDS) : HD_LOOP_LENGTH;
+    size_t length = find_cycle(e, most, offset);
+    *singly = length != 0 ? length : most;
+    if (length == 0) return false;
+    if (!after_round && !is_steady(e, offset, length)) {
+        *steady = true;
+        return false;
+    }
+    take_loop(e, offset, length, met / length, loop);
+    return true;
+}
+
+/* ---- streams ------------------------------------------------------------------------------ */
+
 /* How many events come before this stored one, and the event as it was. */
 static uint64_t met_before(struct hd_wire_event *event) {
     unsigned kind = hd_wire_kind(event->head);
@@ -132,10 +221,13 @@ uint64_t hd_expand_stamp(struct hd_expand_at *at, struct hd_wire_event event) {
 
 size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
                         const struct hd_wire_event *event, size_t count, size_t *taken,
-                        struct hd_wire_event *out, size_t room, bool *good) {
+                        struct hd_wire_event *out, size_t room, struct hd_expand_loop *loop,
+                        bool *good) {
     struct links *links = links_of(expand, at->thread);
     size_t i = 0, made = 0;
+    bool steady = false;
     *good = true;
+    if (loop != NULL) loop->rounds = 0;
     while (i < count && made < room && !hd_expand_at_stamp(at, event[i])) {
         struct hd_wire_event now = event[i];
         uint64_t met = met_before(&now);
@@ -144,7 +236,14 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
             at->counted = true;
         }
         if (at->met != 0) {
-            size_t most = room - made < at->met ? room - made : (size_t)at->met;
+            uint64_t singly = at->met;
+            if (loop != NULL && links != NULL &&
+                make_loop(&links->expect, at->met, &steady, loop, &singly)) {
+                at->met -= loop->rounds * loop->length;
+                break;
+            }
+            size_t most = room - made < singly ? room - made : (size_t)singly;
+            if (most < singly) steady = false;
             size_t put = links != NULL ? put_in(&links->expect, out + made, most) : 0;
             made += put;
             at->met -= put;
@@ -155,6 +254,7 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
             continue;
         }
         at->counted = false;
+        steady = false;
         i++;
         bool unlinked = (now.head & HD_WIRE_UNLINKED) != 0;
         now.head &= ~(uint64_t)HD_WIRE_UNLINKED;
