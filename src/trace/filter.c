@@ -99,6 +99,7 @@ void filter_list(struct hd_filter *f, struct filter_thread *t, uint64_t word) {
 
 static void end_epoch(struct hd_filter *f, struct filter_thread *t) {
     if (t->listed.size != 0) put_deferred(f, t, false);
+    if (t->epoch != 0) f->present[t->epoch % FILTER_PRESENT]--;
     t->epoch = 0;
 }
 
@@ -115,6 +116,7 @@ static void begin_again(struct hd_filter *f) {
 void filter_begin_epoch(struct hd_filter *f, struct filter_thread *t) {
     if (f->epochs == CELL_EPOCH || f->tables->full) begin_again(f);
     t->epoch = ++f->epochs;
+    f->present[t->epoch % FILTER_PRESENT]++;
 }
 
 /* ---- pages -------------------------------------------------------------------------------- */

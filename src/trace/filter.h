@@ -68,6 +68,7 @@ struct hd_filter_range {
     uint16_t known, next; /* the latest step: from, to; with `flags` */
     uint16_t quiet;       /* a state that a round of its group does not change */
     uint16_t group;       /* the next range that follows it; 0: none */
+    uint16_t leader;      /* the range that it follows */
     bool quiet_listed;    /* if the cell is listed */
     uint32_t place;
 };

@@ -55,12 +55,6 @@ static inline bool access_unit(struct hd_filter *f, struct filter_thread *t, uin
     return (step.flags & HD_STEP_KEEP) != 0;
 }
 
-/* Nobody has anything deferred in the cell, and no unit goes on into it from the word before. */
-static inline bool is_free(uint64_t cell) {
-    uint16_t low = (uint16_t)(cell >> CELL_LOW);
-    return !(cell & CELL_LISTED) && low != HD_STATE_GOES_ON && low != HD_STATE_DETAIL;
-}
-
 /* Half a word or all of it. */
 static inline int access_half(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                               unsigned bytes, struct hd_filter_range *range) {
@@ -77,7 +71,7 @@ static inline int access_half(struct hd_filter *f, struct filter_thread *t, uint
         }
         if (state != HD_STATE_NONE || (now & rest) != 0) return -1;
         if (unlikely((uint16_t)(now >> CELL_LOW) == HD_STATE_DETAIL)) return -1;
-    } else if (is_free(now)) {
+    } else if (filter_is_free(f, now)) {
         now = t->epoch;
     } else {
         return -1;
@@ -90,6 +84,22 @@ static inline int access_half(struct hd_filter *f, struct filter_thread *t, uint
     return true;
 }
 
+/* Whole words that nothing is known of in this epoch: they become a unit. */
+static inline int take_words(struct hd_filter *f, const struct filter_thread *t, uint64_t *cell,
+                             unsigned words, uint16_t first) {
+    if (first == HD_STATE_NONE) return -1;
+    for (unsigned i = 0; i < words; i++) {
+        if (cell[i] == t->epoch) continue;
+        if ((cell[i] & CELL_EPOCH) == t->epoch || cell[i] & CELL_LISTED ||
+            (uint16_t)(cell[i] >> CELL_LOW) == HD_STATE_DETAIL)
+            return -1;
+        if (i == 0 && !filter_is_free(f, cell[0])) return -1;
+    }
+    cell[0] = t->epoch | (uint64_t)first << CELL_LOW | (uint64_t)HD_STATE_GOES_ON << CELL_HIGH;
+    for (unsigned i = 1; i < words; i++) cell[i] = t->epoch | CELL_GOES_ON;
+    return true;
+}
+
 /* Several whole words of one page. */
 static inline int access_words(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                                unsigned bytes, struct hd_filter_range *range) {
@@ -98,25 +108,20 @@ static inline int access_words(struct hd_filter *f, struct filter_thread *t, uin
     if (page == NULL || at + words > HD_PAGE_WORDS) return -1;
     uint64_t *cell = &page->cell[at], first = cell[0];
     uint16_t state = (uint16_t)(first >> CELL_LOW);
+    if ((first & CELL_EPOCH) != t->epoch || state == HD_STATE_NONE)
+        return take_words(f, t, cell, words, range->first);
     if (state < HD_STATE_FIRST || f->tables->bytes[state] != bytes) return -1;
-    uint64_t inside = (first & CELL_EPOCH) | CELL_GOES_ON;
+    uint64_t inside = t->epoch | CELL_GOES_ON;
     for (unsigned i = 1; i < words; i++)
         if (cell[i] != inside) return -1;
-    if ((first & CELL_EPOCH) == t->epoch) {
-        struct filter_step step = next_step(f, range, state);
-        if (step.next == HD_STATE_NONE) return -1;
-        if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
-        first = (first & ~((uint64_t)0xffff << CELL_LOW)) | (uint64_t)step.next << CELL_LOW;
-        bool list = step.flags & HD_STEP_DEFERRED && !(first & CELL_LISTED);
-        cell[0] = first | (list ? CELL_LISTED : 0);
-        if (list) filter_list(f, t, address >> 3);
-        return (step.flags & HD_STEP_KEEP) != 0;
-    }
-    if (first & CELL_LISTED || range->first == HD_STATE_NONE) return -1;
-    cell[0] =
-        t->epoch | (uint64_t)range->first << CELL_LOW | (uint64_t)HD_STATE_GOES_ON << CELL_HIGH;
-    for (unsigned i = 1; i < words; i++) cell[i] = t->epoch | CELL_GOES_ON;
-    return true;
+    struct filter_step step = next_step(f, range, state);
+    if (step.next == HD_STATE_NONE) return -1;
+    if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
+    first = (first & ~((uint64_t)0xffff << CELL_LOW)) | (uint64_t)step.next << CELL_LOW;
+    bool list = step.flags & HD_STEP_DEFERRED && !(first & CELL_LISTED);
+    cell[0] = first | (list ? CELL_LISTED : 0);
+    if (list) filter_list(f, t, address >> 3);
+    return (step.flags & HD_STEP_KEEP) != 0;
 }
 
 /* A part of a word that has a record of its own for each byte. */

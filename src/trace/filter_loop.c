@@ -49,6 +49,7 @@ static void find_groups(struct hd_filter_range *range, unsigned count, uint64_t 
         for (unsigned k = i + 1; k < count; k++) {
             if (range[k].follows || !same_accesses(&range[i], &range[k])) continue;
             range[k].follows = true;
+            range[k].leader = (uint16_t)i;
             range[last].group = (uint16_t)k;
             for (unsigned j = last + 1; j < k; j++)
                 if (may_meet(&range[i], &range[j], rounds)) range[i].mixed = true;
@@ -124,15 +125,17 @@ static uint64_t quiet_in_page(struct hd_filter *f, const struct filter_thread *t
     while (done < count) {
         const uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS];
         if (!like(f, t, range, at, *cell, address, &quiet)) break;
+        uint64_t half = (uint64_t)0xffff << (address & 4 ? CELL_HIGH : CELL_LOW), like_it = 0;
         if (stride % 8 == 0) {
-            uint64_t mask = quiet.mask | (uint64_t)0xffff << (address & 4 ? CELL_HIGH : CELL_LOW);
-            uint64_t want = *cell & mask, from = done;
-            int64_t step = stride / 8;
-            while (done < count && (*cell & mask) == want) {
-                done++;
-                cell += done < count ? step : 0;
-            }
-            address += (done - from) * (uint64_t)stride;
+            like_it = hd_cells_like(cell, stride / 8, count - done, quiet.mask | half, *cell);
+        } else if (stride == 4 && (address & 4) == 0) { /* two in each word */
+            uint64_t both = quiet.low | quiet.state * (1ull << CELL_LOW | 1ull << CELL_HIGH);
+            uint64_t mask = quiet.mask | ~(uint64_t)UINT32_MAX;
+            like_it = 2 * hd_cells_like(cell, 1, (count - done) / 2, mask, both);
+        }
+        if (like_it != 0) {
+            done += like_it;
+            address += like_it * (uint64_t)stride;
             continue;
         }
         do {

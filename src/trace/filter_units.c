@@ -233,8 +233,7 @@ static void take(struct hd_filter *f, uint32_t epoch, uint64_t first, uint64_t l
         if (was != 0) {
             bool detailed = is_detailed(was);
             if ((detailed ? load(f, was).epoch : was & CELL_EPOCH) == epoch) continue;
-            bool goes_on = (uint16_t)(was >> CELL_LOW) == HD_STATE_GOES_ON;
-            if (detailed || was & CELL_LISTED || (number == first && goes_on))
+            if (detailed || was & CELL_LISTED || (number == first && !filter_is_free(f, was)))
                 filter_forget_word(f, page, index);
         }
         *cell = epoch;

@@ -163,12 +163,20 @@ static uint64_t pass_over(struct hd_fold *fold, uint64_t limit) {
     uint64_t rounds = limit, accesses = 0;
     for (unsigned i = 0; i < l->length && rounds > 0; i++) {
         struct hd_filter_range *range = &l->range[i];
-        l->shared[i] = true;
-        if (fold->sharing != NULL)
-            rounds = hd_sharing_run(fold->sharing, range->address, range->stride, range->bytes,
-                                    rounds, &l->shared[i]);
-        if (l->shared[i] && !range->follows && rounds > 0)
-            rounds = hd_filter_quiet(fold->filter, l->thread, l->range, i, rounds);
+        /* what the filter knows was given to it, so it is of shared memory */
+        uint64_t quiet = 0;
+        if (!range->follows)
+            quiet = hd_filter_quiet(fold->filter, l->thread, l->range, i, rounds);
+        else if (l->shared[range->leader])
+            quiet = rounds;
+        l->shared[i] = quiet != 0;
+        if (quiet == 0 && fold->sharing != NULL) {
+            bool shared;
+            quiet = hd_sharing_run(fold->sharing, range->address, range->stride, range->bytes,
+                                   rounds, &shared);
+            if (shared) quiet = 0;
+        }
+        rounds = quiet;
     }
     if (rounds == 0) return 0;
     struct hd_fold_thread *thread = fold_thread(fold, l->thread);

@@ -11,13 +11,14 @@
 #include <string.h>
 
 /* A cell: bits 0-31 the word's number plus one, 0 if it was not touched in this life; 32-47 the
- * first thread; 48 written; 49 touched by several threads; 50 a block was freed here since. In the
- * second reading: the number, and bit 49 if it is shared. */
+ * first thread; 48 written; 49 touched by several threads; 50 a block was freed here since; 51
+ * there is a number. In the second reading: the number, bit 51, and bit 49 if it is shared. */
 #define NUMBER(cell) ((uint32_t)(cell))
 #define THREAD_SHIFT 32
 #define WRITTEN ((uint64_t)1 << 48)
 #define SEVERAL ((uint64_t)1 << 49)
 #define FREED ((uint64_t)1 << 50)
+#define NUMBERED ((uint64_t)1 << 51)
 
 enum {
     FREED_LIMIT = 1 << 20,
@@ -109,7 +110,7 @@ static inline void set_shared(struct hd_sharing *s, uint64_t cell) {
 static inline void touch(struct hd_sharing *s, uint64_t *cell, uint32_t thread, bool writes) {
     uint64_t was = *cell, now = was;
     if (NUMBER(was) == 0) {
-        now = (was & FREED) | (uint64_t)(uint16_t)thread << THREAD_SHIFT | new_number(s);
+        now = (was & FREED) | NUMBERED | (uint64_t)(uint16_t)thread << THREAD_SHIFT | new_number(s);
         if (was & FREED) set_shared(s, now); /* the FREE was a write of it */
     } else if ((uint16_t)(was >> THREAD_SHIFT) != (uint16_t)thread) {
         now |= SEVERAL;
@@ -272,7 +273,7 @@ static inline uint64_t numbered_again(struct hd_sharing *s) {
     if (s->numbers >= UINT32_MAX - 1) return 0;
     uint64_t bit = s->numbers++;
     bool shared = bit / 64 >= s->room || (s->shared[bit / 64] >> bit % 64 & 1) != 0;
-    return (bit + 1) | (shared ? SEVERAL : 0);
+    return (bit + 1) | NUMBERED | (shared ? SEVERAL : 0);
 }
 
 bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
@@ -297,23 +298,27 @@ bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
 struct settled {
     uint64_t mask, bits;
 };
-static inline bool is_settled(struct settled settled, uint64_t cell) {
-    return NUMBER(cell) != 0 && (cell & settled.mask) == settled.bits;
-}
 
 static uint64_t settled_run(struct hd_sharing *s, uint64_t address, int64_t stride, uint64_t limit,
                             struct settled settled) {
-    uint64_t done = 0;
+    uint64_t done = 0, mask = settled.mask | NUMBERED, bits = settled.bits | NUMBERED;
+    bool far = stride >= FAR || stride <= -FAR;
     while (done < limit) {
         const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
         if (page == NULL) return done;
-        bool far = stride >= FAR || stride <= -FAR;
         uint64_t count =
             far ? 1 : hd_loop_in_page(address, stride, HD_PAGE_WORDS * 8, limit - done);
-        uint64_t end = done + count;
-        for (; done < end; done++, address += (uint64_t)stride)
-            if (!is_settled(settled, page->cell[(address >> 3) % HD_PAGE_WORDS])) return done;
-        address &= HD_OPERAND_MASK;
+        uint64_t good = 0;
+        if (stride % 8 == 0) {
+            const uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS];
+            good = hd_cells_like(cell, stride / 8, count, mask, bits);
+        } else {
+            for (uint64_t at = address; good < count; good++, at += (uint64_t)stride)
+                if ((page->cell[(at >> 3) % HD_PAGE_WORDS] & mask) != bits) break;
+        }
+        done += good;
+        if (good < count) return done;
+        address = (address + good * (uint64_t)stride) & HD_OPERAND_MASK;
     }
     return done;
 }
@@ -327,7 +332,7 @@ uint64_t hd_sharing_run(struct hd_sharing *s, uint64_t address, int64_t stride, 
     if (page == NULL) return 0;
     uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS], same = cell & SEVERAL;
     *shared = same != 0;
-    if (stride == 0) return NUMBER(cell) != 0 ? limit : 0;
+    if (stride == 0) return cell & NUMBERED ? limit : 0;
     return settled_run(s, address, stride, limit, (struct settled){SEVERAL, same});
 }
 
@@ -346,7 +351,7 @@ static uint64_t rounds_settled(struct hd_sharing *s, const struct hd_loop_event 
     if (!(cell & SEVERAL))
         settled =
             (struct settled){(uint64_t)0xffff << THREAD_SHIFT | SEVERAL | written, own | written};
-    if (stride == 0) return is_settled(settled, cell) ? limit : 0;
+    if (stride == 0) return settled_run(s, address, 0, 1, settled) == 1 ? limit : 0;
     return settled_run(s, address, stride, limit, settled);
 }
 
