@@ -16,29 +16,23 @@ static inline struct filter_thread *filter_thread_of(struct hd_filter *f, uint32
     return &f->thread.data[number];
 }
 
-struct filter_step {
-    uint16_t next;
-    uint8_t flags;
-};
-
 /* The same step comes again and again in a loop. */
-static inline struct filter_step next_step(struct hd_filter *f, struct hd_filter_range *range,
-                                           uint16_t state) {
+static inline struct hd_step next_step(struct hd_filter *f, struct hd_filter_range *range,
+                                       uint16_t state) {
     if (state != range->known) {
-        const struct hd_step *step =
-            hd_states_step(f->states, f->tables, state, range->place, false);
+        struct hd_step step = hd_states_step(f->states, f->tables, state, range->place, false);
         range->known = state;
-        range->next = step->next;
-        range->flags = step->flags;
+        range->next = step.next;
+        range->flags = step.flags;
     }
-    return (struct filter_step){range->next, range->flags};
+    return (struct hd_step){range->next, range->flags};
 }
 
 /* A unit in the state is accessed as a whole. */
 static inline bool access_unit(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                                struct hd_filter_range *range, uint16_t state, uint64_t *cell,
                                unsigned shift, uint64_t rest) {
-    struct filter_step step = next_step(f, range, state);
+    struct hd_step step = next_step(f, range, state);
     if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
     uint64_t now = *cell & ~((uint64_t)0xffff << shift);
     if (likely(step.next != HD_STATE_NONE))
@@ -114,7 +108,7 @@ static inline int access_words(struct hd_filter *f, struct filter_thread *t, uin
     uint64_t inside = t->epoch | CELL_GOES_ON;
     for (unsigned i = 1; i < words; i++)
         if (cell[i] != inside) return -1;
-    struct filter_step step = next_step(f, range, state);
+    struct hd_step step = next_step(f, range, state);
     if (step.next == HD_STATE_NONE) return -1;
     if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
     first = (first & ~((uint64_t)0xffff << CELL_LOW)) | (uint64_t)step.next << CELL_LOW;
@@ -135,7 +129,7 @@ static inline int access_bytes(struct hd_filter *f, struct filter_thread *t, uin
     uint16_t state = detail->state[address & 7];
     if (detail->epoch != t->epoch || state < HD_STATE_FIRST || f->tables->bytes[state] != bytes)
         return -1;
-    struct filter_step step = next_step(f, range, state);
+    struct hd_step step = next_step(f, range, state);
     if (step.next == HD_STATE_NONE) return -1;
     if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
     detail->state[address & 7] = step.next;

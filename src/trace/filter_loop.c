@@ -81,7 +81,7 @@ static bool is_quiet(struct hd_filter *f, struct hd_filter_range *range, unsigne
     uint16_t now = state;
     bool listed = false;
     do {
-        struct filter_step step = next_step(f, &range[at], now);
+        struct hd_step step = next_step(f, &range[at], now);
         if (step.flags & HD_STEP_KEEP || step.next == HD_STATE_NONE) return false;
         if (step.flags & HD_STEP_DEFERRED) listed = true;
         now = step.next;

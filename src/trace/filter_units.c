@@ -289,7 +289,7 @@ static void note_deferred(struct hd_filter *f, struct filter_thread *t, uint64_t
 /* The range is one unit. */
 static bool access_one(struct hd_filter *f, struct filter_thread *t, struct unit unit,
                        uint32_t place) {
-    struct hd_step step = *hd_states_step(f->states, f->tables, unit.state, place, false);
+    struct hd_step step = hd_states_step(f->states, f->tables, unit.state, place, false);
     if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, unit.address, unit.state);
     set_unit(f, t->epoch, unit.address, unit.bytes, step.next);
     if (step.flags & HD_STEP_DEFERRED) note_deferred(f, t, unit.address);
@@ -307,7 +307,7 @@ static bool access_several(struct hd_filter *f, struct filter_thread *t, uint64_
     for (uint64_t at = address; at < end && !keep; at += unit.bytes) {
         unit = next_part(f, at, end);
         keep = unit.state == HD_STATE_NONE ||
-               hd_states_step(f->states, f->tables, unit.state, place, false)->flags & HD_STEP_KEEP;
+               hd_states_step(f->states, f->tables, unit.state, place, false).flags & HD_STEP_KEEP;
     }
     for (uint64_t at = address; at < end; at += unit.bytes) {
         unit = next_part(f, at, end);
@@ -318,7 +318,7 @@ static bool access_several(struct hd_filter *f, struct filter_thread *t, uint64_
             first_bytes = unit.bytes;
             next = first;
         } else {
-            struct hd_step step = *hd_states_step(f->states, f->tables, unit.state, place, keep);
+            struct hd_step step = hd_states_step(f->states, f->tables, unit.state, place, keep);
             if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, unit.address, unit.state);
             next = step.next;
         }
