@@ -15,12 +15,15 @@ struct word {
     uint16_t state[8];
 };
 
-static void spread(uint16_t state, uint16_t to[4]) {
-    to[0] = state;
-    to[1] = to[2] = to[3] = state == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
+/* Half a word, whose unit begins with it or before it. At once: bytes that are written one by one
+ * and then read together make the processor wait. */
+static inline uint64_t spread(uint16_t state) {
+    uint64_t rest = state == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
+    return state | rest * (1ull << 16 | 1ull << 32 | 1ull << 48);
 }
 
-static struct word load(const struct hd_filter *f, uint64_t cell) {
+static inline __attribute__((always_inline)) struct word load(const struct hd_filter *f,
+                                                              uint64_t cell) {
     struct word word;
     if ((uint16_t)(cell >> CELL_LOW) == HD_STATE_DETAIL) {
         const struct filter_detail *detail = &f->detail.data[(uint32_t)cell];
@@ -31,14 +34,17 @@ static struct word load(const struct hd_filter *f, uint64_t cell) {
     }
     word.epoch = (uint32_t)cell & CELL_EPOCH;
     word.listed = (cell & CELL_LISTED) != 0;
-    spread((uint16_t)(cell >> CELL_LOW), word.state);
-    spread((uint16_t)(cell >> CELL_HIGH), word.state + 4);
+    uint64_t low = spread((uint16_t)(cell >> CELL_LOW));
+    uint64_t high = spread((uint16_t)(cell >> CELL_HIGH));
+    memcpy(word.state, &low, sizeof low);
+    memcpy(word.state + 4, &high, sizeof high);
     return word;
 }
 
-static bool is_simple(const uint16_t half[4]) {
-    uint16_t rest = half[0] == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
-    return half[1] == rest && half[2] == rest && half[3] == rest;
+static inline bool is_simple(const uint16_t half[4]) {
+    uint64_t all;
+    memcpy(&all, half, sizeof all);
+    return all == spread(half[0]);
 }
 
 static void store(struct hd_filter *f, uint64_t *cell, const struct word *word) {
