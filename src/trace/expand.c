@@ -108,7 +108,8 @@ static size_t put_in(struct hd_expect *e, struct hd_wire_event *out, size_t coun
 
 enum {
     LEAST_ROUNDS = 4, /* that are worth it */
-    LEAST_EVENTS = 16
+    LEAST_EVENTS = 16,
+    TURNED = 32 /* longer loops begin where they do */
 };
 
 /* The links from the one that is expected next on, until it comes again: how many; 0 if it does
@@ -145,49 +146,95 @@ static void follow(struct hd_expect *e, const uint32_t *offset, size_t length, u
     }
 }
 
-/* Every operand goes on by the same amount in each round: one that has a stride, what is relative
- * to it, and depths of calls. */
-static void take_loop(struct hd_expect *e, const uint32_t *offset, size_t length, uint64_t rounds,
-                      struct hd_expand_loop *loop) {
-    uint64_t first[HD_LOOP_LENGTH], second[HD_LOOP_LENGTH];
+/* A round to come. Every operand goes on by the same amount in each: one that has a stride, what is
+ * relative to it, and depths of calls. */
+struct round {
+    size_t length;
+    uint32_t offset[HD_LOOP_LENGTH];
+    uint64_t operand[HD_LOOP_LENGTH], stride[HD_LOOP_LENGTH];
+};
+
+static void foresee(const struct hd_expect *e, struct round *round) {
     struct hd_expect now = *e;
-    follow(&now, offset, length, 0, first);
-    follow(&now, offset, length, 1, second);
-    loop->length = length;
-    loop->rounds = rounds;
-    for (size_t i = 0; i < length; i++) {
-        struct hd_link *l = hd_link_at(e, offset[i]);
-        uint64_t stride = second[i] - first[i];
-        loop->body[i] = (struct hd_loop_event){
-            {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, first[i]),
-             l->site | l->rest << 32},
-            stride};
-        hd_expect_past(e, l->shape & 0xff, first[i] + stride * (rounds - 1));
-        if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride * rounds;
-    }
-    e->before = offset[length - 1];
+    follow(&now, round->offset, round->length, 0, round->operand);
+    follow(&now, round->offset, round->length, 1, round->stride);
+    for (size_t i = 0; i < round->length; i++) round->stride[i] -= round->operand[i];
 }
 
-/* Of so many events that are to be put in, makes a loop if they are one. Otherwise *singly says how
- * many have to be put in before it is worth another try; *steady, if these were a round, and after
- * the call, if they will be. */
+/* Where rounds are best begun: a word that is read in one round and written at the beginning of the
+ * next one is better read and written in the same. Returns how many events come before that. */
+static size_t best_start(const struct round *round) {
+    int gain[TURNED + 1] = {0}, best = 0, now = 0;
+    size_t start = 0;
+    if (round->length > TURNED) return 0;
+    for (size_t i = 0; i < round->length; i++)
+        for (size_t k = i + 1; k < round->length; k++) {
+            uint64_t stride = round->stride[i], step = round->operand[k] - round->operand[i];
+            if (stride == 0 || round->stride[k] != stride) continue;
+            /* together as it is, or if rounds begin between the two */
+            int change = step == 0 ? -1 : step == stride ? 1 : 0;
+            gain[i + 1] += change;
+            gain[k + 1] -= change;
+        }
+    for (size_t i = 0; i < round->length; i++) {
+        now += gain[i];
+        if (now <= best) continue;
+        best = now;
+        start = i;
+    }
+    return start;
+}
+
+static void turn(struct round *round, size_t start) {
+    uint32_t was[TURNED];
+    memcpy(was, round->offset, round->length * sizeof *was);
+    for (size_t i = 0; i < round->length; i++) round->offset[i] = was[(i + start) % round->length];
+}
+
+static void take_loop(struct hd_expect *e, const struct round *round, uint64_t rounds,
+                      struct hd_expand_loop *loop) {
+    loop->length = round->length;
+    loop->rounds = rounds;
+    for (size_t i = 0; i < round->length; i++) {
+        struct hd_link *l = hd_link_at(e, round->offset[i]);
+        loop->body[i] = (struct hd_loop_event){
+            {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, round->operand[i]),
+             l->site | l->rest << 32},
+            round->stride[i]};
+        hd_expect_past(e, l->shape & 0xff, round->operand[i] + round->stride[i] * (rounds - 1));
+        if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride * rounds;
+    }
+    e->before = round->offset[round->length - 1];
+}
+
+/* Of so many events that are to be put in, makes a loop if they are one; before it, as many as
+ * *made says are written to `out`. Otherwise *singly says how many have to be put in before it is
+ * worth another try. *steady, if the latest were a round; after the call, if those will be. */
 static bool make_loop(struct hd_expect *e, uint64_t met, bool *steady, struct hd_expand_loop *loop,
-                      uint64_t *singly) {
-    uint32_t offset[HD_LOOP_LENGTH];
+                      struct hd_wire_event *out, size_t room, size_t *made, uint64_t *singly) {
+    struct round round;
     bool after_round = *steady;
     *steady = false;
     *singly = met;
+    *made = 0;
     if (met < LEAST_EVENTS) return false;
     size_t most =
         met / LEAST_ROUNDS < HD_LOOP_LENGTH ? (size_t)(met / LEAST_ROUNDS) : HD_LOOP_LENGTH;
-    size_t length = find_cycle(e, most, offset);
-    *singly = length != 0 ? length : most;
-    if (length == 0) return false;
-    if (!after_round && !is_steady(e, offset, length)) {
+    round.length = find_cycle(e, most, round.offset);
+    *singly = round.length != 0 ? round.length : most;
+    if (round.length == 0) return false;
+    if (!after_round && !is_steady(e, round.offset, round.length)) {
         *steady = true;
         return false;
     }
-    take_loop(e, offset, length, met / length, loop);
+    foresee(e, &round);
+    size_t start = best_start(&round);
+    if (start != 0 && start <= room) {
+        *made = put_in(e, out, start);
+        turn(&round, start);
+        foresee(e, &round);
+    }
+    take_loop(e, &round, (met - *made) / round.length, loop);
     return true;
 }
 
@@ -237,9 +284,12 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
         }
         if (at->met != 0) {
             uint64_t singly = at->met;
+            size_t before;
             if (loop != NULL && links != NULL &&
-                make_loop(&links->expect, at->met, &steady, loop, &singly)) {
-                at->met -= loop->rounds * loop->length;
+                make_loop(&links->expect, at->met, &steady, loop, out + made, room - made, &before,
+                          &singly)) {
+                made += before;
+                at->met -= before + loop->rounds * loop->length;
                 break;
             }
             size_t most = room - made < singly ? room - made : (size_t)singly;

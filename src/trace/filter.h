@@ -86,9 +86,10 @@ struct hd_filter_batch {
 };
 
 /* Before the rest, which are for one thread with nothing else between: all but the private part is
- * set. `rounds` that may come. */
+ * set. `rounds` that may come. `again`: but for addresses, the ranges are those of the latest call.
+ */
 void hd_filter_loop(struct hd_filter *filter, struct hd_filter_range *range, unsigned count,
-                    uint64_t rounds);
+                    uint64_t rounds, bool again);
 /* How many rounds (at most `limit`) leave out all that a range and those that follow it access, and
  * change nothing. Nothing is done: hd_filter_pass passes over them, once the caller has moved the
  * addresses. */

@@ -59,12 +59,14 @@ static void find_groups(struct hd_filter_range *range, unsigned count, uint64_t 
 }
 
 void hd_filter_loop(struct hd_filter *f, struct hd_filter_range *range, unsigned count,
-                    uint64_t rounds) {
+                    uint64_t rounds, bool again) {
+    again = again && f->loop_generation == f->generation;
+    f->loop_generation = f->generation;
     for (unsigned i = 0; i < count; i++) {
         range[i].follows = range[i].mixed = false;
         range[i].group = 0;
         range[i].quiet = HD_STATE_NONE;
-        filter_find_place(f, &range[i]);
+        if (!again) filter_find_place(f, &range[i]);
     }
     if (count <= GROUPS_LIMIT) find_groups(range, count, rounds);
 }
@@ -191,6 +193,7 @@ static void begin_epoch(struct hd_filter *f, struct filter_thread *t, struct hd_
     uint32_t generation = f->generation;
     filter_begin_epoch(f, t);
     if (f->generation == generation) return;
+    f->loop_generation = f->generation;
     for (unsigned i = 0; i < count; i++) {
         range[i].quiet = HD_STATE_NONE;
         filter_find_place(f, &range[i]);

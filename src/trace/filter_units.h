@@ -66,7 +66,8 @@ struct hd_filter {
     /* present epochs of threads, by their low bits: how many */
     uint32_t present[FILTER_PRESENT];
     uint32_t sweeps;
-    uint32_t generation; /* of the numbers of places and states */
+    uint32_t generation;      /* of the numbers of places and states */
+    uint32_t loop_generation; /* those that the latest loop has */
     struct hd_filter_figures figures;
 };
 

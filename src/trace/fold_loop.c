@@ -9,13 +9,13 @@ enum {
     BATCH = 2048,     /* accesses at once */
     LEAST_ROUNDS = 3, /* fewer are folded one by one */
     LOOK = 64,        /* rounds that are looked at together, at first */
-    ROTATED = 32,     /* longer loops begin where they do */
     PAUSE = 8         /* rounds after which it is tried again, at first */
 };
 
 struct fold_loop {
     uint32_t thread;
-    unsigned length;
+    unsigned length; /* 0 between loops */
+    size_t known;    /* length of the latest one, which is prepared */
     struct hd_filter_range range[HD_LOOP_LENGTH];
     struct hd_wire_event event[HD_LOOP_LENGTH]; /* of any round */
     /* calls and branches of a round before each event, and of all */
@@ -70,12 +70,21 @@ static bool is_plain(const struct hd_loop_event *body, size_t length) {
     return true;
 }
 
+/* Is it the latest loop again, elsewhere? */
+static bool is_known(const struct fold_loop *l, const struct hd_loop_event *body, size_t length) {
+    if (length != l->known) return false;
+    for (size_t i = 0; i < length; i++)
+        if (((body[i].event.head ^ l->event[i].head) & 0xffff) != 0 ||
+            body[i].event.tail != l->event[i].tail ||
+            hd_loop_signed(body[i].stride) != l->range[i].stride)
+            return false;
+    return true;
+}
+
 static void prepare(struct fold_loop *l, const struct hd_loop_event *body, size_t length) {
-    l->length = (unsigned)length;
     uint64_t calls = 0, branches = 0;
     for (size_t i = 0; i < length; i++) {
         uint64_t head = body[i].event.head, tail = body[i].event.tail;
-        l->range[i].address = hd_wire_operand(head);
         l->range[i].stride = hd_loop_signed(body[i].stride);
         l->range[i].site = hd_wire_site(tail);
         l->range[i].bytes = (uint16_t)hd_wire_flags(head);
@@ -85,11 +94,19 @@ static void prepare(struct fold_loop *l, const struct hd_loop_event *body, size_
         l->branches[i] = branches;
         calls += hd_wire_calls(tail);
         branches += hd_wire_branches(tail);
-        l->noted[i] = false;
     }
     l->calls[length] = calls;
     l->branches[length] = branches;
-    l->not_noted = l->length;
+    l->known = length;
+}
+
+static void begin(struct fold_loop *l, const struct hd_loop_event *body, uint32_t thread) {
+    l->thread = thread;
+    l->length = l->not_noted = (unsigned)l->known;
+    for (size_t i = 0; i < l->known; i++) {
+        l->range[i].address = hd_wire_operand(body[i].event.head);
+        l->noted[i] = false;
+    }
     l->noted_up_to = 0;
     l->batch = (struct hd_filter_batch){.kept = l->kept};
     l->appended = 0;
@@ -245,79 +262,27 @@ static bool fold_plain(struct hd_fold *fold, uint64_t rounds, struct hd_error *e
     return true;
 }
 
-/* Where rounds are best begun: a word that is read in one round and written at the beginning of the
- * next one is better read and written in the same. Returns how many events come before that. */
-static size_t best_start(const struct hd_loop_event *body, size_t length) {
-    int gain[ROTATED + 1] = {0}, best = 0, now = 0;
-    size_t start = 0;
-    if (length > ROTATED) return 0;
-    for (size_t i = 0; i < length; i++)
-        for (size_t k = i + 1; k < length; k++) {
-            uint64_t step =
-                (hd_wire_operand(body[k].event.head) - hd_wire_operand(body[i].event.head)) &
-                HD_OPERAND_MASK;
-            if (body[i].stride != body[k].stride || body[i].stride == 0) continue;
-            /* together as it is, or if rounds begin between the two */
-            int change = step == 0 ? -1 : step == (body[i].stride & HD_OPERAND_MASK) ? 1 : 0;
-            gain[i + 1] += change;
-            gain[k + 1] -= change;
-        }
-    for (size_t i = 0; i < length; i++) {
-        now += gain[i];
-        if (now <= best) continue;
-        best = now;
-        start = i;
-    }
-    return start;
-}
-
-/* Folds some events of a round one by one. */
-static bool fold_part(struct hd_fold *fold, struct hd_loop_event *body, size_t from, size_t to,
-                      uint32_t *number, struct hd_error *error) {
-    struct hd_wire_event event[ROTATED];
-    size_t taken;
-    hd_loop_unroll(body + from, to - from, 1, event);
-    return hd_fold_events(fold, event, to - from, number, &taken, error);
-}
-
-static void rotate(struct hd_loop_event *body, size_t length, size_t start) {
-    struct hd_loop_event was[ROTATED];
-    memcpy(was, body, length * sizeof *body);
-    for (size_t i = 0; i < length; i++) body[i] = was[(i + start) % length];
-}
-
-static bool fold_as_one(struct hd_fold *fold, struct hd_loop_event *body, size_t length,
-                        uint64_t rounds, uint32_t number, struct hd_error *error) {
-    if (number >= fold->thread_limit) fold->thread_limit = number + 1;
-    if (fold->loop == NULL) fold->loop = hd_zalloc(1, sizeof *fold->loop);
-    struct fold_loop *l = fold->loop;
-    l->thread = number;
-    prepare(l, body, length);
-    hd_filter_loop(fold->filter, l->range, l->length, rounds);
-    bool good = fold_plain(fold, rounds, error);
-    l->length = 0;
-    hd_loop_advance(body, length, rounds);
-    fold->builder->trace->recorded += rounds * length;
-    return good;
-}
-
 bool hd_fold_loop(struct hd_fold *fold, struct hd_loop_event *body, size_t length, uint64_t rounds,
                   uint32_t *number, struct hd_error *error) {
     if (length == 0 || rounds == 0) return true;
-    if (fold->filter == NULL || rounds < LEAST_ROUNDS || !is_plain(body, length) ||
-        *number >= HD_THREAD_LIMIT)
+    struct fold_loop *l = fold->loop;
+    bool again = l != NULL && is_known(l, body, length);
+    if (fold->filter == NULL || rounds < LEAST_ROUNDS || *number >= HD_THREAD_LIMIT ||
+        (!again && !is_plain(body, length)))
         return fold_unrolled(fold, body, length, rounds, number, error);
     /* an extra value goes with the first event */
     if (fold_thread(fold, *number)->has_extra) {
         if (!fold_unrolled(fold, body, length, 1, number, error)) return false;
         rounds--;
     }
-    size_t start = best_start(body, length);
-    if (start == 0) return fold_as_one(fold, body, length, rounds, *number, error);
-    if (!fold_part(fold, body, 0, start, number, error)) return false;
-    rotate(body, length, start);
-    if (!fold_as_one(fold, body, length, rounds - 1, *number, error)) return false;
-    if (!fold_part(fold, body, 0, length - start, number, error)) return false;
-    rotate(body, length, length - start);
-    return true;
+    if (*number >= fold->thread_limit) fold->thread_limit = *number + 1;
+    if (l == NULL) l = fold->loop = hd_zalloc(1, sizeof *fold->loop);
+    if (!again) prepare(l, body, length);
+    begin(l, body, *number);
+    hd_filter_loop(fold->filter, l->range, l->length, rounds, again);
+    bool good = fold_plain(fold, rounds, error);
+    l->length = 0;
+    hd_loop_advance(body, length, rounds);
+    fold->builder->trace->recorded += rounds * length;
+    return good;
 }
