@@ -111,22 +111,27 @@ static void record_full(struct rt_thread *t, uintptr_t address, size_t size, boo
     leave(t);
 }
 
+/* Is there nothing to be known about 8 bytes of memory before an access to them? */
+RT_INLINE bool owns(const struct rt_thread *t, uintptr_t address, unsigned shape) {
+    uint8_t owner = *rt_word(address);
+    return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
+}
+
 /* The usual access of a full recording is of 8 bytes that are the thread's own (serial: where
  * nothing is marked), just as its link expects it, and there is nothing else to be told before it
  * (rt_close). True if it is; then it is counted. */
-RT_INLINE bool meets(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
+RT_INLINE bool meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
     struct hd_expect *e = &t->expect;
-    if (unlikely(l->rest != t->passed)) return false; /* so is that of rt_no_link */
-    const uint8_t *words = rt_words[(uint16_t)(address >> RT_SHADOW_SHIFT)];
-    uint8_t owner = words[RT_SHADOW_OFFSET(address)];
-    if (unlikely(owner != t->owner) && !rt_owners_read(t, owner, l->shape)) return false;
+    struct hd_link *l = hd_link_at(e, link);
+    if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
+    if (unlikely(!owns(t, address, l->shape))) return false;
     if (likely(l->operand == address))
         l->operand = address + l->stride;
-    else if (!l->relative || e->operand + l->distance != address)
+    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
         return false;
     e->operand = address;
-    e->before = e->at;
-    e->at = l->next;
+    e->before = link;
+    e->at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
     t->passed = 1;
     ++*t->met;
     return true;
@@ -135,11 +140,11 @@ RT_INLINE bool meets(struct rt_thread *t, struct hd_link *l, uintptr_t address) 
 /* The same from code that has no hook of ours: is it this access that is expected? */
 RT_INLINE bool as_expected(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                            uintptr_t pc) {
-    struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
+    const struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
     uintptr_t offset = pc - t->text_lo;
     return l->shape == ((write ? HD_EV_WRITE : HD_EV_READ) | (unsigned)size << 8) &&
            offset < t->text_size && l->site == t->site_base + (uint32_t)offset &&
-           meets(t, l, address);
+           meets(t, t->expect.at, address);
 }
 
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
@@ -367,32 +372,163 @@ RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, ui
 
 /* The same where `heddle cc` was the assembler: an aligned access of 1 to 8 bytes, from one place.
  */
-RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, bool run,
-                                  uintptr_t pc) {
+/* The usual access that is not as expected: nothing else is to be told before it, and there is room
+ * in the chunk. True if it is one; then it is stored. */
+RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_t address) {
+    struct hd_expect *e = &t->expect;
+    const struct hd_link *l = hd_link_at(e, place->link);
+    uint64_t met = HD_MET(*t->met);
+    uintptr_t end = address + (place->shape >> 8) - 1;
+    if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
+        t->cursor == t->chunk_end || met > 0xffff || (end >> 3) - (address >> 3) > 1 ||
+        !owns(t, address, l->shape) || !owns(t, end, l->shape))
+        return false;
+    uint64_t head = l->shape | (uint64_t)address << 16, tail = l->site | t->passed << 32;
+    struct hd_wire_event *event = t->cursor;
+    event->tail = met != 0 ? hd_tail_with_calls(tail, met) : tail;
+    __atomic_store_n(&event->head, met != 0 ? head | HD_WIRE_AFTER : head, __ATOMIC_RELEASE);
+    t->cursor = event + 1;
+    *t->met = (uint64_t)(t->cursor - t->chunk->event) << HD_MET_BITS;
+    t->calls_emitted += met - t->met_seen + 1;
+    t->met_seen = 0;
+    t->branches_emitted += t->passed >> 16;
+    t->passed = 1;
+    hd_expect_learn(e, place->link, head, tail, met);
+    return true;
+}
+
+/* The last hook of a block: can the first one go ahead next time? */
+static void look_at_block(const struct rt_thread *t, const struct rt_hook *last) {
+    const struct rt_hook *place = last - last->index;
+    struct hd_link *first = hd_link_at(&t->expect, place->link);
+    for (; place < last; place++) {
+        const struct hd_link *next = hd_link_at(&t->expect, place[1].link);
+        if (place->link == 0 || next->rest != 1 ||
+            hd_link_at(&t->expect, place->link)->next != place[1].link)
+            return;
+    }
+    first->flags |= RT_LINK_BLOCK;
+}
+
+RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
+    rt_settle(t);
+    bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
-    bool write = (place->shape & 0xff) == HD_EV_WRITE;
     if (!rt.full) {
-        hook_counted(t, address, size, write, true, pc, run);
+        hook_counted(t, address, size, write, false, pc, run);
         return;
+    }
+    if (likely(run)) {
+        bool met = t->expect.at == place->link && (address & 7) + size <= 8 &&
+                   meets(t, place->link, address);
+        if (met || misses(t, place, address)) {
+            if (place->more == 0 && place->index != 0) look_at_block(t, place);
+            return;
+        }
     }
     t->hook_link = place->link;
     access_slow(address, size, write, pc);
-    if (unlikely(!rt_is_link(place->link)) && rt_expects(t)) {
+    if (unlikely(!rt_is_link(place->link)) && t->expects) {
         uint32_t site = rt_site(t, pc);
         if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
     }
     t->hook_link = 0;
 }
 
+/* An aligned access of 1 to 8 bytes, from code that `heddle cc` has assembled: alone, or the first,
+ * the next and the last of a block. What they have in common: */
+RT_INLINE bool fits(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
+    struct hd_expect *e = &t->expect;
+    if (unlikely(l->count == 1 || !owns(t, address, l->shape))) return false;
+    if (likely(l->operand == address))
+        l->operand = address + l->stride;
+    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
+        return false;
+    l->count--;
+    e->operand = address;
+    return true;
+}
+
 RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place);
 RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
-    bool run = rt_count(t);
-    if (likely(run && t->expect.at == link && meets(t, hd_link_at(&t->expect, link), address)))
+    struct hd_link *l = hd_link_at(e, link);
+    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
         return;
-    hook_slow(address, place, run, RT_CALLER);
+    }
+    t->left--;
+    ++*t->met;
+    t->passed = 1;
+    e->before = link;
+    e->at = l->next;
+}
+
+RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    uint32_t link = place->link;
+    struct hd_link *l = hd_link_at(&t->expect, link);
+    if (unlikely(t->left <= place->more || t->expect.at != link || l->rest != t->passed ||
+                 !(l->flags & RT_LINK_BLOCK) || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->block = place;
+}
+
+RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_link *l = hd_link_at(&t->expect, place->link);
+    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->block = place;
+}
+
+RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
+    uint32_t link = place->link;
+    struct hd_link *l = hd_link_at(e, link);
+    unsigned hooks = place->index + 1u;
+    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->block = NULL;
+    t->left -= hooks;
+    *t->met += hooks;
+    t->passed = 1;
+    e->before = link;
+    e->at = l->next;
+}
+
+/* One that may be of more than 8 bytes, or lie anywhere. */
+RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place);
+RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
+    uint32_t link = place->link;
+    struct hd_link *l = hd_link_at(e, link);
+    uintptr_t end = address + (place->shape >> 8) - 1;
+    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
+                 (end >> 3) - (address >> 3) > 1 || !owns(t, end, l->shape) ||
+                 !fits(t, l, address))) {
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    t->left--;
+    ++*t->met;
+    t->passed = 1;
+    e->before = link;
+    e->at = l->next;
 }
 
 #define READ_WRITE(prefix, size, aligned)                    \

@@ -32,8 +32,23 @@ RT_INLINE void rt_store_raw(struct rt_thread *t, uint64_t head, uint64_t tail) {
  * for every hook that calls __heddle_access. */
 struct rt_hook {
     uint32_t link;  /* of its events, in every thread's table; 0: none yet */
-    uint32_t shape; /* kind, and size << 8 */
+    uint16_t shape; /* kind, and size << 8 */
+    uint8_t index;  /* among the hooks of a block, */
+    uint8_t more;   /* and how many of them come after it */
 };
+_Static_assert(sizeof(struct rt_hook) == 8, "as src/toolchain/assembler.c writes it");
+
+/* Hooks of a *block* follow each other whatever the program does: their code has no branch, no label
+ * and no other call in between. So only the first of them looks whether it is the one that is
+ * expected, and only the last one counts. RT_LINK_BLOCK, a flag of the first one's link: the links of
+ * all are known, and each leads to the next. */
+#define RT_LINK_BLOCK 0x8000u
+void rt_settle_slow(struct rt_thread *t);
+/* Counts the hooks of a block that were passed, which is not over: a signal's handler comes in
+ * between, or a hook is not as expected. */
+RT_INLINE void rt_settle(struct rt_thread *t) {
+    if (unlikely(t->block != NULL)) rt_settle_slow(t);
+}
 
 /* Compiled code adds this to `passed` at every branch. */
 #define RT_PASSED (1u << 16)
@@ -43,9 +58,6 @@ void rt_expect_end(struct rt_thread *t);
 uint32_t rt_link_of(uint64_t key); /* for all threads; 0: there are too many */
 void rt_links_forget(void);        /* in a forked child, whose sites have other numbers */
 bool rt_is_link(uint32_t link);    /* not one of before that, nor 0 */
-/* Does the thread keep expectations? */
-extern struct hd_link rt_no_link;
-RT_INLINE bool rt_expects(const struct rt_thread *t) { return t->expect.link != &rt_no_link; }
 
 /* What comes next can't be as expected, whatever it is: a call was counted that left no event, or
  * the call stack is not what the trace knows. The next event opens it again. So an access that is
@@ -83,7 +95,7 @@ void rt_store_expecting(struct rt_thread *t, uint64_t head, uint64_t tail);
 void rt_store_met(struct rt_thread *t); /* what was counted so far */
 
 RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
-    if (likely(!rt_expects(t)))
+    if (likely(!t->expects))
         rt_store_raw(t, head, tail);
     else
         rt_store_expecting(t, head, tail);

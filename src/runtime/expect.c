@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* At 0 of every table, and the whole table of a thread that keeps no expectations: never met. */
-struct hd_link rt_no_link = {.rest = UINT64_MAX};
+/* The table of a thread that keeps no expectations: nothing is met there. */
+static struct hd_link no_link;
 
 /* ---- which link an event has -------------------------------------------------------------------
  */
@@ -77,20 +77,35 @@ static uint32_t link_of(const struct rt_thread *t, uint64_t head, uint64_t tail)
 void rt_expect_begin(struct rt_thread *t) {
     rt_expect_end(t);
     if (!rt.full) return;
+    rt_words_map();
     if (rt.mode == HD_SCHED_FREE)
         t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_NONE;
-    if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !rt_words_fill()) return;
+    if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !rt_words_map()) return;
     t->expect.link = rt_map((size_t)LINKS * HD_LINK_BYTES);
-    t->expect.link[0] = rt_no_link;
+    t->expects = true;
 }
 
 void rt_expect_end(struct rt_thread *t) {
-    if (t->expect.link != NULL && rt_expects(t))
-        rt_unmap(t->expect.link, (size_t)LINKS * HD_LINK_BYTES);
-    t->expect = (struct hd_expect){.link = &rt_no_link};
+    if (t->expects) rt_unmap(t->expect.link, (size_t)LINKS * HD_LINK_BYTES);
+    t->expects = false;
+    t->expect = (struct hd_expect){.link = &no_link};
+    t->block = NULL;
     t->owner = 0;
     t->closed = false;
     t->hook_link = 0;
+}
+
+void rt_settle_slow(struct rt_thread *t) {
+    const struct rt_hook *place = t->block;
+    struct hd_expect *e = &t->expect;
+    unsigned passed = place->index + 1u;
+    hd_link_at(e, place[-place->index].link)->flags &= (uint16_t)~RT_LINK_BLOCK;
+    t->block = NULL;
+    t->left -= passed;
+    *t->met += passed;
+    t->passed = 1;
+    e->before = place->link;
+    e->at = hd_link_at(e, place->link)->next;
 }
 
 /* The events that are in the chunk are so many, and nothing was counted after them. */

@@ -16,7 +16,7 @@ RT_INLINE void close_for_frames(struct rt_thread *t) {
 
 /* The trace knows the call stack, the thread may write, and a PUSH or POP is expected. */
 RT_INLINE bool expects(const struct rt_thread *t, unsigned kind) {
-    return hd_link_at(&t->expect, t->expect.at)->shape == kind && t->left > 0;
+    return t->left > 0 && hd_link_at(&t->expect, t->expect.at)->shape == kind;
 }
 
 RT_INLINE void met(struct rt_thread *t) {

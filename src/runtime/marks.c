@@ -21,8 +21,7 @@ static void note_page(uintptr_t at) {
 }
 
 void rt_mark_order(uintptr_t address) {
-    if (rt.mode != HD_SCHED_SERIAL || rt.check_only || !rt_words_map(address >> RT_SHADOW_SHIFT))
-        return;
+    if (rt.mode != HD_SCHED_SERIAL || rt.check_only || !rt_words_map()) return;
     note_page(address);
     uint8_t *mark = rt_word(address);
     if (!(*mark & WHOLE)) *mark |= ORDERS;
@@ -32,8 +31,7 @@ void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
     if (rt.mode != HD_SCHED_SERIAL || rt.check_only) return;
     uintptr_t end = (address + bytes) & ~7ul;
     if (end <= address) return;
-    if (!rt_words_map(address >> RT_SHADOW_SHIFT) || !rt_words_map((end - 1) >> RT_SHADOW_SHIFT))
-        return;
+    if (!rt_words_map()) return;
     for (uintptr_t at = address, stop; at < end; at = stop) {
         stop = page_end(at, end);
         note_page(at);
@@ -46,12 +44,11 @@ void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
 }
 
 void rt_unmark(uintptr_t address, size_t bytes) {
-    if (rt.mode != HD_SCHED_SERIAL) return;
+    if (rt.mode != HD_SCHED_SERIAL || rt_words == NULL) return;
     uintptr_t end = address + bytes;
     for (uintptr_t at = address, stop; at < end; at = stop) {
-        if (rt_word(at) == NULL) {
-            stop = least(((at >> RT_SHADOW_SHIFT) + 1) << RT_SHADOW_SHIFT, end);
-            if (at >> RT_SHADOW_SHIFT >= RT_SHADOW_ENTRIES) return;
+        if (rt_marked_pages[at >> 18 & (RT_MARK_PAGES / 64 - 1)] == 0) { /* of 64 pages none */
+            stop = least((at | ((1ul << 18) - 1)) + 1, end);
             continue;
         }
         stop = page_end(at, end);
@@ -71,7 +68,6 @@ static bool is_on_stack(uintptr_t address) {
 /* The reason why one of these bytes must not be accessed, which all lie in one page. */
 static unsigned reason(uintptr_t at, uintptr_t end) {
     const uint8_t *mark = rt_word(at);
-    if (mark == NULL) return HD_MISUSE_NONE;
     for (; at < end; at = (at | 7) + 1, mark++) {
         if (*mark == 0) continue;
         if (*mark & WHOLE) return *mark & ~WHOLE;
@@ -90,9 +86,9 @@ static bool is_word(uintptr_t address, size_t size, bool write) {
 RT_NOINLINE bool rt_marks_look(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                                uint32_t site) {
     struct hd_wire_session *session = rt.session;
-    if (rt.mode != HD_SCHED_SERIAL || site == 0 || session == NULL) return false;
-    const uint8_t *mark = rt_word(address);
-    bool orders = mark != NULL && (*mark & (WHOLE | ORDERS)) == ORDERS;
+    if (rt.mode != HD_SCHED_SERIAL || site == 0 || session == NULL || rt_words == NULL)
+        return false;
+    bool orders = (*rt_word(address) & (WHOLE | ORDERS)) == ORDERS;
     if (session->misuse != HD_MISUSE_NONE) return orders;
     unsigned found = HD_MISUSE_NONE;
     uintptr_t end = address + size;

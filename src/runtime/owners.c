@@ -1,6 +1,5 @@
 /* Full recordings under free: a byte of shadow for every 8 bytes of memory says whose they are. An
- * access to what another thread has touched takes a place in the global order, a stamp. Mapped on
- * first use. */
+ * access to what another thread has touched takes a place in the global order, a stamp. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
 
@@ -9,16 +8,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The owner of an address, and in *bytes how many of them stand there for [address, end); NULL: it
- * can't be known. */
-static uint8_t *owners_of(uintptr_t address, uintptr_t end, size_t *bytes, bool make) {
-    uintptr_t index = address >> RT_SHADOW_SHIFT;
-    uintptr_t stop = (index + 1) << RT_SHADOW_SHIFT;
-    if (stop > end || stop == 0) stop = end;
-    *bytes = ((stop + 7) >> 3) - (address >> 3);
-    uint8_t *owner = rt_word(address);
-    if (owner == NULL && make && rt_words_map(index)) owner = rt_word(address);
-    return owner;
+static bool has_words(uintptr_t address, size_t size) {
+    return rt_words != NULL && size <= 1ul << RT_ADDRESS_BITS &&
+           (address & ((1ul << RT_ADDRESS_BITS) - 1)) <= (1ul << RT_ADDRESS_BITS) - size;
+}
+static size_t words_of(uintptr_t address, size_t size) {
+    return ((address + size + 7) >> 3) - (address >> 3);
 }
 
 _Atomic uint64_t rt_shared_stamp;
@@ -60,24 +55,17 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
 
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write) {
     if (rt.mode != HD_SCHED_FREE) return;
-    uintptr_t end = address + size;
-    while (address < end) {
-        size_t count;
-        uint8_t *owner = owners_of(address, end, &count, true);
-        if (owner != NULL)
-            pass(t, owner, count, write);
-        else
-            rt_stamp(t);
-        address = ((address >> 3) + count) << 3;
-    }
+    if (has_words(address, size))
+        pass(t, rt_word(address), words_of(address, size), write);
+    else
+        rt_stamp(t);
 }
 
 /* Atomic operations have stamps of their own. */
 void rt_owners_atomic(uintptr_t address, unsigned log_size) {
-    size_t size = (size_t)1 << log_size, count;
-    if (rt.mode != HD_SCHED_FREE) return;
-    uint8_t *owner = owners_of(address, address + size, &count, true);
-    if (owner != NULL) memset(owner, RT_OWNER_OTHER, count);
+    size_t size = (size_t)1 << log_size;
+    if (rt.mode != HD_SCHED_FREE || !has_words(address, size)) return;
+    memset(rt_word(address), RT_OWNER_OTHER, words_of(address, size));
 }
 
 #define LARGE                                                                           \
@@ -86,20 +74,16 @@ void rt_owners_atomic(uintptr_t address, unsigned log_size) {
 
 /* Memory that is given out or freed: whoever touches it next takes a stamp. */
 void rt_owners_clear(uintptr_t address, size_t bytes) {
-    if (rt.mode != HD_SCHED_FREE) return;
-    uintptr_t end = address + bytes;
-    while (address < end) {
-        size_t count;
-        uint8_t *at = owners_of(address, end, &count, false);
-        if (at != NULL && count >= LARGE) {
-            uint8_t *a = (uint8_t *)(((uintptr_t)at + 4095) & ~4095ul);
-            uint8_t *b = (uint8_t *)((uintptr_t)(at + count) & ~4095ul);
-            syscall(SYS_madvise, a, (size_t)(b - a), MADV_DONTNEED);
-            memset(at, RT_OWNER_OTHER, (size_t)(a - at));
-            memset(b, RT_OWNER_OTHER, (size_t)(at + count - b));
-        } else if (at != NULL) {
-            memset(at, RT_OWNER_OTHER, count);
-        }
-        address = ((address >> 3) + count) << 3;
+    if (rt.mode != HD_SCHED_FREE || bytes == 0 || !has_words(address, bytes)) return;
+    uint8_t *at = rt_word(address);
+    size_t count = words_of(address, bytes);
+    if (count >= LARGE) {
+        uint8_t *a = (uint8_t *)(((uintptr_t)at + 4095) & ~4095ul);
+        uint8_t *b = (uint8_t *)((uintptr_t)(at + count) & ~4095ul);
+        syscall(SYS_madvise, a, (size_t)(b - a), MADV_DONTNEED);
+        memset(at, RT_OWNER_OTHER, (size_t)(a - at));
+        memset(b, RT_OWNER_OTHER, (size_t)(at + count - b));
+    } else {
+        memset(at, RT_OWNER_OTHER, count);
     }
 }

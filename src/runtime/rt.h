@@ -91,6 +91,9 @@ struct rt_thread {
     uint64_t *met;
     uint64_t met_seen, nowhere; /* what is counted while there is no chunk */
     uint8_t owner;
+    /* the latest hook of a block that is not over, all as expected and not yet counted (rt_settle) */
+    const struct rt_hook *block;
+    bool expects;
     bool closed; /* nothing may come as expected until the next event: see rt_close */
     uint32_t closed_at, hook_link;
     int64_t closed_left;
@@ -358,15 +361,13 @@ RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
 
 /* A byte for every 8 bytes of memory: under serial what nobody may access there (marks.c), in full
  * recordings under free who touched it last (owners.c). It is all that an access has to know of
- * memory if it comes as expected and the byte is the thread's `owner`. In regions of 4 GB, too. */
-extern uint8_t *rt_words[RT_SHADOW_ENTRIES];
-extern uint8_t *rt_no_words;        /* a region of zeros; NULL where none is needed */
-bool rt_words_map(uintptr_t index); /* false: there is no memory for it */
-bool rt_words_fill(void);           /* from now on every region can be read */
+ * memory if it comes as expected and the byte is the thread's `owner`. One piece of address space,
+ * wherever the system puts it; NULL if it gives none. Its pages are there when they are touched. */
+extern uint8_t *rt_words;
+bool rt_words_map(void);
+#define RT_ADDRESS_BITS 47
 RT_INLINE uint8_t *rt_word(uintptr_t address) {
-    uintptr_t index = address >> RT_SHADOW_SHIFT;
-    uint8_t *region = index < RT_SHADOW_ENTRIES ? rt_words[index] : NULL;
-    return region != NULL && region != rt_no_words ? region + RT_SHADOW_OFFSET(address) : NULL;
+    return rt_words + (address << (64 - RT_ADDRESS_BITS) >> (64 - RT_ADDRESS_BITS + 3));
 }
 
 #define RT_OWNER_MOST 0xf0u   /* of threads */

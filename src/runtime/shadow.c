@@ -91,37 +91,21 @@ void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes) {
 /* ---- a byte for every 8 bytes -------------------------------------------------------------------
  */
 
-uint8_t *rt_words[RT_SHADOW_ENTRIES];
-uint8_t *rt_no_words;
-#define WORDS_BYTES (1ul << (RT_SHADOW_SHIFT - 3))
+uint8_t *rt_words;
+#define WORDS_BYTES (1ul << (RT_ADDRESS_BITS - 3))
 
-static void *map_words(int protection) {
+bool rt_words_map(void) {
+    static bool asked;
+    if (rt_words != NULL || asked) return rt_words != NULL;
     int saved = errno;
-    void *memory = (void *)syscall(SYS_mmap, NULL, WORDS_BYTES, protection,
+    void *memory = (void *)syscall(SYS_mmap, NULL, WORDS_BYTES, PROT_READ | PROT_WRITE,
                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0L);
+    asked = true;
+    if (memory != MAP_FAILED) {
+        syscall(SYS_madvise, memory, WORDS_BYTES, MADV_NOHUGEPAGE);
+        syscall(SYS_madvise, memory, WORDS_BYTES, MADV_DONTDUMP);
+        rt_words = memory;
+    }
     errno = saved;
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-bool rt_words_map(uintptr_t index) {
-    static bool no_more;
-    if (index >= RT_SHADOW_ENTRIES) return false;
-    uint8_t *before = __atomic_load_n(&rt_words[index], __ATOMIC_ACQUIRE);
-    if (before != NULL && before != rt_no_words) return true;
-    uint8_t *memory = no_more ? NULL : map_words(PROT_READ | PROT_WRITE);
-    no_more = memory == NULL;
-    if (no_more) return false;
-    if (!__atomic_compare_exchange_n(&rt_words[index], &before, memory, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE))
-        syscall(SYS_munmap, memory, WORDS_BYTES);
-    return true;
-}
-
-bool rt_words_fill(void) {
-    if (rt_no_words != NULL) return true;
-    rt_no_words = map_words(PROT_READ);
-    if (rt_no_words == NULL) return false;
-    for (unsigned i = 0; i < RT_SHADOW_ENTRIES; i++)
-        if (rt_words[i] == NULL) rt_words[i] = rt_no_words;
-    return true;
+    return rt_words != NULL;
 }

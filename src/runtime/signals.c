@@ -49,6 +49,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     int saved = errno;
     bool outside = rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE;
     uint32_t blocking = t->blocking;
+    rt_settle(t);
     t->blocking = 0;
     t->busy++;
     t->inside++;
@@ -213,7 +214,10 @@ static void nudge(int number, siginfo_t *info, void *context) {
     int saved = errno;
     struct rt_thread *t = &rt_self;
     uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
-    if (t->state == RT_RUNNING && !t->busy && !rt_is_runtime_code(pc)) rt_sched_lend(t);
+    if (t->state == RT_RUNNING && !t->busy && !rt_is_runtime_code(pc)) {
+        rt_settle(t);
+        rt_sched_lend(t);
+    }
     errno = saved;
 }
 

@@ -83,7 +83,7 @@ bool rt_is_alone(void) {
 static void steal(struct rt_thread *t) {
     uint64_t before, after;
     rt_spin_lock(&sched.lock);
-    if (sched.holder != t || t->busy || !sleeping(t->tid, &before)) {
+    if (sched.holder != t || t->busy || t->block != NULL || !sleeping(t->tid, &before)) {
         rt_spin_unlock(&sched.lock);
         return;
     }
@@ -91,7 +91,7 @@ static void steal(struct rt_thread *t) {
     rt_set_left(t, -1); /* its next hook looks closer, and finds its place in the slice again */
     syscall(SYS_membarrier, 8 /* MEMBARRIER_CMD_PRIVATE_EXPEDITED */, 0, 0);
     struct rt_thread *next = NULL;
-    if (!t->busy && sleeping(t->tid, &after) && before == after) {
+    if (!t->busy && t->block == NULL && sleeping(t->tid, &after) && before == after) {
         sched_put_stream(t);
         t->state = RT_OUTSIDE;
         sched.outside_count++;

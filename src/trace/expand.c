@@ -50,7 +50,6 @@ static struct links *links_of(struct hd_expand *expand, uint32_t thread) {
         links->links = 1;
         links->room = 16;
         links->expect.link = hd_zalloc(links->room, sizeof *links->expect.link);
-        links->expect.link[0].rest = UINT64_MAX;
         links->slots = 32;
         links->slot = hd_zalloc(links->slots, sizeof *links->slot);
     }

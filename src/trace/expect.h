@@ -10,6 +10,10 @@
  * of the event before as last time (the link is *relative*); calls are expected to go one deeper,
  * and returns one back. An event is as expected only if every bit of it is.
  *
+ * Loops in loops: if a link's events come in rounds of the same number (a *trip*), after which the
+ * operand makes another step, other counts come, or another link follows, that is expected too: the
+ * link *turns*.
+ *
  * Links are named by their offset in the thread's table. Which one an event has is for the two
  * sides to find out, each in its own way; the event that has none (UNLINKED) says so. */
 #ifndef HEDDLE_TRACE_EXPECT_H
@@ -22,18 +26,27 @@
 #define HD_LINK_BYTES 64u
 #define HD_LINK_LONG_RUN 8 /* events after which a successor is not given up at its first miss */
 
+enum { /* flags of a link */
+       HD_LINK_RELATIVE = 1,
+       HD_LINK_TURNS = 2,   /* `trip`, `other` and `exit` were right last time */
+       HD_LINK_TURNING = 4, /* the next event is the first of a round; `rest` and `other_rest` are
+                               exchanged */
+       HD_LINK_DOUBTED = 8  /* the last turn was not as expected */
+};
 struct hd_link {
     uint64_t operand; /* expected next; HD_LINK_NOWHERE if that is not kept here */
-    uint64_t stride;  /* from one operand to the next */
-    uint64_t rest;    /* upper half of the expected event's tail: its counts, or a PUSH's step */
+    uint64_t stride;  /* from one operand to the next; if relative, the last operand stored */
+    uint32_t rest;    /* upper half of the expected event's tail: its counts, or a PUSH's step */
     uint32_t next;    /* the link that came after it; 0: none */
+    uint32_t count;   /* events to come in this round; if it does not turn, less those so far */
     uint32_t site;
-    uint64_t distance; /* of the operand from that of the event before, when last stored */
     uint64_t other;    /* the last step that was not the stride */
-    uint64_t last;     /* the operand when last stored; used if `relative` */
-    uint16_t shape;    /* kind and flags; 0: the link is not in use */
-    bool relative;
-    bool doubted; /* another link came after it last time */
+    uint64_t distance; /* of the operand from that of the event before, when last stored */
+    uint32_t trip;     /* events of the last round */
+    uint32_t exit;     /* the link that came after it at the last turn; 0: none */
+    uint32_t other_rest;
+    uint16_t shape; /* kind and flags; 0: the link is not in use */
+    uint16_t flags;
 };
 _Static_assert(sizeof(struct hd_link) == HD_LINK_BYTES, "a link is a cache line");
 #define HD_LINK_NOWHERE UINT64_MAX /* no operand is that large */
@@ -43,7 +56,7 @@ struct hd_expect {
     uint32_t before;      /* of the latest event; 0: none */
     uint64_t operand;     /* of the latest event that is not bookkeeping */
     uint64_t depth;       /* of calls */
-    struct hd_link *link; /* the one at 0 is never in use: its `rest` is UINT64_MAX */
+    struct hd_link *link; /* the one at 0 is never in use, and all zeros */
 };
 
 static inline struct hd_link *hd_link_at(const struct hd_expect *e, uint32_t offset) {
@@ -65,7 +78,7 @@ static inline bool hd_is_of_stream(uint64_t head) {
 static inline bool hd_may_be_linked(uint64_t head) { return hd_wire_kind(head) != HD_EV_COUNT; }
 
 static inline uint64_t hd_expected_operand(const struct hd_expect *e, const struct hd_link *l) {
-    if (l->relative) return e->operand + l->distance;
+    if (l->flags & HD_LINK_RELATIVE) return e->operand + l->distance;
     if ((l->shape & 0xff) == HD_EV_PUSH) return e->depth + 1;
     if ((l->shape & 0xff) == HD_EV_POP) return e->depth - 1;
     return l->operand;
@@ -81,7 +94,7 @@ static inline struct hd_wire_event hd_expected_event(const struct hd_expect *e) 
     const struct hd_link *l = hd_link_at(e, e->at);
     return (struct hd_wire_event){
         hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, hd_expected_operand(e, l)),
-        l->site | l->rest << 32};
+        l->site | (uint64_t)l->rest << 32};
 }
 
 /* The latest event was one of this kind and operand. */
@@ -92,6 +105,29 @@ static inline void hd_expect_past(struct hd_expect *e, unsigned kind, uint64_t o
         e->depth = operand;
 }
 
+static inline void hd_link_exchange(struct hd_link *l) {
+    uint32_t rest = l->rest;
+    l->rest = l->other_rest;
+    l->other_rest = rest;
+    l->flags ^= HD_LINK_TURNING;
+}
+
+/* Its count is at 0: the event that came was the last of a round, or the first. What the next one
+ * is expected to be; returns the link that is expected after this one. */
+static inline uint32_t hd_link_turn(struct hd_link *l) {
+    if (!(l->flags & HD_LINK_TURNS)) return l->next; /* 2^32 events */
+    if (l->flags & HD_LINK_TURNING) {
+        hd_link_exchange(l);
+        l->flags &= (uint16_t)~HD_LINK_DOUBTED;
+        l->count = l->trip - 1;
+        return l->next;
+    }
+    hd_link_exchange(l);
+    l->count = 1;
+    if (l->operand != HD_LINK_NOWHERE) l->operand += l->other - l->stride;
+    return l->exit != 0 ? l->exit : l->next;
+}
+
 /* The event that is expected has come. */
 static inline void hd_expect_met(struct hd_expect *e) {
     struct hd_link *l = hd_link_at(e, e->at);
@@ -99,27 +135,111 @@ static inline void hd_expect_met(struct hd_expect *e) {
     if (l->operand != HD_LINK_NOWHERE) l->operand = operand + l->stride;
     hd_expect_past(e, l->shape & 0xff, operand);
     e->before = e->at;
-    e->at = l->next;
+    e->at = --l->count != 0 ? l->next : hd_link_turn(l);
 }
 
-/* An operand that was not expected at a link which is known. A step that comes twice becomes the
- * stride. What is as far from the event before as last time is expected there from now on. */
-static inline void hd_link_step(struct hd_link *l, uint64_t operand, uint64_t distance) {
-    uint64_t step = operand - (l->relative ? l->last : l->operand - l->stride);
-    if (l->relative) {
-        if (step == l->other && distance != l->distance) {
-            l->relative = false;
-            l->stride = step;
-        }
-    } else if (step != l->stride) {
-        if (step == l->other) {
-            l->stride = step;
-        } else if (distance == l->distance) {
-            l->relative = true;
-            l->stride = 0;
-        }
+/* ---- learning ----------------------------------------------------------------------------------
+ */
+
+/* Events of the round so far. */
+static inline uint32_t hd_link_round(const struct hd_link *l) {
+    if (l->flags & HD_LINK_TURNING) return 0;
+    return (l->flags & HD_LINK_TURNS ? l->trip : 0) - l->count;
+}
+
+/* A round is over, or did not go as expected: the next event is the first of one. */
+static inline void hd_link_new_round(struct hd_link *l, bool as_last_time) {
+    uint32_t round = hd_link_round(l);
+    if (l->flags & HD_LINK_TURNING) hd_link_exchange(l);
+    bool turns = as_last_time && round == l->trip && round >= 2;
+    l->flags =
+        (uint16_t)((l->flags & ~(HD_LINK_TURNS | HD_LINK_DOUBTED)) | (turns ? HD_LINK_TURNS : 0));
+    l->trip = round;
+    l->count = turns ? round : 0;
+}
+
+/* A turn came at the right time, but not as expected. Once is no reason to give it up. */
+static inline bool hd_link_turned_otherwise(struct hd_link *l) {
+    if (!(l->flags & HD_LINK_TURNING)) return false;
+    hd_link_exchange(l);
+    l->count = l->trip;
+    if (l->flags & HD_LINK_DOUBTED) {
+        l->flags &= (uint16_t) ~(HD_LINK_TURNS | HD_LINK_DOUBTED);
+        l->count = 0;
+        return false;
     }
-    if (step != l->stride) l->other = step;
+    l->flags |= HD_LINK_DOUBTED;
+    return true;
+}
+
+/* An operand that was not expected at a link that is not relative. A step that comes twice becomes
+ * the stride, unless it comes after as many events as last time: then the link turns. What is as
+ * far from the event before as last time is expected there from now on. */
+static inline void hd_link_step(struct hd_link *l, uint64_t operand, uint64_t distance) {
+    bool turning = (l->flags & HD_LINK_TURNING) != 0;
+    uint64_t step = operand - (l->operand - (turning ? l->other : l->stride));
+    if (turning && hd_link_turned_otherwise(l)) return;
+    uint32_t round = hd_link_round(l);
+    if (step == l->stride) return; /* it is its counts */
+    if (round == 0) {              /* another link came, and so began a round */
+        l->other = step;
+    } else if (round == 1 && step == l->other) {
+        l->stride = step;
+        hd_link_new_round(l, false);
+    } else if (round == 1 && distance == l->distance) {
+        l->flags |= HD_LINK_RELATIVE;
+        hd_link_new_round(l, false);
+    } else {
+        hd_link_new_round(l, step == l->other);
+        l->other = step;
+    }
+}
+
+/* An event that was not expected, at a link that is known. */
+static inline void hd_link_missed(struct hd_link *l, uint64_t operand, uint64_t distance,
+                                  uint32_t rest) {
+    bool first = (l->flags & HD_LINK_TURNING) != 0;
+    if (l->flags & HD_LINK_RELATIVE) {
+        uint64_t step = operand - l->stride; /* which is the last one */
+        if (first) (void)hd_link_turned_otherwise(l);
+        if (step == l->other && distance != l->distance) {
+            l->flags &= (uint16_t)~HD_LINK_RELATIVE;
+            l->stride = step;
+        }
+        l->other = step;
+    } else if (l->operand != HD_LINK_NOWHERE) {
+        hd_link_step(l, operand, distance);
+        first = first || hd_link_round(l) == 0;
+    } else if (first) {
+        (void)hd_link_turned_otherwise(l);
+    }
+    if (first)
+        l->other_rest = rest;
+    else
+        l->rest = rest;
+}
+
+/* Another link came after it than was expected. After a long run that is a turn, and so it is if
+ * the same link came at the last one; else what came is expected from now on. */
+static inline void hd_link_left(struct hd_link *l, uint32_t came, uint64_t met) {
+    if (l->flags & HD_LINK_TURNING) {
+        if (came != l->next) {
+            l->exit = came;
+            return;
+        }
+        if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride - l->other;
+        (void)hd_link_turned_otherwise(l); /* the round goes on */
+        return;
+    }
+    bool again = came == l->exit, turn = again || met >= HD_LINK_LONG_RUN;
+    if (l->next != 0 && hd_link_round(l) >= 2 && turn) {
+        hd_link_new_round(l, again);
+        l->exit = came;
+        return;
+    }
+    hd_link_new_round(l, false);
+    l->exit = l->next;
+    l->next = came;
 }
 
 /* An event that was not expected, and its link (0: it has none); `met` is what it carries
@@ -128,29 +248,27 @@ static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t 
                                    uint64_t met) {
     uint64_t operand = hd_wire_operand(head), distance = operand - e->operand;
     unsigned kind = hd_wire_kind(head);
-    struct hd_link *l = hd_link_at(e, link), *before = hd_link_at(e, e->before);
+    struct hd_link *l = hd_link_at(e, link);
     hd_expect_past(e, kind, operand);
     if (link == 0) {
         e->at = e->before = 0;
         return;
     }
+    if (e->at != link && e->before != 0) hd_link_left(hd_link_at(e, e->before), link, met);
     bool depth = kind == HD_EV_PUSH || kind == HD_EV_POP;
     if (l->shape == 0) {
         *l = (struct hd_link){.shape = (uint16_t)head, .site = hd_wire_site(tail)};
-    } else if (!depth) {
-        hd_link_step(l, operand, distance);
+        l->rest = l->other_rest = (uint32_t)(tail >> 32);
+        l->operand = depth ? HD_LINK_NOWHERE : 0;
+    } else {
+        hd_link_missed(l, operand, distance, (uint32_t)(tail >> 32));
     }
-    l->operand = depth || l->relative ? HD_LINK_NOWHERE : operand + l->stride;
-    l->rest = tail >> 32;
+    bool relative = (l->flags & HD_LINK_RELATIVE) != 0;
+    if (relative) l->stride = operand;
+    l->operand = depth || relative ? HD_LINK_NOWHERE : operand + l->stride;
     l->distance = distance;
-    l->last = operand;
-    if (e->at != link && e->before != 0) {
-        bool keep = before->next != 0 && met >= HD_LINK_LONG_RUN && !before->doubted;
-        if (!keep) before->next = link;
-        before->doubted = keep;
-    }
     e->before = link;
-    e->at = l->next;
+    e->at = --l->count != 0 ? l->next : hd_link_turn(l);
 }
 
 /* Can the number of expected events before an event be stored in its count of calls? The event has

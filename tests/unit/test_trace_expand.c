@@ -71,7 +71,6 @@ static void storing_start(struct storing *s, uint32_t most_links) {
     for (unsigned i = 0; i < THREADS; i++) {
         s->expect[i].link = calloc(LINKS, sizeof *s->expect[i].link);
         assert_non_null(s->expect[i].link);
-        s->expect[i].link[0].rest = UINT64_MAX;
     }
     s->stored = malloc(2 * EVENTS * sizeof *s->stored);
     assert_non_null(s->stored);
