@@ -397,14 +397,16 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
     return true;
 }
 
-/* The last hook of a block: can the first one go ahead next time? */
+/* The last hook of a block: can the first one go ahead next time? Turns must lead to the next hook,
+ * too, and expect the same counts of it. */
 static void look_at_block(const struct rt_thread *t, const struct rt_hook *last) {
     const struct rt_hook *place = last - last->index;
     struct hd_link *first = hd_link_at(&t->expect, place->link);
     for (; place < last; place++) {
+        struct hd_link *l = hd_link_at(&t->expect, place->link);
         const struct hd_link *next = hd_link_at(&t->expect, place[1].link);
-        if (place->link == 0 || next->rest != 1 ||
-            hd_link_at(&t->expect, place->link)->next != place[1].link)
+        if (place->link == 0 || l->next != place[1].link || next->rest != 1 ||
+            next->other_rest != 1 || (l->exit != 0 && l->exit != l->next))
             return;
     }
     first->flags |= RT_LINK_BLOCK;
@@ -440,14 +442,21 @@ RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uint
  * the next and the last of a block. What they have in common: */
 RT_INLINE bool fits(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
     struct hd_expect *e = &t->expect;
-    if (unlikely(l->count == 1 || !owns(t, address, l->shape))) return false;
+    if (unlikely(!owns(t, address, l->shape))) return false;
     if (likely(l->operand == address))
         l->operand = address + l->stride;
     else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
         return false;
-    l->count--;
     e->operand = address;
     return true;
+}
+/* The link that is expected after this one, which has come. */
+RT_INLINE uint32_t after(struct hd_link *l) {
+    return likely(--l->count != 0) ? l->next : hd_link_turn(l);
+}
+/* The same within a block: that is the next hook's (look_at_block), also at a turn. */
+RT_INLINE void goes_on(struct hd_link *l) {
+    if (unlikely(--l->count == 0)) hd_link_turn(l);
 }
 
 RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place);
@@ -464,7 +473,7 @@ RT_HOOK void __heddle_access(uintptr_t address, struct rt_hook *place) {
     ++*t->met;
     t->passed = 1;
     e->before = link;
-    e->at = l->next;
+    e->at = after(l);
 }
 
 RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place);
@@ -477,6 +486,7 @@ RT_HOOK void __heddle_first(uintptr_t address, struct rt_hook *place) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
+    goes_on(l);
     t->block = place;
 }
 
@@ -488,6 +498,7 @@ RT_HOOK void __heddle_next(uintptr_t address, struct rt_hook *place) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
+    goes_on(l);
     t->block = place;
 }
 
@@ -507,7 +518,7 @@ RT_HOOK void __heddle_last(uintptr_t address, struct rt_hook *place) {
     *t->met += hooks;
     t->passed = 1;
     e->before = link;
-    e->at = l->next;
+    e->at = after(l);
 }
 
 /* One that may be of more than 8 bytes, or lie anywhere. */
@@ -528,7 +539,7 @@ RT_HOOK void __heddle_wide(uintptr_t address, struct rt_hook *place) {
     ++*t->met;
     t->passed = 1;
     e->before = link;
-    e->at = l->next;
+    e->at = after(l);
 }
 
 #define READ_WRITE(prefix, size, aligned)                    \

@@ -38,10 +38,10 @@ struct rt_hook {
 };
 _Static_assert(sizeof(struct rt_hook) == 8, "as src/toolchain/assembler.c writes it");
 
-/* Hooks of a *block* follow each other whatever the program does: their code has no branch, no label
- * and no other call in between. So only the first of them looks whether it is the one that is
- * expected, and only the last one counts. RT_LINK_BLOCK, a flag of the first one's link: the links of
- * all are known, and each leads to the next. */
+/* Hooks of a *block* follow each other whatever the program does: their code has no branch, no
+ * label and no other call in between. So only the first of them looks whether it is the one that is
+ * expected, and only the last one counts. RT_LINK_BLOCK, a flag of the first one's link: the links
+ * of all are known, and each leads to the next. */
 #define RT_LINK_BLOCK 0x8000u
 void rt_settle_slow(struct rt_thread *t);
 /* Counts the hooks of a block that were passed, which is not over: a signal's handler comes in

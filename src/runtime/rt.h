@@ -91,7 +91,8 @@ struct rt_thread {
     uint64_t *met;
     uint64_t met_seen, nowhere; /* what is counted while there is no chunk */
     uint8_t owner;
-    /* the latest hook of a block that is not over, all as expected and not yet counted (rt_settle) */
+    /* the latest hook of a block that is not over, all as expected and not yet counted (rt_settle)
+     */
     const struct rt_hook *block;
     bool expects;
     bool closed; /* nothing may come as expected until the next event: see rt_close */

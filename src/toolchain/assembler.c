@@ -1,5 +1,5 @@
-/* The assembler under gcc: hooks become what is cheaper than a call of the compiler's, and inline
- * assembly is told to the runtime (inline_assembly.c). */
+/* The assembler under gcc and clang: hooks become cheaper (hooks.c), and inline assembly is told to
+ * the runtime (inline_assembly.c). */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/whole_file.h"

@@ -46,18 +46,39 @@ static void add_gcc_specs(struct hd_argv *line, const char *directory) {
     add_path(line, "-specs=", directory, HD_GCC_SPECS);
     /* gcc finds our assembler there, which sees inline assembly and makes counting a branch cheap.
      */
-    add_path(line, "-B", directory, HD_GCC_TOOLS "/");
+    add_path(line, "-B", directory, HD_TOOLS "/");
     if (branches_wanted()) ADD(line, "-fsanitize-coverage=trace-pc");
 }
 
 static void add_clang_instrumentation(struct hd_argv *line) {
-    /* Without the second, clang drops the read of a read-modify-write. */
-    ADD(line, "-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1");
-    /* What -fsanitize-coverage=trace-pc-guard means to the compiler proper; the driver would also
-     * link the UBSan runtime for it. Type 3 is "edges". */
+    /* Without the second, clang drops the read of a read-modify-write; the third names volatile
+     * accesses, which may belong to synchronisation in assembly. */
+    ADD(line, "-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1",
+        "-mllvm", "-tsan-distinguish-volatile=1");
+    /* What -fsanitize-coverage=trace-pc means to the compiler proper; the driver would also link
+     * the UBSan runtime for it. Type 3 is "edges". */
     if (branches_wanted())
         ADD(line, "-Xclang", "-fsanitize-coverage-type=3", "-Xclang",
-            "-fsanitize-coverage-trace-pc-guard");
+            "-fsanitize-coverage-trace-pc");
+}
+
+/* clang assembles by itself, where nothing can stand in between, unless told otherwise. Where there
+ * is no other assembler it is left to: its hooks are called then, and inline assembly is not seen.
+ * The choice of compiler may have options too, which are in the line already. */
+static void add_clang_assembler(struct hd_argv *line, const struct hd_compiler_job *job) {
+    struct hd_error ignored;
+    struct hd_compiler_job chosen;
+    bool wanted = !job->own_assembler &&
+                  hd_compiler_classify((int)line->count, line->word, &chosen, &ignored) &&
+                  !chosen.own_assembler;
+    char *directory = wanted ? hd_runtime_directory(&ignored) : NULL;
+    char *stage = directory != NULL ? hd_format("%s/" HD_TOOLS "/as", directory) : NULL;
+    if (stage != NULL && hd_compiler_is_there(stage) && hd_compiler_is_there("as")) {
+        ADD(line, "-fno-integrated-as");
+        add_path(line, "-B", directory, HD_TOOLS "/");
+    }
+    free(stage);
+    free(directory);
 }
 
 /* The runtime is the first library of the link, and kept even where --as-needed is the default and
@@ -140,10 +161,12 @@ static bool build_line(int argc, char **argv, const struct hd_compiler_job *job,
         family == HD_COMPILER_GCC && !job->spares_thread && (job->compiles || job->links);
     char *directory = NULL;
     if ((job->links || needs_specs) && !(directory = hd_runtime_directory(error))) return false;
-    if (needs_specs)
+    if (needs_specs) {
         add_gcc_specs(line, directory);
-    else if (instruments)
+    } else if (instruments) {
         add_clang_instrumentation(line);
+        add_clang_assembler(line, job);
+    }
     if (job->links) add_runtime(line, directory);
     add_header(line, job);
     for (size_t i = 1; i < job->end; i++) add_word(line, job, argv[i]);

@@ -29,6 +29,7 @@ struct hd_compiler_job {
     bool makes_static;  /* -static or -static-pie */
     bool other_width;   /* -m32 or -mx32 */
     bool asks_thread;   /* -fsanitize=thread is in effect by the user's own flags */
+    bool own_assembler; /* not the system's assembler, if the compiler has one of its own */
     bool spares_thread; /* -fno-sanitize=thread (or all): leave the sources alone */
     char conflict[32];  /* a sanitizer in effect that cannot go with ours, "" if none */
     size_t end;         /* index of a "--" in argv, or argc: where options may be added */
@@ -64,7 +65,7 @@ char *hd_runtime_directory(struct hd_error *error);
 
 #define HD_RUNTIME_LIBRARY "libheddle_rt.so"
 #define HD_GCC_SPECS "heddle-gcc.specs"
-#define HD_GCC_TOOLS "heddle-tools" /* holds `as`, a link to heddle */
+#define HD_TOOLS "heddle-tools" /* holds `as`, a link to heddle */
 
 /* Assembly in which calls of the branch hook are the one instruction pair that it consists of, and
  * those of access hooks name their place. NULL if there is none: assemble the text as it is.
@@ -73,7 +74,7 @@ char *hd_inline_hooks(const char *text, size_t bytes, size_t *new_bytes);
 /* Assembly in which inline assembly that synchronises tells the runtime what it does. NULL if there
  * is none. malloc'ed. */
 char *hd_note_inline_assembly(const char *text, size_t bytes, size_t *new_bytes);
-/* Stands in for the assembler under gcc: both, on its input. Returns only on failure. */
+/* Stands in for the assembler: both, on its input. Returns only on failure. */
 void hd_run_assembler(int argc, char **argv, struct hd_error *error);
 
 #endif

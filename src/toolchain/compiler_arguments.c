@@ -99,6 +99,13 @@ static const char *const stops_before_code[] = {"-E",
 /* Options after which there is object code but no link. */
 static const char *const stops_before_link[] = {"-c", "-S", "--compile", "--assemble"};
 
+/* Options with which clang is to assemble, if at all, by itself: the user wants that, the assembler
+ * of the system does not take what it writes, or a file beside the object would be left elsewhere.
+ */
+static const char *const keeps_assembly[] = {
+    "-S",          "--assemble", "-fintegrated-as", "-integrated-as", "-emit-llvm",
+    "-masm=intel", "-m32",       "-mx32",           "-faddrsig",      "-ftime-trace"};
+
 enum input_kind { LINKER_INPUT, SOURCE, HEADER, ASSEMBLY };
 
 static const struct {
@@ -226,6 +233,12 @@ static void set_language(struct scan *scan, const char *language) {
     if (scan->language_given) scan->language = kind_by_language(language);
 }
 
+/* "x86_64-linux-gnu", "x86_64-pc-linux-gnu". */
+static bool is_own_target(const char *triple) {
+    return strncmp(triple, "x86_64-", 7) == 0 && strstr(triple, "linux-gnu") &&
+           !strstr(triple, "gnux32");
+}
+
 static bool scan_word(struct scan *scan, const char *word) {
     struct hd_compiler_job *job = scan->job;
     if (scan->pending) {
@@ -234,6 +247,10 @@ static bool scan_word(struct scan *scan, const char *word) {
         if (strcmp(scan->pending, "-Xlinker") == 0 &&
             (strcmp(word, "-r") == 0 || strcmp(word, "--relocatable") == 0))
             job->relocatable = true;
+        if (strcmp(scan->pending, "-target") == 0 && !is_own_target(word))
+            job->own_assembler = true;
+        if (strcmp(scan->pending, "-o") == 0 && strcmp(word, "-") == 0) /* only clang can */
+            job->own_assembler = true;
         scan->pending = NULL;
         return true;
     }
@@ -253,6 +270,8 @@ static bool scan_word(struct scan *scan, const char *word) {
     }
     if (is_one_of(word, stops_before_code, COUNT(stops_before_code))) scan->no_code = true;
     if (is_one_of(word, stops_before_link, COUNT(stops_before_link))) scan->no_link = true;
+    if (is_one_of(word, keeps_assembly, COUNT(keeps_assembly))) job->own_assembler = true;
+    if (strncmp(word, "--target=", 9) == 0 && !is_own_target(word + 9)) job->own_assembler = true;
     if (strncmp(word, "-l", 2) == 0) scan->inputs[LINKER_INPUT]++;
     if (strncmp(word, "-x", 2) == 0) set_language(scan, word + 2);
     if (strncmp(word, "--language=", 11) == 0) set_language(scan, word + 11);

@@ -55,8 +55,9 @@ static bool is_for_debuggers(const char *label, const char *end) {
 
 /* May control come to the next line from elsewhere, or go elsewhere from this one? */
 static bool ends_block(const char *line, const char *end) {
-    static const char *const others[] = {"call", "ret",      "loop", "rep ret", "syscall", "int",
-                                         "ud2",  "sysenter", "hlt",  "xbegin",  ".section", ".text",
+    static const char *const others[] = {"call",         "ret",         "loop",      "rep ret",
+                                         "syscall",      "int",         "ud2",       "sysenter",
+                                         "hlt",          "xbegin",      ".section",  ".text",
                                          ".pushsection", ".popsection", ".previous", "#APP"};
     const char *at = line;
     while (at < end && (*at == ' ' || *at == '\t')) at++;

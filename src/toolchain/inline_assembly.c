@@ -362,8 +362,14 @@ char *hd_note_inline_assembly(const char *text, size_t bytes, size_t *new_bytes)
     for (const char *at = text; (at = memmem(at, (size_t)(end - at), app, sizeof app - 1));) {
         const char *stop = memmem(at, (size_t)(end - at), no_app, sizeof no_app - 1);
         if (stop == NULL) break;
-        /* Each piece begins behind a line `# 12 "file" 1` and ends with `# 0 "" 2`. */
         struct piece piece = {0};
+        if (at > text && at[-1] == '\t') { /* clang: one piece, and the line is indented */
+            piece = (struct piece){.at = at + sizeof app - 1, .end = stop};
+            any = add_piece(&to, &from, &piece) || any;
+            at = stop;
+            continue;
+        }
+        /* gcc: each piece begins behind a line `# 12 "file" 1` and ends with `# 0 "" 2`. */
         for (const char *line = at + sizeof app - 1; line < stop;) {
             const char *next = memchr(line, '\n', (size_t)(stop - line));
             next = next != NULL ? next + 1 : stop;

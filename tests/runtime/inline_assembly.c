@@ -6,7 +6,7 @@
 
 static int exchanged, compared, bits, counted, ticket, serving;
 #ifdef WRONG
-static int plain;
+static long plain; /* shares its 8 bytes with no word of the assembly's */
 #endif
 static int a, b, c, d, e, f, message;
 static volatile int ready, want[2], turn;
