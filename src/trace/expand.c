@@ -17,6 +17,11 @@ struct links {
         uint32_t link;
     } * slot;
     uint32_t slots;
+    /* where each link was met by the latest walk along them */
+    struct link_mark {
+        uint32_t walk, position;
+    } * mark;
+    uint32_t walk;
 };
 
 struct hd_expand {
@@ -34,6 +39,7 @@ void hd_expand_free(struct hd_expand *expand) {
         if (links == NULL) continue;
         free(links->expect.link);
         free(links->slot);
+        free(links->mark);
         free(links);
     }
     hd_vector_free(&expand->thread);
@@ -50,6 +56,7 @@ static struct links *links_of(struct hd_expand *expand, uint32_t thread) {
         links->links = 1;
         links->room = 16;
         links->expect.link = hd_zalloc(links->room, sizeof *links->expect.link);
+        links->mark = hd_zalloc(links->room, sizeof *links->mark);
         links->slots = 32;
         links->slot = hd_zalloc(links->slots, sizeof *links->slot);
     }
@@ -67,6 +74,8 @@ static void make_room(struct links *links) {
         links->room *= 2;
         links->expect.link =
             hd_realloc(links->expect.link, links->room, sizeof *links->expect.link);
+        links->mark = hd_realloc(links->mark, links->room, sizeof *links->mark);
+        memset(links->mark + links->links, 0, (links->room - links->links) * sizeof *links->mark);
     }
     if (links->links * 2 < links->slots) return;
     struct link_slot *old = links->slot;
@@ -111,16 +120,42 @@ enum {
     TURNED = 32 /* longer loops begin where they do */
 };
 
-/* The links from the one that is expected next on, until it comes again: how many; 0 if it does
- * not, or too late. */
-static size_t find_cycle(const struct hd_expect *e, size_t most, uint32_t *offset) {
+/* Follows the links from the one that is expected next on, until one comes again; returns how many
+ * come before that one, and *length, how many from there on; 0 if none comes again, or too late. A
+ * link that is about to turn (expect.h) leads out of its loop. */
+static size_t find_cycle(struct links *links, size_t most, uint32_t *offset, size_t *length) {
+    const struct hd_expect *e = &links->expect;
     uint32_t at = e->at;
-    for (size_t length = 0; length < most && at != 0;) {
-        offset[length++] = at;
-        at = hd_link_at(e, at)->next;
-        if (at == e->at) return length;
+    if (++links->walk == 0) { /* marks of 2^32 walks ago look new */
+        memset(links->mark, 0, links->room * sizeof *links->mark);
+        links->walk = 1;
     }
-    return 0;
+    *length = 0;
+    for (size_t walked = 0; at != 0; walked++) {
+        struct link_mark *mark = &links->mark[at / HD_LINK_BYTES];
+        if (mark->walk == links->walk) {
+            *length = walked - mark->position;
+            return mark->position;
+        }
+        if (walked == most) break;
+        *mark = (struct link_mark){links->walk, (uint32_t)walked};
+        offset[walked] = at;
+        const struct hd_link *l = hd_link_at(e, at);
+        bool leaves =
+            l->count == 1 && (l->flags & (HD_LINK_TURNS | HD_LINK_TURNING)) == HD_LINK_TURNS;
+        at = leaves && l->exit != 0 ? l->exit : l->next;
+    }
+    return most;
+}
+
+/* How many rounds come before a link turns. */
+static uint64_t until_turn(const struct hd_expect *e, const uint32_t *offset, size_t length) {
+    uint32_t rounds = UINT32_MAX;
+    for (size_t i = 0; i < length; i++) {
+        uint32_t more = hd_link_at(e, offset[i])->count - 1;
+        if (more < rounds) rounds = more;
+    }
+    return rounds;
 }
 
 /* What a link leads to that is not only about the next event. */
@@ -130,7 +165,7 @@ static bool is_bookkeeping(const struct hd_link *l) { return (l->shape & 0xff) >
 static bool is_steady(const struct hd_expect *e, const uint32_t *offset, size_t length) {
     size_t i = 0;
     while (i < length && is_bookkeeping(hd_link_at(e, offset[i]))) i++;
-    if (i == length || !hd_link_at(e, offset[i])->relative) return true;
+    if (i == length || !(hd_link_at(e, offset[i])->flags & HD_LINK_RELATIVE)) return true;
     return e->before == offset[length - 1] && !is_bookkeeping(hd_link_at(e, e->before));
 }
 
@@ -198,10 +233,11 @@ static void take_loop(struct hd_expect *e, const struct round *round, uint64_t r
         struct hd_link *l = hd_link_at(e, round->offset[i]);
         loop->body[i] = (struct hd_loop_event){
             {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, round->operand[i]),
-             l->site | l->rest << 32},
+             l->site | (uint64_t)l->rest << 32},
             round->stride[i]};
         hd_expect_past(e, l->shape & 0xff, round->operand[i] + round->stride[i] * (rounds - 1));
         if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride * rounds;
+        l->count -= (uint32_t)rounds;
     }
     e->before = round->offset[round->length - 1];
 }
@@ -209,20 +245,24 @@ static void take_loop(struct hd_expect *e, const struct round *round, uint64_t r
 /* Of so many events that are to be put in, makes a loop if they are one; before it, as many as
  * *made says are written to `out`. Otherwise *singly says how many have to be put in before it is
  * worth another try. *steady, if the latest were a round; after the call, if those will be. */
-static bool make_loop(struct hd_expect *e, uint64_t met, bool *steady, struct hd_expand_loop *loop,
+static bool make_loop(struct links *links, uint64_t met, bool *steady, struct hd_expand_loop *loop,
                       struct hd_wire_event *out, size_t room, size_t *made, uint64_t *singly) {
+    struct hd_expect *e = &links->expect;
     struct round round;
     bool after_round = *steady;
     *steady = false;
     *singly = met;
     *made = 0;
     if (met < LEAST_EVENTS) return false;
-    size_t most =
-        met / LEAST_ROUNDS < HD_LOOP_LENGTH ? (size_t)(met / LEAST_ROUNDS) : HD_LOOP_LENGTH;
-    round.length = find_cycle(e, most, round.offset);
-    *singly = round.length != 0 ? round.length : most;
-    if (round.length == 0) return false;
+    size_t most = met < HD_LOOP_LENGTH ? (size_t)met : HD_LOOP_LENGTH;
+    size_t before = find_cycle(links, most, round.offset, &round.length);
+    *singly = before;
+    if (round.length == 0 || before != 0) return false;
+    uint64_t rounds = until_turn(e, round.offset, round.length);
+    *singly = (rounds + 1) * round.length;
+    if (rounds < LEAST_ROUNDS || met / round.length < LEAST_ROUNDS) return false;
     if (!after_round && !is_steady(e, round.offset, round.length)) {
+        *singly = round.length;
         *steady = true;
         return false;
     }
@@ -232,8 +272,10 @@ static bool make_loop(struct hd_expect *e, uint64_t met, bool *steady, struct hd
         *made = put_in(e, out, start);
         turn(&round, start);
         foresee(e, &round);
+        rounds = until_turn(e, round.offset, round.length);
     }
-    take_loop(e, &round, (met - *made) / round.length, loop);
+    met -= *made;
+    take_loop(e, &round, rounds < met / round.length ? rounds : met / round.length, loop);
     return true;
 }
 
@@ -285,12 +327,13 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
             uint64_t singly = at->met;
             size_t before;
             if (loop != NULL && links != NULL &&
-                make_loop(&links->expect, at->met, &steady, loop, out + made, room - made, &before,
+                make_loop(links, at->met, &steady, loop, out + made, room - made, &before,
                           &singly)) {
                 made += before;
                 at->met -= before + loop->rounds * loop->length;
                 break;
             }
+            if (singly > at->met) singly = at->met;
             size_t most = room - made < singly ? room - made : (size_t)singly;
             if (most < singly) steady = false;
             size_t put = links != NULL ? put_in(&links->expect, out + made, most) : 0;
