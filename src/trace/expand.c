@@ -242,9 +242,9 @@ static void take_loop(struct hd_expect *e, const struct round *round, uint64_t r
     e->before = round->offset[round->length - 1];
 }
 
-/* Of so many events that are to be put in, makes a loop if they are one; before it, as many as
- * *made says are written to `out`. Otherwise *singly says how many have to be put in before it is
- * worth another try. *steady, if the latest were a round; after the call, if those will be. */
+/* Of so many events that are to be put in, makes a loop if they are one. As many as *made says were
+ * written to `out` before. If there is no loop, *singly says how many have to be put in before it
+ * is worth another try. *steady, if the latest were a round; after the call, if those will be. */
 static bool make_loop(struct links *links, uint64_t met, bool *steady, struct hd_expand_loop *loop,
                       struct hd_wire_event *out, size_t room, size_t *made, uint64_t *singly) {
     struct hd_expect *e = &links->expect;
@@ -257,7 +257,17 @@ static bool make_loop(struct links *links, uint64_t met, bool *steady, struct hd
     size_t most = met < HD_LOOP_LENGTH ? (size_t)met : HD_LOOP_LENGTH;
     size_t before = find_cycle(links, most, round.offset, &round.length);
     *singly = before;
-    if (round.length == 0 || before != 0) return false;
+    if (round.length == 0 || before > room) return false;
+    if (before != 0) {
+        *made = put_in(e, out, before);
+        met -= *made;
+        out += *made;
+        room -= *made;
+        memmove(round.offset, round.offset + before, round.length * sizeof *round.offset);
+        *singly = 1;
+        if (e->at != round.offset[0]) return false; /* that can't be */
+        after_round = false;
+    }
     uint64_t rounds = until_turn(e, round.offset, round.length);
     *singly = (rounds + 1) * round.length;
     if (rounds < LEAST_ROUNDS || met / round.length < LEAST_ROUNDS) return false;
@@ -269,12 +279,12 @@ static bool make_loop(struct links *links, uint64_t met, bool *steady, struct hd
     foresee(e, &round);
     size_t start = best_start(&round);
     if (start != 0 && start <= room) {
-        *made = put_in(e, out, start);
+        *made += put_in(e, out, start);
+        met -= start;
         turn(&round, start);
         foresee(e, &round);
         rounds = until_turn(e, round.offset, round.length);
     }
-    met -= *made;
     take_loop(e, &round, rounds < met / round.length ? rounds : met / round.length, loop);
     return true;
 }
@@ -325,12 +335,14 @@ size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
         }
         if (at->met != 0) {
             uint64_t singly = at->met;
-            size_t before;
-            if (loop != NULL && links != NULL &&
-                make_loop(links, at->met, &steady, loop, out + made, room - made, &before,
-                          &singly)) {
-                made += before;
-                at->met -= before + loop->rounds * loop->length;
+            size_t before = 0;
+            bool found =
+                loop != NULL && links != NULL &&
+                make_loop(links, at->met, &steady, loop, out + made, room - made, &before, &singly);
+            made += before;
+            at->met -= before;
+            if (found) {
+                at->met -= loop->rounds * loop->length;
                 break;
             }
             if (singly > at->met) singly = at->met;
