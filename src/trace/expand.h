@@ -3,8 +3,7 @@
 #define HEDDLE_TRACE_EXPAND_H
 
 #include "trace/expect.h"
-
-#include <stddef.h>
+#include "trace/loop.h"
 
 struct hd_expand;
 struct hd_expand *hd_expand_new(void);
@@ -17,12 +16,21 @@ struct hd_expand_at {
     bool counted;    /* `met` was taken from that one already */
 };
 
+/* Events that come round by round, after those in `out`; none if `rounds` is 0. */
+struct hd_expand_loop {
+    size_t length;
+    uint64_t rounds;
+    struct hd_loop_event body[HD_LOOP_LENGTH];
+};
+
 /* Takes stored events of one stream, up to a STAMP or their end, and makes at most `room` events of
  * them. *taken says how many were taken; what is made of the next one may be in `out` in part. The
- * events are untrusted: *good is false if something is to be put in where nothing was expected. */
+ * events are untrusted: *good is false if something is to be put in where nothing was expected.
+ * With `loop`, what is put in many times is not in `out` but there, and comes after it. */
 size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
                         const struct hd_wire_event *event, size_t count, size_t *taken,
-                        struct hd_wire_event *out, size_t room, bool *good);
+                        struct hd_wire_event *out, size_t room, struct hd_expand_loop *loop,
+                        bool *good);
 
 /* Is the next stored event a STAMP, and all in that comes before it? Whoever takes that calls
  * hd_expand_stamp. */

@@ -3,14 +3,11 @@
 #include "trace/filter.h"
 
 #include "base/alloc.h"
-#include "trace/filter_units.h"
+#include "trace/filter_access.h"
 #include "trace/wire.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define likely(x) __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 enum { LISTED_LIMIT = 1 << 20, LEAST_PAGES = 4 };
 
@@ -102,6 +99,7 @@ void filter_list(struct hd_filter *f, struct filter_thread *t, uint64_t word) {
 
 static void end_epoch(struct hd_filter *f, struct filter_thread *t) {
     if (t->listed.size != 0) put_deferred(f, t, false);
+    if (t->epoch != 0) f->present[t->epoch % FILTER_PRESENT]--;
     t->epoch = 0;
 }
 
@@ -111,20 +109,14 @@ static void begin_again(struct hd_filter *f) {
     while (f->pages.page.size > 0) hd_pages_remove(&f->pages, f->pages.page.data[0]);
     f->detail.size = f->detail_unused.size = 0;
     f->epochs = 0;
+    f->generation++;
     hd_states_clear(f->states);
 }
 
-static struct filter_thread *thread_of(struct hd_filter *f, uint32_t number) {
-    while (unlikely(f->thread.size <= number)) {
-        struct filter_thread none = {.number = (uint32_t)f->thread.size};
-        hd_vector_push(&f->thread, none);
-    }
-    return &f->thread.data[number];
-}
-
-static void begin_epoch(struct hd_filter *f, struct filter_thread *t) {
+void filter_begin_epoch(struct hd_filter *f, struct filter_thread *t) {
     if (f->epochs == CELL_EPOCH || f->tables->full) begin_again(f);
     t->epoch = ++f->epochs;
+    f->present[t->epoch % FILTER_PRESENT]++;
 }
 
 /* ---- pages -------------------------------------------------------------------------------- */
@@ -190,125 +182,7 @@ void hd_filter_prefetch(const struct hd_filter *f, uint64_t address) {
     hd_pages_prefetch(&f->pages, address >> 3);
 }
 
-/* ---- accesses ----------------------------------------------------------------------------- */
-
-/* A unit in the state is accessed as a whole. */
-static inline bool access_unit(struct hd_filter *f, struct filter_thread *t, uint64_t address,
-                               uint32_t place, uint16_t state, uint64_t *cell, unsigned shift,
-                               uint64_t rest) {
-    struct hd_step step = *hd_states_step(f->states, f->tables, state, place, false);
-    if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
-    uint64_t now = *cell & ~((uint64_t)0xffff << shift);
-    if (likely(step.next != HD_STATE_NONE))
-        now |= (uint64_t)step.next << shift;
-    else
-        now &= ~rest; /* nothing is known of all of it */
-    if (step.flags & HD_STEP_DEFERRED && !(now & CELL_LISTED)) {
-        now |= CELL_LISTED;
-        *cell = now;
-        filter_list(f, t, address >> 3);
-        return false;
-    }
-    *cell = now;
-    return (step.flags & HD_STEP_KEEP) != 0;
-}
-
-/* Nobody has anything deferred in the cell, and no unit goes on into it from the word before. */
-static inline bool is_free(uint64_t cell) {
-    uint16_t low = (uint16_t)(cell >> CELL_LOW);
-    return !(cell & CELL_LISTED) && low != HD_STATE_GOES_ON && low != HD_STATE_DETAIL;
-}
-
-/* Half a word or all of it. */
-static inline int access_half(struct hd_filter *f, struct filter_thread *t, uint64_t address,
-                              unsigned bytes, const struct hd_place_entry *place) {
-    struct hd_memory_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
-    if (unlikely(page == NULL)) return -1;
-    uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS], now = *cell;
-    unsigned shift = address & 4 ? CELL_HIGH : CELL_LOW;
-    uint64_t rest = bytes == 8 ? (uint64_t)0xffff << CELL_HIGH : 0;
-    if (likely((now & CELL_EPOCH) == t->epoch)) {
-        uint16_t state = (uint16_t)(now >> shift);
-        if (likely(state >= HD_STATE_FIRST)) {
-            if (unlikely(f->tables->bytes[state] != bytes)) return -1;
-            return access_unit(f, t, address, place->place, state, cell, shift, rest);
-        }
-        if (state != HD_STATE_NONE || (now & rest) != 0) return -1;
-        if (unlikely((uint16_t)(now >> CELL_LOW) == HD_STATE_DETAIL)) return -1;
-    } else if (is_free(now)) {
-        now = t->epoch;
-    } else {
-        return -1;
-    }
-    if (place->first != HD_STATE_NONE) {
-        now |= (uint64_t)place->first << shift;
-        if (bytes == 8) now |= (uint64_t)HD_STATE_GOES_ON << CELL_HIGH;
-    }
-    *cell = now;
-    return true;
-}
-
-/* Several whole words of one page. */
-static inline int access_words(struct hd_filter *f, struct filter_thread *t, uint64_t address,
-                               unsigned bytes, const struct hd_place_entry *place) {
-    unsigned words = bytes / 8, at = (address >> 3) % HD_PAGE_WORDS;
-    struct hd_memory_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
-    if (page == NULL || at + words > HD_PAGE_WORDS) return -1;
-    uint64_t *cell = &page->cell[at], first = cell[0];
-    uint16_t state = (uint16_t)(first >> CELL_LOW);
-    if (state < HD_STATE_FIRST || f->tables->bytes[state] != bytes) return -1;
-    uint64_t inside = (first & CELL_EPOCH) | CELL_GOES_ON;
-    for (unsigned i = 1; i < words; i++)
-        if (cell[i] != inside) return -1;
-    if ((first & CELL_EPOCH) == t->epoch) {
-        struct hd_step step = *hd_states_step(f->states, f->tables, state, place->place, false);
-        if (step.next == HD_STATE_NONE) return -1;
-        if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
-        first = (first & ~((uint64_t)0xffff << CELL_LOW)) | (uint64_t)step.next << CELL_LOW;
-        bool list = step.flags & HD_STEP_DEFERRED && !(first & CELL_LISTED);
-        cell[0] = first | (list ? CELL_LISTED : 0);
-        if (list) filter_list(f, t, address >> 3);
-        return (step.flags & HD_STEP_KEEP) != 0;
-    }
-    if (first & CELL_LISTED || place->first == HD_STATE_NONE) return -1;
-    cell[0] =
-        t->epoch | (uint64_t)place->first << CELL_LOW | (uint64_t)HD_STATE_GOES_ON << CELL_HIGH;
-    for (unsigned i = 1; i < words; i++) cell[i] = t->epoch | CELL_GOES_ON;
-    return true;
-}
-
-/* A part of a word that has a record of its own for each byte. */
-static inline int access_bytes(struct hd_filter *f, struct filter_thread *t, uint64_t address,
-                               unsigned bytes, const struct hd_place_entry *place) {
-    struct hd_memory_page *page = hd_pages_find(&f->pages, address >> 3 >> HD_PAGE_SHIFT);
-    if (page == NULL) return -1;
-    uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS];
-    if ((uint16_t)(*cell >> CELL_LOW) != HD_STATE_DETAIL) return -1;
-    struct filter_detail *detail = &f->detail.data[(uint32_t)*cell];
-    uint16_t state = detail->state[address & 7];
-    if (detail->epoch != t->epoch || state < HD_STATE_FIRST || f->tables->bytes[state] != bytes)
-        return -1;
-    struct hd_step step = *hd_states_step(f->states, f->tables, state, place->place, false);
-    if (step.next == HD_STATE_NONE) return -1;
-    if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address, state);
-    detail->state[address & 7] = step.next;
-    if (step.flags & HD_STEP_DEFERRED && !detail->listed) {
-        detail->listed = true;
-        filter_list(f, t, address >> 3);
-    }
-    return (step.flags & HD_STEP_KEEP) != 0;
-}
-
-static inline const struct hd_place_entry *place_of(struct hd_filter *f, uint32_t site,
-                                                    unsigned bytes, bool write) {
-    uint64_t key = hd_place_key(site, (uint16_t)bytes, write);
-    for (;;) {
-        uint64_t at = hd_state_hash(key) & f->tables->place_mask;
-        for (; f->tables->place[at].key != 0; at = (at + 1) & f->tables->place_mask)
-            if (f->tables->place[at].key == key) return &f->tables->place[at];
-        hd_states_place(f->states, site, (uint16_t)bytes, write);
-    }
-}
+/* ---- the whole ----------------------------------------------------------------------------- */
 
 bool hd_filter_access(struct hd_filter *f, uint32_t thread, bool write, uint64_t address,
                       uint64_t bytes, uint32_t site) {
@@ -317,25 +191,17 @@ bool hd_filter_access(struct hd_filter *f, uint32_t thread, bool write, uint64_t
         f->figures.kept++;
         return true;
     }
-    struct filter_thread *t = thread_of(f, thread);
-    if (unlikely(t->epoch == 0 || f->tables->full)) begin_epoch(f, t);
-    int keep = -1;
+    struct filter_thread *t = filter_thread_of(f, thread);
+    if (unlikely(t->epoch == 0 || f->tables->full)) filter_begin_epoch(f, t);
+    bool keep = true;
     if (unlikely(bytes > HD_FILTER_BYTES)) {
         uint64_t last = address + (bytes - 1);
         filter_forget(f, address >> 3, (last < address ? UINT64_MAX : last) >> 3);
-        if (t->epoch == 0) begin_epoch(f, t);
-        keep = true;
+        if (t->epoch == 0) filter_begin_epoch(f, t);
     } else {
-        const struct hd_place_entry *place = place_of(f, site, (unsigned)bytes, write);
-        unsigned offset = address & 7;
-        if (likely((bytes == 8 && offset == 0) || (bytes == 4 && (offset & 3) == 0)))
-            keep = access_half(f, t, address, (unsigned)bytes, place);
-        else if (bytes < 8 && offset + bytes <= 8)
-            keep = access_bytes(f, t, address, (unsigned)bytes, place);
-        else if (bytes > 8 && (address | bytes) % 8 == 0)
-            keep = access_words(f, t, address, (unsigned)bytes, place);
-        if (unlikely(keep < 0))
-            keep = filter_access_units(f, t, address, (unsigned)bytes, place->place);
+        struct hd_filter_range range = {.site = site, .bytes = (uint16_t)bytes, .write = write};
+        filter_find_place(f, &range);
+        keep = filter_access_at(f, t, address, &range);
     }
     f->figures.kept += (unsigned)keep;
     return keep;
@@ -343,7 +209,7 @@ bool hd_filter_access(struct hd_filter *f, uint32_t thread, bool write, uint64_t
 
 void hd_filter_event(struct hd_filter *f, uint32_t thread, unsigned kind, uint64_t address,
                      uint64_t bytes) {
-    struct filter_thread *t = thread_of(f, thread);
+    struct filter_thread *t = filter_thread_of(f, thread);
     switch (kind) {
     case HD_EV_NOTE:
     case HD_EV_BRANCH:

@@ -21,6 +21,7 @@
 #define HEDDLE_TRACE_FILTER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* An access that was left out earlier and is to stand before the present event. It counts no hook
@@ -48,6 +49,60 @@ void hd_filter_free(struct hd_filter *filter);
 /* A plain access: is it kept? */
 bool hd_filter_access(struct hd_filter *filter, uint32_t thread, bool write, uint64_t address,
                       uint64_t bytes, uint32_t site);
+
+/* ---- loops -------------------------------------------------------------------------------- */
+
+/* Plain accesses by one place, each a stride further than the one before. Several of them are a
+ * loop: a round is one access of each, in their order. */
+struct hd_filter_range {
+    uint64_t address; /* of the next access; 48 bits */
+    int64_t stride;
+    uint32_t site;
+    uint16_t bytes; /* 1 to 255 */
+    bool write;
+    /* the rest is the filter's own */
+    bool follows; /* another range before it has the same accesses, but for their place */
+    bool mixed;   /* accesses of other ranges may come between those of its group */
+    uint8_t flags;
+    uint16_t first;       /* the state of what only this place has touched */
+    uint16_t known, next; /* the latest step: from, to; with `flags` */
+    uint16_t quiet;       /* a state that a round of its group does not change */
+    uint16_t group;       /* the next range that follows it; 0: none */
+    uint16_t leader;      /* the range that it follows */
+    bool quiet_listed;    /* if the cell is listed */
+    uint32_t place;
+};
+/* An access that is kept. */
+struct hd_filter_kept {
+    uint64_t address;
+    uint32_t round, range;
+};
+/* What came of some rounds. When something is put in, it comes after what is kept so far, and
+ * before the access at `round` and `range`. */
+struct hd_filter_batch {
+    struct hd_filter_kept *kept; /* room for all accesses */
+    size_t count;
+    uint32_t round, range;
+};
+
+/* Before the rest, which are for one thread with nothing else between: all but the private part is
+ * set. `rounds` that may come. `again`: but for addresses, the ranges are those of the latest call.
+ */
+void hd_filter_loop(struct hd_filter *filter, struct hd_filter_range *range, unsigned count,
+                    uint64_t rounds, bool again);
+/* How many rounds (at most `limit`) leave out all that a range and those that follow it access, and
+ * change nothing. Nothing is done: hd_filter_pass passes over them, once the caller has moved the
+ * addresses. */
+uint64_t hd_filter_quiet(struct hd_filter *filter, uint32_t thread, struct hd_filter_range *range,
+                         unsigned at, uint64_t limit);
+void hd_filter_pass(struct hd_filter *filter, uint64_t accesses);
+/* The next rounds. `passed`: accesses, in their order, that are not looked at; NULL: none. */
+void hd_filter_rounds(struct hd_filter *filter, uint32_t thread, struct hd_filter_range *range,
+                      unsigned count, uint32_t rounds, const bool *passed,
+                      struct hd_filter_batch *batch);
+
+/* ---- */
+
 /* Any other event (enum hd_event_kind), which is kept. Atomics, ALLOC and FREE have an address and
  * a number of bytes. */
 void hd_filter_event(struct hd_filter *filter, uint32_t thread, unsigned kind, uint64_t address,

@@ -10,8 +10,8 @@
 
 enum {
     FIRST_BITS = 10,
-    PLACE_LIMIT = 1 << 20,
-    STEP_LIMIT = 1 << 20, /* after so many, they are worked out anew */
+    PLACE_LIMIT = 1 << 20, /* twice that fits a step's key */
+    STEP_LIMIT = 1 << 20,  /* after so many, they are worked out anew */
     MISSED_LIMIT = 1 << 20
 };
 
@@ -192,9 +192,9 @@ static bool add_place(struct state *state, uint32_t place, unsigned *index) {
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-static struct hd_step *find_step(const struct hd_states_tables *tables, uint64_t key) {
-    uint64_t at = hd_state_hash(key) & tables->step_mask;
-    while (tables->step[at].key != 0 && tables->step[at].key != key)
+static uint64_t *find_step(const struct hd_states_tables *tables, uint64_t key) {
+    uint64_t at = hd_step_hash(key) & tables->step_mask;
+    while (tables->step[at] != 0 && (tables->step[at] & HD_STEP_KEY) != key)
         at = (at + 1) & tables->step_mask;
     return &tables->step[at];
 }
@@ -205,8 +205,8 @@ static void grow_steps(struct hd_states *s) {
     larger.step_mask = over ? (1u << FIRST_BITS) - 1 : s->tables.step_mask * 2 + 1;
     larger.step = hd_zalloc(larger.step_mask + 1, sizeof *larger.step);
     for (uint64_t i = 0; !over && i <= s->tables.step_mask; i++)
-        if (s->tables.step[i].key != 0)
-            *find_step(&larger, s->tables.step[i].key) = s->tables.step[i];
+        if (s->tables.step[i] != 0)
+            *find_step(&larger, s->tables.step[i] & HD_STEP_KEY) = s->tables.step[i];
     free(s->tables.step);
     s->tables = larger;
     if (over) s->steps = 0;
@@ -214,10 +214,10 @@ static void grow_steps(struct hd_states *s) {
 
 static struct hd_step work_out(struct hd_states *s, uint64_t key) {
     uint16_t number = (uint16_t)key;
-    uint32_t place = (uint32_t)(key >> 16);
-    bool forced = (key >> 48 & 1) != 0;
+    uint32_t place = (uint32_t)(key >> 16) & 0x3fffff;
+    bool forced = (key >> 38 & 1) != 0;
     struct state state = s->state[number];
-    struct hd_step step = {.key = key};
+    struct hd_step step = {0};
     unsigned at;
     bool fits = add_place(&state, place, &at);
     bool known = fits && (state.steps[at] >> state.latest & 1) != 0;
@@ -241,16 +241,17 @@ static struct hd_step work_out(struct hd_states *s, uint64_t key) {
     return step;
 }
 
-const struct hd_step *hd_states_step_slow(struct hd_states *s, uint64_t key) {
-    struct hd_step *found = find_step(&s->tables, key);
-    if (found->key == key) return found;
+struct hd_step hd_states_step_slow(struct hd_states *s, uint64_t key) {
+    uint64_t *found = find_step(&s->tables, key);
+    if (*found != 0) return hd_step_of(*found);
     if (s->steps * 2ull >= s->tables.step_mask) {
         grow_steps(s);
         found = find_step(&s->tables, key);
     }
     s->steps++;
-    *found = work_out(s, key);
-    return found;
+    struct hd_step step = work_out(s, key);
+    *found = key | (uint64_t)step.next << 40 | (uint64_t)step.flags << 56;
+    return step;
 }
 
 unsigned hd_states_way(const struct hd_states *s, uint16_t number,

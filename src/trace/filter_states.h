@@ -29,7 +29,6 @@ enum {
     HD_STEP_DEFERRED = 4 /* the next state's latest place is not the latest recorded one */
 };
 struct hd_step {
-    uint64_t key;
     uint16_t next; /* HD_STATE_NONE: nothing is known from here on */
     uint8_t flags;
 };
@@ -49,7 +48,7 @@ uint16_t hd_states_first(struct hd_states *states, uint32_t place, uint16_t byte
 
 /* An access by a place to a unit in a state. It is left out if its step is known; a wide one only
  * if it is the latest recorded one then, since it is never deferred. `forced`: it is kept. */
-const struct hd_step *hd_states_step_slow(struct hd_states *states, uint64_t key);
+struct hd_step hd_states_step_slow(struct hd_states *states, uint64_t key);
 /* The same state with nothing deferred: what was is recorded. */
 uint16_t hd_states_settled(struct hd_states *states, uint16_t state);
 /* The state of a part of the unit, whose places are all wide there. With nothing deferred. */
@@ -68,9 +67,9 @@ struct hd_states_tables {
         uint32_t place;
         uint16_t first; /* the state after the first access, narrow; HD_STATE_NONE: not known */
     } * place;
-    struct hd_step *step; /* key 0 = empty */
-    uint16_t *bytes;      /* of the unit, by state */
-    uint8_t *deferred;    /* by state */
+    uint64_t *step;    /* hd_step_key, with next state and flags above it; 0 = empty */
+    uint16_t *bytes;   /* of the unit, by state */
+    uint8_t *deferred; /* by state */
     bool full; /* it pays to begin again: there are too many places, or states that were wanted
                   could not be made */
 };
@@ -79,19 +78,30 @@ const struct hd_states_tables *hd_states_tables(const struct hd_states *states);
 static inline uint64_t hd_place_key(uint32_t site, uint16_t bytes, bool write) {
     return (uint64_t)site | (uint64_t)bytes << 32 | (uint64_t)write << 48 | (uint64_t)1 << 49;
 }
-static inline uint64_t hd_step_key(uint16_t state, uint32_t place, bool forced) {
-    return (uint64_t)state | (uint64_t)place << 16 | (uint64_t)forced << 48 | (uint64_t)1 << 49;
-}
 static inline uint64_t hd_state_hash(uint64_t key) {
     key *= 0x9e3779b97f4a7c15ull;
     return key ^ key >> 32;
 }
-static inline const struct hd_step *hd_states_step(struct hd_states *states,
-                                                   const struct hd_states_tables *tables,
-                                                   uint16_t state, uint32_t place, bool forced) {
+
+/* A step is one word: there may be many, and which one is looked at next can't be foreseen. Bits
+ * 0-15 the state, 16-37 the place, 38 forced, 39 always; 40-55 the next state, 56-58 flags. */
+#define HD_STEP_KEY (((uint64_t)1 << 40) - 1)
+static inline uint64_t hd_step_key(uint16_t state, uint32_t place, bool forced) {
+    return (uint64_t)state | (uint64_t)place << 16 | (uint64_t)forced << 38 | (uint64_t)1 << 39;
+}
+static inline struct hd_step hd_step_of(uint64_t word) {
+    return (struct hd_step){(uint16_t)(word >> 40), (uint8_t)(word >> 56)};
+}
+/* States that came up together are looked at together: steps from eight of them are neighbours. */
+static inline uint64_t hd_step_hash(uint64_t key) {
+    return hd_state_hash(key >> 3) << 3 | (key & 7);
+}
+static inline struct hd_step hd_states_step(struct hd_states *states,
+                                            const struct hd_states_tables *tables, uint16_t state,
+                                            uint32_t place, bool forced) {
     uint64_t key = hd_step_key(state, place, forced);
-    const struct hd_step *step = &tables->step[hd_state_hash(key) & tables->step_mask];
-    return step->key == key ? step : hd_states_step_slow(states, key);
+    uint64_t word = tables->step[hd_step_hash(key) & tables->step_mask];
+    return (word & HD_STEP_KEY) == key ? hd_step_of(word) : hd_states_step_slow(states, key);
 }
 
 #endif

@@ -15,12 +15,15 @@ struct word {
     uint16_t state[8];
 };
 
-static void spread(uint16_t state, uint16_t to[4]) {
-    to[0] = state;
-    to[1] = to[2] = to[3] = state == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
+/* Half a word, whose unit begins with it or before it. At once: bytes that are written one by one
+ * and then read together make the processor wait. */
+static inline uint64_t spread(uint16_t state) {
+    uint64_t rest = state == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
+    return state | rest * (1ull << 16 | 1ull << 32 | 1ull << 48);
 }
 
-static struct word load(const struct hd_filter *f, uint64_t cell) {
+static inline __attribute__((always_inline)) struct word load(const struct hd_filter *f,
+                                                              uint64_t cell) {
     struct word word;
     if ((uint16_t)(cell >> CELL_LOW) == HD_STATE_DETAIL) {
         const struct filter_detail *detail = &f->detail.data[(uint32_t)cell];
@@ -31,14 +34,17 @@ static struct word load(const struct hd_filter *f, uint64_t cell) {
     }
     word.epoch = (uint32_t)cell & CELL_EPOCH;
     word.listed = (cell & CELL_LISTED) != 0;
-    spread((uint16_t)(cell >> CELL_LOW), word.state);
-    spread((uint16_t)(cell >> CELL_HIGH), word.state + 4);
+    uint64_t low = spread((uint16_t)(cell >> CELL_LOW));
+    uint64_t high = spread((uint16_t)(cell >> CELL_HIGH));
+    memcpy(word.state, &low, sizeof low);
+    memcpy(word.state + 4, &high, sizeof high);
     return word;
 }
 
-static bool is_simple(const uint16_t half[4]) {
-    uint16_t rest = half[0] == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
-    return half[1] == rest && half[2] == rest && half[3] == rest;
+static inline bool is_simple(const uint16_t half[4]) {
+    uint64_t all;
+    memcpy(&all, half, sizeof all);
+    return all == spread(half[0]);
 }
 
 static void store(struct hd_filter *f, uint64_t *cell, const struct word *word) {
@@ -72,6 +78,10 @@ static void empty(struct hd_filter *f, uint64_t *cell) {
     *cell = 0;
 }
 
+static inline bool is_detailed(uint64_t cell) {
+    return (uint16_t)(cell >> CELL_LOW) == HD_STATE_DETAIL;
+}
+
 static uint64_t *cell_of(struct hd_filter *f, uint64_t word) {
     struct hd_memory_page *page = hd_pages_find(&f->pages, word >> HD_PAGE_SHIFT);
     return page != NULL ? &page->cell[word % HD_PAGE_WORDS] : NULL;
@@ -93,6 +103,13 @@ static void set_unit(struct hd_filter *f, uint32_t epoch, uint64_t address, uint
     for (uint64_t at = address, end = address + bytes; at < end;) {
         uint64_t *cell = cell_of(f, at >> 3), next = (at | 7) + 1;
         if (next > end) next = end;
+        if (next - at == 8 && cell != NULL && !is_detailed(*cell)) {
+            uint64_t half = at == address ? state : rest;
+            if ((*cell & CELL_EPOCH) == epoch)
+                *cell = (uint32_t)*cell | half << CELL_LOW | (uint64_t)rest << CELL_HIGH;
+            at = next;
+            continue;
+        }
         struct word word = cell != NULL ? load(f, *cell) : (struct word){0};
         if (cell == NULL || word.epoch != epoch) {
             at = next;
@@ -148,6 +165,12 @@ static bool find_begin(struct hd_filter *f, uint32_t epoch, uint64_t byte, struc
     uint64_t page_start = byte / PAGE_BYTES * PAGE_BYTES, at = byte;
     while (at >= page_start) {
         const uint64_t *cell = cell_of(f, at >> 3);
+        if ((*cell & ~(uint64_t)CELL_LISTED) == (epoch | CELL_GOES_ON)) {
+            at = at & ~(uint64_t)7;
+            if (at == 0) break;
+            at--;
+            continue;
+        }
         struct word word = load(f, *cell);
         if (word.epoch != epoch) break;
         for (;; at--) {
@@ -201,18 +224,23 @@ void filter_forget_word(struct hd_filter *f, struct hd_memory_page *page, unsign
 
 /* ---- any access --------------------------------------------------------------------------- */
 
-/* The words of an access pass to the epoch. */
+/* The words of an access pass to the epoch. A unit that begins in one of them, and has nothing
+ * deferred, may lose its beginning; one that began before the first is forgotten as a whole. */
 static void take(struct hd_filter *f, uint32_t epoch, uint64_t first, uint64_t last) {
     filter_cell_new(f, first);
     f->pages.spared = hd_pages_find(&f->pages, first >> HD_PAGE_SHIFT); /* at most two pages */
     filter_cell_new(f, last);
     f->pages.spared = NULL;
+    struct hd_memory_page *page = NULL;
     for (uint64_t number = first; number <= last; number++) {
-        uint64_t *cell = filter_cell_new(f, number);
-        if (*cell != 0) {
-            if (load(f, *cell).epoch == epoch) continue;
-            filter_forget_word(f, hd_pages_find(&f->pages, number >> HD_PAGE_SHIFT),
-                               (unsigned)(number % HD_PAGE_WORDS));
+        unsigned index = (unsigned)(number % HD_PAGE_WORDS);
+        if (page == NULL || index == 0) page = hd_pages_find(&f->pages, number >> HD_PAGE_SHIFT);
+        uint64_t *cell = &page->cell[index], was = *cell;
+        if (was != 0) {
+            bool detailed = is_detailed(was);
+            if ((detailed ? load(f, was).epoch : was & CELL_EPOCH) == epoch) continue;
+            if (detailed || was & CELL_LISTED || (number == first && !filter_is_free(f, was)))
+                filter_forget_word(f, page, index);
         }
         *cell = epoch;
     }
@@ -229,12 +257,15 @@ static void cut(struct hd_filter *f, const struct filter_thread *t, uint64_t bor
     if (word.epoch != t->epoch || word.state[border & 7] != HD_STATE_GOES_ON) return;
     if (!find_begin(f, t->epoch, border, &unit)) return;
     if (f->tables->deferred[unit.state]) filter_put_way(f, t->number, unit.address, unit.state);
+    uint16_t part = HD_STATE_NONE, part_bytes = 0; /* words are alike */
     for (uint64_t at = unit.address, end = unit.address + unit.bytes; at < end;) {
         uint64_t next = (at | 7) + 1;
         if (next > end) next = end;
         if (at < border && next > border) next = border;
         uint16_t bytes = (uint16_t)(next - at);
-        set_unit(f, t->epoch, at, bytes, hd_states_part(f->states, unit.state, bytes));
+        if (bytes != part_bytes) part = hd_states_part(f->states, unit.state, bytes);
+        part_bytes = bytes;
+        set_unit(f, t->epoch, at, bytes, part);
         at = next;
     }
 }
@@ -264,7 +295,7 @@ static void note_deferred(struct hd_filter *f, struct filter_thread *t, uint64_t
 /* The range is one unit. */
 static bool access_one(struct hd_filter *f, struct filter_thread *t, struct unit unit,
                        uint32_t place) {
-    struct hd_step step = *hd_states_step(f->states, f->tables, unit.state, place, false);
+    struct hd_step step = hd_states_step(f->states, f->tables, unit.state, place, false);
     if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, unit.address, unit.state);
     set_unit(f, t->epoch, unit.address, unit.bytes, step.next);
     if (step.flags & HD_STEP_DEFERRED) note_deferred(f, t, unit.address);
@@ -276,19 +307,24 @@ static bool access_several(struct hd_filter *f, struct filter_thread *t, uint64_
                            uint64_t end, uint32_t place) {
     bool keep = false;
     struct unit unit;
+    uint16_t first = HD_STATE_NONE;
+    uint32_t first_bytes = 0; /* gaps are words, mostly */
     place |= HD_PLACE_WIDE;
     for (uint64_t at = address; at < end && !keep; at += unit.bytes) {
         unit = next_part(f, at, end);
         keep = unit.state == HD_STATE_NONE ||
-               hd_states_step(f->states, f->tables, unit.state, place, false)->flags & HD_STEP_KEEP;
+               hd_states_step(f->states, f->tables, unit.state, place, false).flags & HD_STEP_KEEP;
     }
     for (uint64_t at = address; at < end; at += unit.bytes) {
         unit = next_part(f, at, end);
         uint16_t next;
         if (unit.state == HD_STATE_NONE) {
-            next = hd_states_first(f->states, place, (uint16_t)unit.bytes);
+            if (unit.bytes != first_bytes)
+                first = hd_states_first(f->states, place, (uint16_t)unit.bytes);
+            first_bytes = unit.bytes;
+            next = first;
         } else {
-            struct hd_step step = *hd_states_step(f->states, f->tables, unit.state, place, keep);
+            struct hd_step step = hd_states_step(f->states, f->tables, unit.state, place, keep);
             if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, unit.address, unit.state);
             next = step.next;
         }
@@ -305,8 +341,10 @@ bool filter_access_units(struct hd_filter *f, struct filter_thread *t, uint64_t 
     cut(f, t, end);
     struct unit unit = next_part(f, address, end);
     if (unit.state != HD_STATE_NONE && unit.bytes == bytes) return access_one(f, t, unit, place);
-    bool touched = false;
-    for (uint64_t at = address; at < end && !touched; at += unit.bytes) {
+    bool touched = unit.state != HD_STATE_NONE;
+    for (uint64_t at = address + unit.bytes; at < end && !touched; at += unit.bytes) {
+        unit.bytes = 8; /* the next word: the gap was the rest of one */
+        if (*cell_of(f, at >> 3) >> 32 == 0) continue;
         unit = next_part(f, at, end);
         touched = unit.state != HD_STATE_NONE;
     }

@@ -51,6 +51,8 @@ struct live_epochs {
 /* Searches of all pages; after so many, what is known is given up instead. */
 enum { SWEEP_LIMIT = 1 << 12 };
 
+enum { FILTER_PRESENT = 4096 };
+
 struct hd_filter {
     struct hd_filter_options options;
     struct hd_states *states;
@@ -61,12 +63,30 @@ struct hd_filter {
     HD_VECTOR(uint32_t) detail_unused;
     struct live_epochs live;
     uint32_t epochs; /* that began so far */
+    /* present epochs of threads, by their low bits: how many */
+    uint32_t present[FILTER_PRESENT];
     uint32_t sweeps;
+    uint32_t generation;      /* of the numbers of places and states */
+    uint32_t loop_generation; /* those that the latest loop has */
     struct hd_filter_figures figures;
 };
 
+/* Is the epoch over, for all that is known? */
+static inline bool filter_is_over(const struct hd_filter *filter, uint32_t epoch) {
+    return filter->present[epoch % FILTER_PRESENT] == 0;
+}
+
+/* May an access take a cell of another epoch, whatever begins in it, as it is? Not if something is
+ * deferred there; nor from a unit that began before and that its thread may access again. */
+static inline bool filter_is_free(const struct hd_filter *filter, uint64_t cell) {
+    uint16_t low = (uint16_t)(cell >> CELL_LOW);
+    if (cell & CELL_LISTED || low == HD_STATE_DETAIL) return false;
+    return low != HD_STATE_GOES_ON || filter_is_over(filter, (uint32_t)cell & CELL_EPOCH);
+}
+
 /* The thread whose epoch this is, if it has listed anything in it; else NULL. */
 struct filter_thread *filter_deferring(struct hd_filter *filter, uint32_t epoch);
+void filter_begin_epoch(struct hd_filter *filter, struct filter_thread *thread);
 void filter_list(struct hd_filter *filter, struct filter_thread *thread, uint64_t word);
 /* The cell of a word, whose page is made if need be. */
 uint64_t *filter_cell_new(struct hd_filter *filter, uint64_t word);

@@ -2,6 +2,7 @@
 #include "trace/fold.h"
 
 #include "base/alloc.h"
+#include "trace/fold_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,17 +62,7 @@ static bool see_thread(struct hd_fold *fold, uint64_t number) {
     return true;
 }
 
-static struct hd_fold_thread *thread_state(struct hd_fold *fold, uint32_t number) {
-    while (fold->thread.size <= number) hd_vector_push(&fold->thread, ((struct hd_fold_thread){0}));
-    return &fold->thread.data[number];
-}
-
 /* ---- events ------------------------------------------------------------------------------- */
-
-static uint64_t add_saturating(uint64_t a, uint64_t b) {
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 /* FREE need not repeat the size of its block: whoever reads the trace finds it there anyway. */
 static void note_block(struct hd_fold *fold, uint32_t event, bool has_extra, uint64_t extra) {
@@ -91,9 +82,9 @@ static void note_block(struct hd_fold *fold, uint32_t event, bool has_extra, uin
 /* What the fast path of hd_fold_events does not do for an event with something pending. */
 static void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event) {
     struct hd_trace *trace = fold->builder->trace;
-    uint64_t calls = add_saturating(trace->calls[event], thread->calls);
-    uint64_t branches = add_saturating(trace->branches[event], thread->branches);
-    trace->hook_calls = add_saturating(trace->hook_calls, thread->calls);
+    uint64_t calls = fold_add(trace->calls[event], thread->calls);
+    uint64_t branches = fold_add(trace->branches[event], thread->branches);
+    trace->hook_calls = fold_add(trace->hook_calls, thread->calls);
     trace->calls[event] = calls > UINT32_MAX ? UINT32_MAX : (uint32_t)calls;
     trace->branches[event] = branches > UINT16_MAX ? UINT16_MAX : (uint16_t)branches;
     bool has_extra = thread->has_extra;
@@ -112,23 +103,23 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
     struct hd_fold_thread *now = *thread;
     unsigned calls = hd_wire_calls(event.tail), branches = hd_wire_branches(event.tail);
     if ((calls != 0 || branches != 0) && hd_wire_kind(event.head) != HD_EV_PUSH) {
-        now->calls = add_saturating(now->calls, calls);
-        now->branches = add_saturating(now->branches, branches);
+        now->calls = fold_add(now->calls, calls);
+        now->branches = fold_add(now->branches, branches);
         now->pending = true;
     }
     switch (hd_wire_kind(event.head)) {
     case HD_EV_THREAD:
         if (!see_thread(fold, operand)) return hd_fail(error, HD_ERR_DAMAGED, "%s", fold->reason);
         *number = (uint32_t)operand;
-        *thread = thread_state(fold, *number);
+        *thread = fold_thread(fold, *number);
         return true;
     case HD_EV_EXT:
         now->extra = operand;
         now->has_extra = now->pending = true;
         return true;
     case HD_EV_COUNT:
-        now->calls = add_saturating(now->calls, operand);
-        now->branches = add_saturating(now->branches, hd_wire_site(event.tail));
+        now->calls = fold_add(now->calls, operand);
+        now->branches = fold_add(now->branches, hd_wire_site(event.tail));
         now->pending = true;
         return true;
     case HD_EV_PUSH:
@@ -146,34 +137,9 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
 
 enum { LOOK_AHEAD = 16 };
 
-/* Appends an event whose counts and extra value are still to come. */
-static inline uint32_t append(struct hd_trace *trace, uint32_t thread, uint64_t head, uint32_t site,
-                              uint32_t stack) {
-    uint32_t at = trace->events++;
-    trace->thread[at] = (uint16_t)thread;
-    trace->kind[at] = (uint8_t)hd_wire_kind(head);
-    trace->flags[at] = (uint8_t)hd_wire_flags(head);
-    trace->operand[at] = hd_wire_operand(head);
-    trace->site[at] = site;
-    trace->stack[at] = stack;
-    return at;
-}
-
-/* Where the thread was when it last made an access from the site. Sites that share a slot take it
- * from each other; then where it is now is the best guess. */
-static struct hd_fold_place *place_of(struct hd_fold_thread *thread, uint32_t site) {
-    return &thread->place[(site * 0x9e3779b1u) >> (32 - HD_FOLD_PLACE_BITS)];
-}
-
-static void note_place(struct hd_fold_thread *thread, uint32_t site) {
-    if (__builtin_expect(thread->place == NULL, 0))
-        thread->place = hd_zalloc((size_t)1 << HD_FOLD_PLACE_BITS, sizeof *thread->place);
-    *place_of(thread, site) = (struct hd_fold_place){site, thread->stack};
-}
-
 static uint32_t noted_stack(struct hd_fold_thread *thread, uint32_t site) {
-    if (thread->place == NULL || place_of(thread, site)->site != site) return thread->stack;
-    return place_of(thread, site)->stack;
+    if (thread->place == NULL || fold_place_of(thread, site)->site != site) return thread->stack;
+    return fold_place_of(thread, site)->stack;
 }
 
 /* An access that was left out is to stand here after all. It counts no call. */
@@ -182,11 +148,12 @@ static void put_in(void *context, const struct hd_filter_access *access) {
     if (fold->error.code != HD_OK ||
         !hd_build_reserve(fold->builder, fold->ahead + 1, &fold->error))
         return;
+    if (fold->loop != NULL) fold_loop_catch_up(fold);
     struct hd_trace *trace = fold->builder->trace;
     unsigned flags = access->bytes <= UINT8_MAX ? access->bytes : 0;
     uint64_t head = hd_wire_head(access->write ? HD_EV_WRITE : HD_EV_READ, flags, access->address);
-    uint32_t at = append(trace, access->thread, head, access->site,
-                         noted_stack(thread_state(fold, access->thread), access->site));
+    uint32_t at = fold_append(trace, access->thread, head, access->site,
+                              noted_stack(fold_thread(fold, access->thread), access->site));
     trace->calls[at] = 0;
     trace->branches[at] = 0;
     if (flags == 0) hd_build_extra(fold->builder, at, access->bytes);
@@ -207,7 +174,7 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
         if (flags != 0) bytes = flags;
         if (fold->sharing != NULL && !hd_sharing_access(fold->sharing, address, bytes))
             return false;
-        note_place(thread, site);
+        fold_note_place(thread, site);
         return hd_filter_access(fold->filter, number, kind == HD_EV_WRITE, address, bytes, site);
     }
     if (kind <= HD_EV_ATOMIC_UPDATE) {
@@ -225,8 +192,8 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
 
 /* Its calls and branches are the next event's. */
 static void leave_out(struct hd_fold_thread *thread, unsigned calls, unsigned branches) {
-    thread->calls = add_saturating(thread->calls, calls);
-    thread->branches = add_saturating(thread->branches, branches);
+    thread->calls = fold_add(thread->calls, calls);
+    thread->branches = fold_add(thread->branches, branches);
     thread->has_extra = false;
     thread->pending = thread->calls != 0 || thread->branches != 0;
 }
@@ -244,7 +211,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     struct hd_trace *trace = fold->builder->trace;
     *taken = 0;
     if (!hd_build_reserve(fold->builder, count, error)) return false;
-    struct hd_fold_thread *thread = thread_state(fold, *number);
+    struct hd_fold_thread *thread = fold_thread(fold, *number);
     if (*number >= fold->thread_limit) fold->thread_limit = *number + 1;
     uint64_t hook_calls = 0, seen = 0;
     size_t i = 0;
@@ -287,13 +254,13 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
             }
         }
         hook_calls += calls;
-        uint32_t at = append(trace, *number, head, hd_wire_site(tail), thread->stack);
+        uint32_t at = fold_append(trace, *number, head, hd_wire_site(tail), thread->stack);
         trace->branches[at] = (uint16_t)hd_wire_branches(tail);
         trace->calls[at] = calls;
         if (__builtin_expect(thread->pending || kind == HD_EV_FREE, 0))
             fold_pending(fold, thread, at);
     }
-    trace->hook_calls = add_saturating(trace->hook_calls, hook_calls);
+    trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
     trace->recorded += seen;
     *taken = i;
     return good;
@@ -303,7 +270,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
 static void count_rest(struct hd_fold *fold) {
     struct hd_trace *trace = fold->builder->trace;
     for (size_t i = 0; fold->filter != NULL && i < fold->thread.size; i++)
-        trace->hook_calls = add_saturating(trace->hook_calls, fold->thread.data[i].calls);
+        trace->hook_calls = fold_add(trace->hook_calls, fold->thread.data[i].calls);
 }
 
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error) {
@@ -326,4 +293,5 @@ void hd_fold_free(struct hd_fold *fold) {
     hd_map_free(&fold->blocks);
     hd_block_sizes_release(&fold->sizes);
     hd_filter_free(fold->filter);
+    free(fold->loop);
 }

@@ -7,6 +7,7 @@
 #include "trace/block_sizes.h"
 #include "trace/build.h"
 #include "trace/filter.h"
+#include "trace/loop.h"
 #include "trace/sharing.h"
 
 struct hd_fold_frame {
@@ -43,9 +44,10 @@ struct hd_fold {
     struct hd_filter *filter;
     struct hd_sharing *sharing;
     struct hd_block_sizes sizes;
-    size_t ahead;          /* events that are still to come in this call */
-    struct hd_error error; /* no room for what had to be put in */
-    char reason[128];      /* why hd_fold_events stopped: the events are corrupt */
+    struct fold_loop *loop; /* the present one; NULL until there is one */
+    size_t ahead;           /* events that are still to come in this call */
+    struct hd_error error;  /* no room for what had to be put in */
+    char reason[128];       /* why hd_fold_events stopped: the events are corrupt */
 };
 
 void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder);
@@ -57,6 +59,10 @@ void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing);
  * those before *taken are good. */
 bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, size_t count,
                     uint32_t *thread, size_t *taken, struct hd_error *error);
+/* Folds rounds of a loop, as hd_fold_events would: each event of the body, then each with its
+ * stride added, and so on. The body is changed: afterwards it is that of the next round. */
+bool hd_fold_loop(struct hd_fold *fold, struct hd_loop_event *body, size_t length, uint64_t rounds,
+                  uint32_t *thread, struct hd_error *error);
 /* After the last event. False if there is no room for what had to be put in. */
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error);
 void hd_fold_free(struct hd_fold *fold);

@@ -30,7 +30,8 @@ struct merge {
     struct hd_unpacker *unpacker;
     struct hd_expand *expand; /* NULL: all events are stored */
     struct hd_wire_event *expanded;
-    uint64_t made; /* events from stored ones */
+    struct hd_expand_loop *loop; /* after these */
+    uint64_t made;               /* events from stored ones */
     struct hd_fold fold;
     struct hd_sharing *looking; /* the first of two readings, which makes no events; NULL */
     struct hd_progress *progress;
@@ -110,6 +111,15 @@ static bool take(struct merge *m, struct source *source, const struct hd_wire_ev
     return true;
 }
 
+static bool take_loop(struct merge *m, struct source *source, struct hd_error *error) {
+    struct hd_expand_loop *loop = m->loop;
+    if (m->looking == NULL)
+        return hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds, &source->thread,
+                            error);
+    hd_sharing_loop(m->looking, loop->body, loop->length, loop->rounds, &source->thread);
+    return true;
+}
+
 /* Takes events of the chunk, up to a STAMP or its end; of expected ones perhaps not all. */
 static bool take_some(struct merge *m, struct source *source, struct hd_error *error) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
@@ -121,14 +131,16 @@ static bool take_some(struct merge *m, struct source *source, struct hd_error *e
         return good;
     }
     bool good;
+    struct hd_expand_loop *loop = m->loop;
     size_t of_these, made = hd_expand_events(m->expand, &source->expand, event, count, &taken,
-                                             m->expanded, EXPANDED, &good);
+                                             m->expanded, EXPANDED, loop, &good);
     source->at += taken;
-    m->made += made;
+    m->made += made + loop->rounds * loop->length;
     if (m->made > m->store->most_expected)
         return hd_fail(error, HD_ERR_LIMIT, "more than %llu events",
                        (unsigned long long)m->store->most_expected);
     if (!take(m, source, m->expanded, made, &of_these, error)) return false;
+    if (loop->rounds != 0 && !take_loop(m, source, error)) return false;
     if (good) return true;
     snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");
     return hd_fail(error, HD_ERR_DAMAGED, "%s", m->fold.reason);
@@ -255,7 +267,10 @@ bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_ke
     struct merge m = {.store = store, .builder = builder, .progress = progress};
     struct hd_sharing *sharing = keep == HD_KEEP_SHARED ? hd_sharing_new(0) : NULL;
     m.unpacker = hd_unpacker_new();
-    if (store->expected) m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
+    if (store->expected) {
+        m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
+        m.loop = hd_zalloc(1, sizeof *m.loop);
+    }
     hd_fold_start(&m.fold, builder);
     if (sharing != NULL) look_for_sharing(&m, damaged, sharing);
     if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing);
@@ -263,6 +278,7 @@ bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_ke
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
     free(m.expanded);
+    free(m.loop);
     hd_fold_free(&m.fold);
     hd_sharing_free(sharing);
     return good;

@@ -50,6 +50,20 @@ static inline uint64_t hd_pages_hash(uint64_t number) {
     return number ^ number >> 32;
 }
 
+/* Of so many cells, each `step` further, how many from the first on have these bits of a mask. */
+static inline uint64_t hd_cells_like(const uint64_t *cell, int64_t step, uint64_t count,
+                                     uint64_t mask, uint64_t bits) {
+    uint64_t done = 0;
+    for (; done + 4 <= count; done += 4) {
+        const uint64_t *four = cell + (int64_t)done * step;
+        uint64_t other = (four[0] ^ bits) | (four[step] ^ bits) | (four[2 * step] ^ bits) |
+                         (four[3 * step] ^ bits);
+        if (other & mask) break;
+    }
+    while (done < count && ((cell[(int64_t)done * step] ^ bits) & mask) == 0) done++;
+    return done;
+}
+
 /* The word will be asked for soon. */
 static inline void hd_pages_prefetch(const struct hd_pages *pages, uint64_t word) {
     uint64_t number = word >> HD_PAGE_SHIFT;

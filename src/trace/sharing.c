@@ -11,14 +11,21 @@
 #include <string.h>
 
 /* A cell: bits 0-31 the word's number plus one, 0 if it was not touched in this life; 32-47 the
- * first thread; 48 written; 49 touched by several threads; 50 a block was freed here since. */
+ * first thread; 48 written; 49 touched by several threads; 50 a block was freed here since; 51
+ * there is a number. In the second reading: the number, bit 51, and bit 49 if it is shared. */
 #define NUMBER(cell) ((uint32_t)(cell))
 #define THREAD_SHIFT 32
 #define WRITTEN ((uint64_t)1 << 48)
 #define SEVERAL ((uint64_t)1 << 49)
 #define FREED ((uint64_t)1 << 50)
+#define NUMBERED ((uint64_t)1 << 51)
 
-enum { FREED_LIMIT = 1 << 20 };
+enum {
+    FREED_LIMIT = 1 << 20,
+    FAR = 512,      /* strides that leave a page after a few accesses */
+    LOOP_LOOK = 64, /* rounds of a loop that are looked at together, at first */
+    LOOP_PAUSE = 8  /* rounds after which it is tried again, at first */
+};
 /* Words that large accesses and blocks may have in all; a trace with more is made to be slow, or
  * too large to be looked at twice. */
 #define WORK_LIMIT ((uint64_t)1 << 33)
@@ -103,7 +110,7 @@ static inline void set_shared(struct hd_sharing *s, uint64_t cell) {
 static inline void touch(struct hd_sharing *s, uint64_t *cell, uint32_t thread, bool writes) {
     uint64_t was = *cell, now = was;
     if (NUMBER(was) == 0) {
-        now = (was & FREED) | (uint64_t)(uint16_t)thread << THREAD_SHIFT | new_number(s);
+        now = (was & FREED) | NUMBERED | (uint64_t)(uint16_t)thread << THREAD_SHIFT | new_number(s);
         if (was & FREED) set_shared(s, now); /* the FREE was a write of it */
     } else if ((uint16_t)(was >> THREAD_SHIFT) != (uint16_t)thread) {
         now |= SEVERAL;
@@ -261,6 +268,14 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
 
 /* ---- the second reading ------------------------------------------------------------------- */
 
+/* 0 if there are no more numbers: the word counts as shared. */
+static inline uint64_t numbered_again(struct hd_sharing *s) {
+    if (s->numbers >= UINT32_MAX - 1) return 0;
+    uint64_t bit = s->numbers++;
+    bool shared = bit / 64 >= s->room || (s->shared[bit / 64] >> bit % 64 & 1) != 0;
+    return (bit + 1) | NUMBERED | (shared ? SEVERAL : 0);
+}
+
 bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
     if (s->gave_up || bytes == 0) return true;
     struct words words = touched(address, bytes);
@@ -271,9 +286,121 @@ bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
             shared = true;
             continue;
         }
-        if (*cell == 0) *cell = s->numbers < UINT32_MAX - 1 ? ++s->numbers : 0;
-        uint64_t bit = NUMBER(*cell) - 1ull;
-        if (bit / 64 >= s->room || (s->shared[bit / 64] >> bit % 64 & 1) != 0) shared = true;
+        if (*cell == 0) *cell = numbered_again(s);
+        if (*cell == 0 || *cell & SEVERAL) shared = true;
     }
     return shared;
+}
+
+/* ---- loops -------------------------------------------------------------------------------- */
+
+/* Which cells need not be looked at again: those that have a number, and these bits. */
+struct settled {
+    uint64_t mask, bits;
+};
+
+static uint64_t settled_run(struct hd_sharing *s, uint64_t address, int64_t stride, uint64_t limit,
+                            struct settled settled) {
+    uint64_t done = 0, mask = settled.mask | NUMBERED, bits = settled.bits | NUMBERED;
+    bool far = stride >= FAR || stride <= -FAR;
+    while (done < limit) {
+        const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
+        if (page == NULL) return done;
+        uint64_t count =
+            far ? 1 : hd_loop_in_page(address, stride, HD_PAGE_WORDS * 8, limit - done);
+        uint64_t good = 0;
+        if (stride % 8 == 0) {
+            const uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS];
+            good = hd_cells_like(cell, stride / 8, count, mask, bits);
+        } else {
+            for (uint64_t at = address; good < count; good++, at += (uint64_t)stride)
+                if ((page->cell[(at >> 3) % HD_PAGE_WORDS] & mask) != bits) break;
+        }
+        done += good;
+        if (good < count) return done;
+        address = (address + good * (uint64_t)stride) & HD_OPERAND_MASK;
+    }
+    return done;
+}
+
+uint64_t hd_sharing_run(struct hd_sharing *s, uint64_t address, int64_t stride, unsigned bytes,
+                        uint64_t limit, bool *shared) {
+    *shared = true;
+    if (s->gave_up) return limit;
+    if (!hd_loop_in_words(address, stride, bytes)) return 0;
+    const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
+    if (page == NULL) return 0;
+    uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS], same = cell & SEVERAL;
+    *shared = same != 0;
+    if (stride == 0) return cell & NUMBERED ? limit : 0;
+    return settled_run(s, address, stride, limit, (struct settled){SEVERAL, same});
+}
+
+/* In the first reading: how many rounds leave all cells of one event of the body as they are. */
+static uint64_t rounds_settled(struct hd_sharing *s, const struct hd_loop_event *e, uint32_t thread,
+                               uint64_t limit) {
+    uint64_t address = hd_wire_operand(e->event.head), own = (uint64_t)thread << THREAD_SHIFT;
+    int64_t stride = hd_loop_signed(e->stride);
+    uint64_t written = hd_wire_kind(e->event.head) == HD_EV_WRITE ? WRITTEN : 0;
+    if (!hd_loop_in_words(address, stride, hd_wire_flags(e->event.head))) return 0;
+    const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
+    if (page == NULL) return 0;
+    /* touched by this thread alone, or by several */
+    uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS];
+    struct settled settled = {SEVERAL | written, SEVERAL | written};
+    if (!(cell & SEVERAL))
+        settled =
+            (struct settled){(uint64_t)0xffff << THREAD_SHIFT | SEVERAL | written, own | written};
+    if (stride == 0) return settled_run(s, address, 0, 1, settled) == 1 ? limit : 0;
+    return settled_run(s, address, stride, limit, settled);
+}
+
+static void note_rounds(struct hd_sharing *s, struct hd_loop_event *body, size_t length,
+                        uint64_t rounds, uint32_t thread) {
+    for (uint64_t r = 0; r < rounds; r++)
+        for (size_t i = 0; i < length; i++) {
+            uint64_t head = body[i].event.head;
+            note_access(s, thread, hd_wire_operand(head), hd_wire_flags(head),
+                        hd_wire_kind(head) == HD_EV_WRITE);
+            body[i].event.head = head + (body[i].stride << 16);
+        }
+}
+
+static void unroll(struct hd_sharing *s, struct hd_loop_event *body, size_t length, uint64_t rounds,
+                   uint32_t *thread) {
+    for (; rounds > 0; rounds--)
+        for (size_t i = 0, taken; i < length; i++) {
+            hd_sharing_events(s, &body[i].event, 1, thread, &taken);
+            body[i].event.head += body[i].stride << 16;
+        }
+}
+
+void hd_sharing_loop(struct hd_sharing *s, struct hd_loop_event *body, size_t length,
+                     uint64_t rounds, uint32_t *thread) {
+    uint32_t number = *thread & 0xffff;
+    bool plain = true;
+    for (size_t i = 0; i < length && plain; i++) plain = hd_loop_is_access(&body[i]);
+    if (!plain) {
+        unroll(s, body, length, rounds, thread);
+        return;
+    }
+    if (rounds > 0 && length > 0 && number < s->extra.size) s->extra.data[number] = 0;
+    uint64_t look = LOOP_LOOK, pause = LOOP_PAUSE;
+    while (rounds > 0 && !s->gave_up) {
+        uint64_t settled = rounds < look ? rounds : look;
+        for (size_t i = 0; i < length && settled > 0; i++)
+            settled = rounds_settled(s, &body[i], number, settled);
+        hd_loop_advance(body, length, settled);
+        rounds -= settled;
+        if (settled == look) {
+            look *= 4;
+            continue;
+        }
+        pause = settled < LOOP_PAUSE ? pause * 2 : LOOP_PAUSE;
+        look = LOOP_LOOK;
+        uint64_t now = rounds < pause ? rounds : pause;
+        note_rounds(s, body, length, now, number);
+        rounds -= now;
+    }
+    hd_loop_advance(body, length, rounds);
 }

@@ -5,11 +5,8 @@
 #ifndef HEDDLE_TRACE_SHARING_H
 #define HEDDLE_TRACE_SHARING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "trace/loop.h"
 
-struct hd_wire_event;
 struct hd_sharing;
 /* Words are known up to so many pages of 4 KB (0: HD_SHARING_PAGES); the others count as shared. */
 struct hd_sharing *hd_sharing_new(uint32_t pages);
@@ -20,12 +17,19 @@ void hd_sharing_free(struct hd_sharing *sharing);
  * the end; *taken says how many. Events that are corrupt are passed over. */
 void hd_sharing_events(struct hd_sharing *sharing, const struct hd_wire_event *event, size_t count,
                        uint32_t *thread, size_t *taken);
+/* Rounds of a loop, likewise. The body is changed: afterwards it is that of the next round. */
+void hd_sharing_loop(struct hd_sharing *sharing, struct hd_loop_event *body, size_t length,
+                     uint64_t rounds, uint32_t *thread);
 /* It is over. */
 void hd_sharing_again(struct hd_sharing *sharing);
 
 /* The second reading: every access (atomics included) and every ALLOC, in the same order. Does the
  * access touch anything shared? */
 bool hd_sharing_access(struct hd_sharing *sharing, uint64_t address, uint64_t bytes);
+/* Accesses, each a stride further: of how many (at most `limit`) is the answer already known and
+ * the same? They need not be asked for. */
+uint64_t hd_sharing_run(struct hd_sharing *sharing, uint64_t address, int64_t stride,
+                        unsigned bytes, uint64_t limit, bool *shared);
 void hd_sharing_alloc(struct hd_sharing *sharing, uint64_t address, unsigned flags, uint64_t bytes);
 
 #endif

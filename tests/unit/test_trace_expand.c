@@ -81,10 +81,13 @@ static void storing_end(struct storing *s) {
     free(s->stored);
 }
 
-/* Expands in pieces of random length, each STAMP stepped over as the merger does. */
-static size_t expand(const struct storing *s, struct hd_wire_event *out) {
+/* Expands in pieces of random length, each STAMP stepped over as the merger does; with loops, or
+ * one by one. Adds the events that came in loops to *looped. */
+static size_t expand(const struct storing *s, struct hd_wire_event *out, bool loops,
+                     size_t *looped) {
     struct hd_expand *expand = hd_expand_new();
     struct hd_expand_at at = {.thread = 0};
+    struct hd_expand_loop loop;
     size_t from = 0, made = 0;
     while (from < s->size) {
         if (hd_expand_at_stamp(&at, s->stored[from])) {
@@ -95,9 +98,14 @@ static size_t expand(const struct storing *s, struct hd_wire_event *out) {
         size_t taken, most = s->size - from, count = 1 + below(100), room = 1 + below(50);
         bool good;
         made += hd_expand_events(expand, &at, s->stored + from, count < most ? count : most, &taken,
-                                 out + made, room, &good);
+                                 out + made, room, loops ? &loop : NULL, &good);
         assert_true(good);
         from += taken;
+        if (!loops || loop.rounds == 0) continue;
+        assert_true(made + loop.length * loop.rounds <= 2 * EVENTS);
+        hd_loop_unroll(loop.body, loop.length, loop.rounds, out + made);
+        made += loop.length * loop.rounds;
+        *looped += loop.length * loop.rounds;
     }
     hd_expand_free(expand);
     return made;
@@ -172,6 +180,7 @@ static void there_and_back(void **unused) {
     struct hd_wire_event *event = malloc(EVENTS * sizeof *event),
                          *back = malloc(2 * EVENTS * sizeof *back);
     assert_true(event != NULL && back != NULL);
+    size_t looped = 0;
     for (unsigned round = 0; round < 60; round++) {
         unsigned chaos = round % 3 == 0 ? 0 : round % 3 == 1 ? 20 : 300;
         size_t size = some_stream(event, chaos);
@@ -179,12 +188,16 @@ static void there_and_back(void **unused) {
         storing_start(&s, round % 4 == 3 ? 12 : LINKS);
         for (size_t i = 0; i < size; i++) see(&s, event[i]);
         store_met(&s);
-        assert_int_equal(expand(&s, back), size);
-        assert_memory_equal(back, event, size * sizeof *event);
+        for (unsigned loops = 0; loops < 2; loops++) {
+            memset(back, 0, size * sizeof *event);
+            assert_int_equal(expand(&s, back, loops, &looped), size);
+            assert_memory_equal(back, event, size * sizeof *event);
+        }
         if (chaos == 0 && s.most == LINKS)
             assert_true(s.size < size / 2); /* much of it was expected */
         storing_end(&s);
     }
+    assert_true(looped > 60 * EVENTS / 20);
     free(event);
     free(back);
 }
@@ -225,7 +238,7 @@ static void nothing_leads_there(void **unused) {
     struct hd_expand_at at = {.thread = 0};
     size_t taken;
     bool good;
-    assert_int_equal(hd_expand_events(expand, &at, event, 1, &taken, out, 8, &good), 0);
+    assert_int_equal(hd_expand_events(expand, &at, event, 1, &taken, out, 8, NULL, &good), 0);
     assert_false(good);
     hd_expand_free(expand);
 }
@@ -246,9 +259,12 @@ static void random_events_do_no_harm(void **unused) {
         size_t from = 0, taken;
         bool good = true;
         for (unsigned calls = 0; good && from < 64 && calls < 200; calls++) {
-            size_t made =
-                hd_expand_events(expand, &at, event + from, 64 - from, &taken, out, 16, &good);
+            struct hd_expand_loop loop;
+            size_t made = hd_expand_events(expand, &at, event + from, 64 - from, &taken, out, 16,
+                                           round % 2 ? &loop : NULL, &good);
             assert_true(made <= 16 && taken <= 64 - from);
+            if (round % 2 && loop.rounds != 0)
+                assert_true(loop.length <= HD_LOOP_LENGTH && loop.rounds <= 1ull << 48);
             from += taken;
             if (from < 64 && hd_expand_at_stamp(&at, event[from]))
                 hd_expand_stamp(&at, event[from++]);
