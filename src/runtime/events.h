@@ -1,9 +1,9 @@
 /* The event path: what is written, and what of it came as expected. Part of rt.h, which includes it
- * after the thread record. */
-#ifndef HEDDLE_RUNTIME_EVENTS_H
-#define HEDDLE_RUNTIME_EVENTS_H
-
+ * between the thread record and what builds on both. */
+#ifndef HEDDLE_RUNTIME_RT_H
 #include "runtime/rt.h"
+#elif !defined(HEDDLE_RUNTIME_EVENTS_H)
+#define HEDDLE_RUNTIME_EVENTS_H
 
 #pragma GCC visibility push(hidden)
 

@@ -22,72 +22,72 @@ struct hd_wire_event {
 };
 
 /* name, text-format operation ("" = has no line of its own), class */
-#define HD_EVENT_KINDS(X)                                                                         \
-    /* memory: operand address; flags = size in bytes, or 0 and the size in a preceding EXT */    \
-    X(READ, "r", ACCESS)                                                                          \
-    X(WRITE, "w", ACCESS)                                                                         \
-    /* atomics: flags = log2(size) | memory order << 4 (+ HD_ATOMIC_COMPARES) */                  \
-    X(ATOMIC_READ, "ar", ATOMIC)                                                                  \
-    X(ATOMIC_WRITE, "aw", ATOMIC)                                                                 \
-    X(ATOMIC_UPDATE, "arw", ATOMIC)                                                               \
-    X(FENCE, "fence", ATOMIC)                                                                     \
-    /* locks: operand = lock's address; flags = enum hd_lock_type (+ HD_LOCK_BY_WAIT) */          \
-    X(ACQUIRE, "acq", LOCK)                                                                       \
-    X(RELEASE, "rel", LOCK)                                                                       \
-    X(READ_ACQUIRE, "racq", LOCK)                                                                 \
-    X(READ_RELEASE, "rrel", LOCK)                                                                 \
-    X(TRY_FAILED, "tryfail", LOCK)                                                                \
-    /* condition variables: operand = its address. WAIT stands where the thread was woken, after  \
-     * the release and before the acquire of its mutex; a preceding EXT holds the number of the   \
-     * signal that woke it (signals count from 1 over the run), none if no signal did. SIGNAL     \
-     * and BROADCAST carry their own number in a preceding EXT. */                                \
-    X(SIGNAL, "signal", SYNC)                                                                     \
-    X(BROADCAST, "broadcast", SYNC)                                                               \
-    X(WAIT, "wait", SYNC)                                                                         \
-    X(WAIT_TIMEOUT, "timeout", SYNC)                                                              \
-    /* barriers: operand = its address; a preceding EXT holds the round, unique over the run */   \
-    X(BARRIER_ARRIVE, "barrier", SYNC)                                                            \
-    X(BARRIER_LEAVE, "", SYNC)                                                                    \
-    /* semaphores: operand = its address; SEM_INIT has the value in a preceding EXT */            \
-    X(SEM_INIT, "seminit", SYNC)                                                                  \
-    X(POST, "post", SYNC)                                                                         \
-    X(SEM_WAIT, "wait", SYNC)                                                                     \
-    /* once and static-initialisation guards: DONE by the thread that ran the initialiser, PASS   \
-     * by every other that found it done; operand = the control word's address */                 \
-    X(ONCE_DONE, "aw", SYNC)                                                                      \
-    X(ONCE_PASS, "ar", SYNC)                                                                      \
-    /* threads: operand = the other thread's number */                                            \
-    X(FORK, "fork", THREAD)                                                                       \
-    X(JOIN, "join", THREAD)                                                                       \
-    X(DETACH, "detach", THREAD)                                                                   \
-    X(BEGIN, "begin", THREAD)                                                                     \
-    X(END, "end", THREAD)                                                                         \
-    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type        \
-     * (+ HD_BLOCK_ZEROED) */                                                                     \
-    X(ALLOC, "alloc", MEMORY)                                                                     \
-    X(FREE, "free", MEMORY)                                                                       \
-    /* a thread that can never go on, written when the run deadlocks: operand = what it waits     \
-     * for, flags = enum hd_wait_type */                                                          \
-    X(BLOCKED, "blocked", THREAD)                                                                 \
-    /* signal handlers: operand = signal number */                                                \
-    X(HANDLER_ENTER, "", MARK)                                                                    \
-    X(HANDLER_LEAVE, "", MARK)                                                                    \
-    /* operand = address of a NUL-terminated text in a module's read-only data or 0 (a user's     \
-     * annotation), or of a synchronisation object that is made or destroyed; flags = enum        \
-     * hd_note_type (+ enum hd_note_object, shifted) */                                           \
-    X(NOTE, "note", MARK)                                                                         \
-    /* an explicit branch of a text trace */                                                      \
-    X(BRANCH, "branch", MARK)                                                                     \
-    /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                  \
+#define HD_EVENT_KINDS(X)                                                                          \
+    /* memory: operand address; flags = size in bytes, or 0 and the size in a preceding EXT */     \
+    X(READ, "r", ACCESS)                                                                           \
+    X(WRITE, "w", ACCESS)                                                                          \
+    /* atomics: flags = log2(size) | memory order << 4 (+ HD_ATOMIC_COMPARES) */                   \
+    X(ATOMIC_READ, "ar", ATOMIC)                                                                   \
+    X(ATOMIC_WRITE, "aw", ATOMIC)                                                                  \
+    X(ATOMIC_UPDATE, "arw", ATOMIC)                                                                \
+    X(FENCE, "fence", ATOMIC)                                                                      \
+    /* locks: operand = lock's address; flags = enum hd_lock_type (+ HD_LOCK_BY_WAIT) */           \
+    X(ACQUIRE, "acq", LOCK)                                                                        \
+    X(RELEASE, "rel", LOCK)                                                                        \
+    X(READ_ACQUIRE, "racq", LOCK)                                                                  \
+    X(READ_RELEASE, "rrel", LOCK)                                                                  \
+    X(TRY_FAILED, "tryfail", LOCK)                                                                 \
+    /* condition variables: operand = its address. WAIT stands where the thread was woken, after   \
+     * the release and before the acquire of its mutex; a preceding EXT holds the number of the    \
+     * signal that woke it (signals count from 1 over the run), none if no signal did. SIGNAL      \
+     * and BROADCAST carry their own number in a preceding EXT. */                                 \
+    X(SIGNAL, "signal", SYNC)                                                                      \
+    X(BROADCAST, "broadcast", SYNC)                                                                \
+    X(WAIT, "wait", SYNC)                                                                          \
+    X(WAIT_TIMEOUT, "timeout", SYNC)                                                               \
+    /* barriers: operand = its address; a preceding EXT holds the round, unique over the run */    \
+    X(BARRIER_ARRIVE, "barrier", SYNC)                                                             \
+    X(BARRIER_LEAVE, "", SYNC)                                                                     \
+    /* semaphores: operand = its address; SEM_INIT has the value in a preceding EXT */             \
+    X(SEM_INIT, "seminit", SYNC)                                                                   \
+    X(POST, "post", SYNC)                                                                          \
+    X(SEM_WAIT, "wait", SYNC)                                                                      \
+    /* once and static-initialisation guards: DONE by the thread that ran the initialiser, PASS    \
+     * by every other that found it done; operand = the control word's address */                  \
+    X(ONCE_DONE, "aw", SYNC)                                                                       \
+    X(ONCE_PASS, "ar", SYNC)                                                                       \
+    /* threads: operand = the other thread's number */                                             \
+    X(FORK, "fork", THREAD)                                                                        \
+    X(JOIN, "join", THREAD)                                                                        \
+    X(DETACH, "detach", THREAD)                                                                    \
+    X(BEGIN, "begin", THREAD)                                                                      \
+    X(END, "end", THREAD)                                                                          \
+    /* memory blocks: operand = start, size in a preceding EXT, flags = enum hd_block_type         \
+     * (+ HD_BLOCK_ZEROED) */                                                                      \
+    X(ALLOC, "alloc", MEMORY)                                                                      \
+    X(FREE, "free", MEMORY)                                                                        \
+    /* a thread that can never go on, written when the run deadlocks: operand = what it waits      \
+     * for, flags = enum hd_wait_type */                                                           \
+    X(BLOCKED, "blocked", THREAD)                                                                  \
+    /* signal handlers: operand = signal number */                                                 \
+    X(HANDLER_ENTER, "", MARK)                                                                     \
+    X(HANDLER_LEAVE, "", MARK)                                                                     \
+    /* operand = address of a NUL-terminated text in a module's read-only data or 0 (a user's      \
+     * annotation), or of a synchronisation object that is made or destroyed; flags = enum         \
+     * hd_note_type (+ enum hd_note_object, shifted) */                                            \
+    X(NOTE, "note", MARK)                                                                          \
+    /* an explicit branch of a text trace */                                                       \
+    X(BRANCH, "branch", MARK)                                                                      \
+    /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                   \
     /* operand: the events that follow in this stream are this thread's, or have this place in the \
-     * global order (free); counts: so many events came as expected before it (expect.h) */       \
-    X(THREAD, "", BOOK)                                                                           \
-    X(STAMP, "", BOOK)                                                                            \
-    X(EXT, "", BOOK)      /* operand: 48-bit value that belongs to the next event */              \
-    X(COUNT, "", BOOK)    /* operand: hook calls, site: branches; added to the next event's */    \
-    X(PUSH, "", BOOK)     /* function entry: operand = call depth after it, site = return address \
-                             in the caller, counts = hd_wire_step */                              \
-    X(POP, "", BOOK)      /* operand: call depth to return to */                                  \
+     * global order (free); counts: so many events came as expected before it (expect.h) */        \
+    X(THREAD, "", BOOK)                                                                            \
+    X(STAMP, "", BOOK)                                                                             \
+    X(EXT, "", BOOK)      /* operand: 48-bit value that belongs to the next event */               \
+    X(COUNT, "", BOOK)    /* operand: hook calls, site: branches; added to the next event's */     \
+    X(PUSH, "", BOOK)     /* function entry: operand = call depth after it, site = return address  \
+                             in the caller, counts = hd_wire_step */                               \
+    X(POP, "", BOOK)      /* operand: call depth to return to */                                   \
     X(EXPECTED, "", BOOK) /* operand: so many events came as expected (expect.h) */
 
 enum hd_event_kind {
