@@ -118,6 +118,12 @@ static void print_parts(FILE *out, const uint32_t *count, unsigned types,
 static const char *edge_name(unsigned type) { return hd_edge_type_name(type); }
 static const char *block_name(unsigned type) { return hd_block_type_name(type); }
 
+/* Is it a full recording, of which only what was not expected is in the file? */
+static bool came_as_expected(const struct hd_trace *trace) {
+    return trace->format == HD_FORMAT_BINARY && trace->options.full == HD_FULL_EXPECTED &&
+           trace->recorded > 0;
+}
+
 static void print_counts(FILE *out, const struct hd_stats *stats) {
     const struct hd_model *model = stats->model;
     const struct hd_summary *summary = stats->summary;
@@ -162,7 +168,12 @@ static void print_counts(FILE *out, const struct hd_stats *stats) {
     }
     if (trace->stored_bytes > 0 && model->events > 0) {
         print_name(out, "stored");
-        fprintf(out, "%.2f bytes an event\n", per_event(stats, trace->stored_bytes));
+        if (came_as_expected(trace))
+            fprintf(out, "%.2f bytes an event; %llu of them, the others came as expected\n",
+                    (double)trace->stored_bytes / (double)trace->recorded,
+                    (unsigned long long)trace->raw_events);
+        else
+            fprintf(out, "%.2f bytes an event\n", per_event(stats, trace->stored_bytes));
     }
     print_name(out, "loaded");
     fprintf(out, "in %.3f s into %s (%.1f bytes an event)\n",
@@ -321,6 +332,13 @@ static json_t *json_warnings(const struct hd_stats *stats) {
     return list;
 }
 
+static void add_full(json_t *object, const struct hd_trace *trace) {
+    if (!came_as_expected(trace)) return;
+    json_object_update_new(object,
+                           json_pack("{s:I, s:I}", "recorded_events", HD_INT(trace->recorded),
+                                     "stored_events", HD_INT(trace->raw_events)));
+}
+
 json_t *hd_stats_json(const struct hd_stats *stats) {
     const struct hd_model *model = stats->model;
     const struct hd_summary *summary = stats->summary;
@@ -330,6 +348,7 @@ json_t *hd_stats_json(const struct hd_stats *stats) {
                   hd_json_text_or_null(stats->path), "format", hd_report_format_name(trace->format),
                   "whole", trace->end.whole, "missing", hd_json_text_or_null(trace->end.missing));
     add_run(object, trace);
+    add_full(object, trace);
     json_object_update_new(
         object,
         json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "end", json_end(&trace->end),

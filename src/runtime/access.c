@@ -381,7 +381,8 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
     uintptr_t end = address + (place->shape >> 8) - 1;
     if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
         t->cursor == t->chunk_end || met > 0xffff || (end >> 3) - (address >> 3) > 1 ||
-        !owns(t, address, l->shape) || !owns(t, end, l->shape))
+        !owns(t, address, l->shape) ||
+        (unlikely((end ^ address) >> 3 != 0) && !owns(t, end, l->shape)))
         return false;
     uint64_t head = l->shape | (uint64_t)address << 16, tail = l->site | t->passed << 32;
     struct hd_wire_event *event = t->cursor;
@@ -397,42 +398,54 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
     return true;
 }
 
-/* The last hook of a block: can the first one go ahead next time? Turns must lead to the next hook,
- * too, and expect the same counts of it. */
-static void look_at_block(const struct rt_thread *t, const struct rt_hook *last) {
-    const struct rt_hook *place = last - last->index;
-    struct hd_link *first = hd_link_at(&t->expect, place->link);
-    if (likely(first->flags & RT_LINK_BLOCK)) return;
-    for (; place < last; place++) {
-        struct hd_link *l = hd_link_at(&t->expect, place->link);
-        const struct hd_link *next = hd_link_at(&t->expect, place[1].link);
-        if (place->link == 0 || l->next != place[1].link || next->rest != 1 ||
-            next->other_rest != 1 || (l->exit != 0 && l->exit != l->next))
-            return;
+/* Does the hook before it in the block lead to this one, and with the counts of straight code; at
+ * turns, too? */
+static bool is_chained(const struct rt_thread *t, const struct rt_hook *place) {
+    const struct hd_link *before = hd_link_at(&t->expect, place[-1].link);
+    const struct hd_link *l = hd_link_at(&t->expect, place->link);
+    return place[-1].link != 0 && before->next == place->link && l->rest == 1 &&
+           l->other_rest == 1 && (before->exit == 0 || before->exit == place->link);
+}
+
+/* A hook of a block, not the first, has gone the slow way: what became of the block? */
+static void look_at_block(const struct rt_thread *t, const struct rt_hook *place) {
+    struct hd_link *first = hd_link_at(&t->expect, place[-place->index].link);
+    if (!is_chained(t, place)) {
+        first->flags &= (uint16_t)~RT_LINK_BLOCK;
+        return;
     }
+    if (place->more != 0 || first->flags & RT_LINK_BLOCK) return;
+    for (const struct rt_hook *p = place - 1; p->index != 0; p--)
+        if (!is_chained(t, p)) return;
     first->flags |= RT_LINK_BLOCK;
+}
+
+RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct rt_hook *place,
+                         uintptr_t pc) {
+    bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
+    size_t size = place->shape >> 8;
+    if (likely(run)) {
+        const struct hd_link *l = hd_link_at(&t->expect, place->link);
+        bool may = t->expect.at == place->link && (address & 7) + size <= 8 &&
+                   (l->operand == address || l->flags & HD_LINK_RELATIVE);
+        if ((may && meets(t, place->link, address)) || misses(t, place, address)) return;
+    }
+    t->hook_link = place->link;
+    access_slow(address, size, write, pc);
+    t->hook_link = 0;
+    if (unlikely(!rt_is_link(place->link)) && t->expects) {
+        uint32_t site = rt_site(t, pc);
+        if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
+    }
 }
 
 RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     rt_settle(t);
-    bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
-    size_t size = place->shape >> 8;
-    if (likely(run)) {
-        bool met = t->expect.at == place->link && (address & 7) + size <= 8 &&
-                   meets(t, place->link, address);
-        if (met || misses(t, place, address)) {
-            if (place->more == 0 && place->index != 0) look_at_block(t, place);
-            return;
-        }
-    }
-    t->hook_link = place->link;
-    access_slow(address, size, write, pc);
-    if (unlikely(!rt_is_link(place->link)) && t->expects) {
-        uint32_t site = rt_site(t, pc);
-        if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
-    }
-    t->hook_link = 0;
+    slow_hook(t, address, place, pc);
+    if (unlikely(!t->expects)) return; /* it ends, or is not known yet */
+    if (place->index != 0) look_at_block(t, place);
+    t->slow_block = place->more != 0 ? place : NULL;
 }
 
 /* An aligned access of 1 to 8 bytes in a full recording: alone, or the first, the next and the last

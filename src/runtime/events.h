@@ -49,6 +49,8 @@ void rt_settle_slow(struct rt_thread *t);
 RT_INLINE void rt_settle(struct rt_thread *t) {
     if (unlikely(t->block != NULL)) rt_settle_slow(t);
 }
+/* A signal's handler comes in: what is between two hooks of a block may change. */
+void rt_settle_for_handler(struct rt_thread *t);
 
 /* The table of functions that compiled code calls: by a hook's role in its block (alone, first,
  * next, last), then by kind and size (reads of 1, 2, 4, 8 bytes; writes); behind these the one for

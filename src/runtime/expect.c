@@ -90,17 +90,27 @@ void rt_expect_end(struct rt_thread *t) {
     if (t->expects) rt_unmap(t->expect.link, (size_t)LINKS * HD_LINK_BYTES);
     t->expects = false;
     t->expect = (struct hd_expect){.link = &no_link};
-    t->block = NULL;
+    t->block = t->slow_block = NULL;
     t->owner = 0;
     t->closed = false;
     t->hook_link = 0;
+}
+
+static void give_up_block(const struct rt_thread *t, const struct rt_hook *place) {
+    hd_link_at(&t->expect, place[-place->index].link)->flags &= (uint16_t)~RT_LINK_BLOCK;
+}
+
+void rt_settle_for_handler(struct rt_thread *t) {
+    rt_settle(t);
+    if (t->slow_block != NULL) give_up_block(t, t->slow_block);
+    t->slow_block = NULL;
 }
 
 void rt_settle_slow(struct rt_thread *t) {
     const struct rt_hook *place = t->block;
     struct hd_expect *e = &t->expect;
     unsigned passed = place->index + 1u;
-    hd_link_at(e, place[-place->index].link)->flags &= (uint16_t)~RT_LINK_BLOCK;
+    give_up_block(t, place);
     t->block = NULL;
     t->left -= passed;
     *t->met += passed;

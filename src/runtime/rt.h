@@ -94,6 +94,7 @@ struct rt_thread {
     /* the latest hook of a block that is not over, all as expected and not yet counted (rt_settle)
      */
     const struct rt_hook *block;
+    const struct rt_hook *slow_block; /* the same if it has gone the slow way, and was counted */
     bool expects;
     bool closed; /* nothing may come as expected until the next event: see rt_close */
     uint32_t closed_at, hook_link;

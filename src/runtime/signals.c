@@ -49,7 +49,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     int saved = errno;
     bool outside = rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE;
     uint32_t blocking = t->blocking;
-    rt_settle(t);
+    rt_settle_for_handler(t);
     t->blocking = 0;
     t->busy++;
     t->inside++;

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { LEVEL = 1, LEAST_COMPRESSED = 48, FIRST_INDEX_BITS = 10 };
+/* A column that zstd made smaller by less than an eighth is stored as it is for the next chunks:
+ * those of addresses at random are like that, and trying costs as much as compressing. */
+enum { LEVEL = 1, LEAST_COMPRESSED = 48, FIRST_INDEX_BITS = 10, PAUSE = 15 };
 
 /* Finds shapes by key and context; rebuilt larger when half full. */
 struct shape_index {
@@ -24,6 +26,7 @@ struct hd_packer {
     uint32_t context[HD_PACK_EVENTS + 1]; /* of each shape */
     uint8_t *column[COLUMNS];
     size_t length[COLUMNS];
+    uint8_t pause[COLUMNS]; /* chunks in which the column is not compressed */
     uint8_t *out;
     size_t out_capacity;
     struct pack_state state;
@@ -251,11 +254,14 @@ void hd_pack(struct hd_packer *packer, const struct hd_wire_event *event, size_t
     for (unsigned i = 0; i < COLUMNS; i++) {
         /* a stored length of 0 says that the column is not compressed */
         size_t raw = packer->length[i], stored = 0;
-        if (raw >= LEAST_COMPRESSED) {
+        if (packer->pause[i] > 0) {
+            packer->pause[i]--;
+        } else if (raw >= LEAST_COMPRESSED) {
             uint8_t *body = out + HD_VARINT_BYTES;
             stored =
                 ZSTD_compress2(packer->zstd, body, (size_t)(end - body), packer->column[i], raw);
             if (ZSTD_isError(stored)) hd_out_of_memory(); /* there is room for everything else */
+            if (stored > raw - raw / 8) packer->pause[i] = PAUSE;
             if (stored >= raw) stored = 0;
         }
         uint8_t header[HD_VARINT_BYTES];
