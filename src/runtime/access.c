@@ -1,6 +1,7 @@
 /* Memory hooks: what gcc and clang call before every plain access under -fsanitize=thread. The
  * common path, through the filter, is a few instructions, calls nothing and takes no lock. */
 #include "runtime/check.h"
+#include "runtime/expected.h"
 #include "runtime/filter.h"
 #include "runtime/marks.h"
 
@@ -111,45 +112,9 @@ static void record_full(struct rt_thread *t, uintptr_t address, size_t size, boo
     leave(t);
 }
 
-/* Is there nothing to be known about 8 bytes of memory before an access to them? */
-RT_INLINE bool owns(const struct rt_thread *t, uintptr_t address, unsigned shape) {
-    uint8_t owner = *rt_word(address);
-    return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
-}
-
-/* The usual access of a full recording is of 8 bytes that are the thread's own (serial: where
- * nothing is marked), just as its link expects it, and there is nothing else to be told before it
- * (rt_close). True if it is; then it is counted. */
-RT_INLINE bool meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
-    struct hd_expect *e = &t->expect;
-    struct hd_link *l = hd_link_at(e, link);
-    if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
-    if (unlikely(!owns(t, address, l->shape))) return false;
-    if (likely(l->operand == address))
-        l->operand = address + l->stride;
-    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
-        return false;
-    e->operand = address;
-    e->before = link;
-    e->at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
-    t->passed = 1;
-    ++*t->met;
-    return true;
-}
-
-/* The same from code that has no hook of ours: is it this access that is expected? */
-RT_INLINE bool as_expected(struct rt_thread *t, uintptr_t address, size_t size, bool write,
-                           uintptr_t pc) {
-    const struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
-    uintptr_t offset = pc - t->text_lo;
-    return l->shape == ((write ? HD_EV_WRITE : HD_EV_READ) | (unsigned)size << 8) &&
-           offset < t->text_size && l->site == t->site_base + (uint32_t)offset &&
-           meets(t, t->expect.at, address);
-}
-
 /* Any access: over several cells, before the thread is known, when the quantum is over, in a full
  * recording. The call has been counted. */
-RT_NOINLINE static void access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+RT_NOINLINE void rt_access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     rt_close(t);
     if (rt_is_allocators(pc)) return;
@@ -331,22 +296,23 @@ RT_INLINE void check_hook(uintptr_t address, size_t size, bool write, uintptr_t 
 }
 
 /* What runs before every access of an instrumented program. An aligned access lies in one cell. */
-RT_INLINE void hook_counted(struct rt_thread *t, uintptr_t address, size_t size, bool write,
-                            bool aligned, uintptr_t pc, bool run) {
+RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, uintptr_t pc) {
+    struct rt_thread *t = &rt_self;
+    bool run = rt_count(t);
     if (unlikely(!run) || (!aligned && unlikely((address & 7) + size > 8)) || size > 8) {
         if (rt_only_checks(t) && (aligned || ((address & 7) + size <= 8)))
             check_hook(address, size, write, pc);
         else
-            access_slow(address, size, write, pc);
+            rt_access_slow(address, size, write, pc);
         return;
     }
     struct rt_cell *cell = rt_shadow[(uint16_t)(address >> RT_SHADOW_SHIFT)];
     if (unlikely(cell == NULL)) {
-        if (rt.full && likely(as_expected(t, address, size, write, pc))) return;
+        if (rt.full && likely(rt_as_expected(t, address, size, write, pc))) return;
         if (rt.check_only)
             check_hook(address, size, write, pc);
         else
-            access_slow(address, size, write, pc);
+            rt_access_slow(address, size, write, pc);
         return;
     }
     cell += RT_SHADOW_OFFSET(address);
@@ -362,189 +328,6 @@ RT_INLINE void hook_counted(struct rt_thread *t, uintptr_t address, size_t size,
         record_write(address, size, cell, slot, pc);
     else
         record_read(address, size, cell, slot, pc);
-}
-
-RT_INLINE void hook(uintptr_t address, size_t size, bool write, bool aligned, uintptr_t pc) {
-    struct rt_thread *t = &rt_self;
-    bool run = rt_count(t);
-    hook_counted(t, address, size, write, aligned, pc, run);
-}
-
-/* The same where `heddle cc` was the assembler: an aligned access of 1 to 8 bytes, from one place.
- */
-/* The usual access that is not as expected: nothing else is to be told before it, and there is room
- * in the chunk. True if it is one; then it is stored. */
-RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_t address) {
-    struct hd_expect *e = &t->expect;
-    const struct hd_link *l = hd_link_at(e, place->link);
-    uint64_t met = HD_MET(*t->met);
-    uintptr_t end = address + (place->shape >> 8) - 1;
-    if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
-        t->cursor == t->chunk_end || met > 0xffff || (end >> 3) - (address >> 3) > 1 ||
-        !owns(t, address, l->shape) ||
-        (unlikely((end ^ address) >> 3 != 0) && !owns(t, end, l->shape)))
-        return false;
-    uint64_t head = l->shape | (uint64_t)address << 16, tail = l->site | t->passed << 32;
-    struct hd_wire_event *event = t->cursor;
-    event->tail = met != 0 ? hd_tail_with_calls(tail, met) : tail;
-    __atomic_store_n(&event->head, met != 0 ? head | HD_WIRE_AFTER : head, __ATOMIC_RELEASE);
-    t->cursor = event + 1;
-    *t->met = (uint64_t)(t->cursor - t->chunk->event) << HD_MET_BITS;
-    t->calls_emitted += met - t->met_seen + 1;
-    t->met_seen = 0;
-    t->branches_emitted += t->passed >> 16;
-    t->passed = 1;
-    hd_expect_learn(e, place->link, head, tail, met);
-    return true;
-}
-
-/* Does the hook before it in the block lead to this one, and with the counts of straight code; at
- * turns, too? */
-static bool is_chained(const struct rt_thread *t, const struct rt_hook *place) {
-    const struct hd_link *before = hd_link_at(&t->expect, place[-1].link);
-    const struct hd_link *l = hd_link_at(&t->expect, place->link);
-    return place[-1].link != 0 && before->next == place->link && l->rest == 1 &&
-           l->other_rest == 1 && (before->exit == 0 || before->exit == place->link);
-}
-
-/* A hook of a block, not the first, has gone the slow way: what became of the block? */
-static void look_at_block(const struct rt_thread *t, const struct rt_hook *place) {
-    struct hd_link *first = hd_link_at(&t->expect, place[-place->index].link);
-    if (!is_chained(t, place)) {
-        first->flags &= (uint16_t)~RT_LINK_BLOCK;
-        return;
-    }
-    if (place->more != 0 || first->flags & RT_LINK_BLOCK) return;
-    for (const struct rt_hook *p = place - 1; p->index != 0; p--)
-        if (!is_chained(t, p)) return;
-    first->flags |= RT_LINK_BLOCK;
-}
-
-RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct rt_hook *place,
-                         uintptr_t pc) {
-    bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
-    size_t size = place->shape >> 8;
-    if (likely(run)) {
-        const struct hd_link *l = hd_link_at(&t->expect, place->link);
-        bool may = t->expect.at == place->link && (address & 7) + size <= 8 &&
-                   (l->operand == address || l->flags & HD_LINK_RELATIVE);
-        if ((may && meets(t, place->link, address)) || misses(t, place, address)) return;
-    }
-    t->hook_link = place->link;
-    access_slow(address, size, write, pc);
-    t->hook_link = 0;
-    if (unlikely(!rt_is_link(place->link)) && t->expects) {
-        uint32_t site = rt_site(t, pc);
-        if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
-    }
-}
-
-RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uintptr_t pc) {
-    struct rt_thread *t = &rt_self;
-    rt_settle(t);
-    slow_hook(t, address, place, pc);
-    if (unlikely(!t->expects)) return; /* it ends, or is not known yet */
-    if (place->index != 0) look_at_block(t, place);
-    t->slow_block = place->more != 0 ? place : NULL;
-}
-
-/* An aligned access of 1 to 8 bytes in a full recording: alone, or the first, the next and the last
- * of a block. What they have in common: */
-RT_INLINE bool fits(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
-    struct hd_expect *e = &t->expect;
-    if (unlikely(!owns(t, address, l->shape))) return false;
-    if (likely(l->operand == address))
-        l->operand = address + l->stride;
-    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
-        return false;
-    e->operand = address;
-    return true;
-}
-/* The link that is expected after this one, which has come. */
-RT_INLINE uint32_t after(struct hd_link *l) {
-    return likely(--l->count != 0) ? l->next : hd_link_turn(l);
-}
-/* The same within a block: that is the next hook's (look_at_block), also at a turn. */
-RT_INLINE void goes_on(struct hd_link *l) {
-    if (unlikely(--l->count == 0)) hd_link_turn(l);
-}
-
-static void expect_access(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_expect *e = &t->expect;
-    uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(e, link);
-    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed || !fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    t->left--;
-    ++*t->met;
-    t->passed = 1;
-    e->before = link;
-    e->at = after(l);
-}
-
-static void expect_first(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(&t->expect, link);
-    if (unlikely(t->left <= place->more || t->expect.at != link || l->rest != t->passed ||
-                 !(l->flags & RT_LINK_BLOCK) || !fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    goes_on(l);
-    t->block = place;
-}
-
-static void expect_next(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_link *l = hd_link_at(&t->expect, place->link);
-    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    goes_on(l);
-    t->block = place;
-}
-
-static void expect_last(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_expect *e = &t->expect;
-    uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(e, link);
-    unsigned hooks = place->index + 1u;
-    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    t->block = NULL;
-    t->left -= hooks;
-    *t->met += hooks;
-    t->passed = 1;
-    e->before = link;
-    e->at = after(l);
-}
-
-/* One that may be of more than 8 bytes, or lie anywhere. */
-static void expect_wide(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_expect *e = &t->expect;
-    uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(e, link);
-    uintptr_t end = address + (place->shape >> 8) - 1;
-    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
-                 (end >> 3) - (address >> 3) > 1 || !owns(t, end, l->shape) ||
-                 !fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    t->left--;
-    ++*t->met;
-    t->passed = 1;
-    e->before = link;
-    e->at = after(l);
 }
 
 /* ---- hooks of code that `heddle cc` has assembled ----------------------------------------------
@@ -572,15 +355,8 @@ static void filter_wide(uintptr_t address, struct rt_hook *place) {
 #define FILTERED_ROLE                                                                     \
     filter_read1, filter_read2, filter_read4, filter_read8, filter_write1, filter_write2, \
         filter_write4, filter_write8
-extern rt_hook_function *__heddle_table[RT_TABLE];
 RT_HOOK rt_hook_function *__heddle_table[RT_TABLE] = {FILTERED_ROLE, FILTERED_ROLE, FILTERED_ROLE,
                                                       FILTERED_ROLE, filter_wide};
-
-void rt_hooks_expect(void) {
-    static rt_hook_function *const role[] = {expect_access, expect_first, expect_next, expect_last};
-    for (unsigned i = 0; i < RT_TABLE; i++)
-        __heddle_table[i] = i < RT_TABLE_WIDE ? role[i / RT_TABLE_SHAPES] : expect_wide;
-}
 
 #define READ_WRITE(prefix, size, aligned)                    \
     RT_HOOK void __tsan_##prefix##read##size(void *a);       \
@@ -643,7 +419,7 @@ static void range(void *address, size_t size, bool write, uintptr_t pc) {
     bool run = rt_count(t);
     rt_close(t);
     if (size - 1 < 16) { /* a small struct, the same size each time: filtered like a scalar */
-        access_slow((uintptr_t)address, size, write, pc);
+        rt_access_slow((uintptr_t)address, size, write, pc);
         return;
     }
     if (!run && (rt_is_allocators(pc) || !may_run(t) || RT_IGNORES(t, write))) return;

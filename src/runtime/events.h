@@ -59,6 +59,7 @@ void rt_settle_for_handler(struct rt_thread *t);
 #define RT_TABLE_WIDE (4u * RT_TABLE_SHAPES)
 #define RT_TABLE (RT_TABLE_WIDE + 1)
 typedef void rt_hook_function(uintptr_t address, struct rt_hook *place);
+extern RT_HOOK rt_hook_function *__heddle_table[RT_TABLE];
 void rt_hooks_expect(void); /* a full recording begins that keeps expectations */
 
 /* Compiled code adds this to `passed` at every branch. */

@@ -392,6 +392,8 @@ void rt_owners_clear(uintptr_t address, size_t bytes);
 
 /* ---- accesses (access.c) ------------------------------------------------------------------ */
 
+/* Any plain access from a hook, which was counted. */
+void rt_access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc);
 /* A plain access of any size and alignment, on behalf of an interceptor. */
 void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 /* The same through the filter, if the range is short: what one site does to it again and again in
