@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/time.h>
 
-#define CELLS 300000
+#define CELLS 10000
 long from[CELLS], into[CELLS], other[CELLS];
 long ticks[4096];
 volatile sig_atomic_t came;
@@ -69,7 +69,7 @@ int main(int count, char **word) {
         sigaction(SIGALRM, &action, NULL);
         struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
         setitimer(ITIMER_REAL, &often, NULL);
-        copy();
+        for (int round = 0; round < 100; round++) copy();
         setitimer(ITIMER_REAL, &never, NULL);
     } else if (strcmp(what, "jump") == 0) {
         struct sigaction action = {.sa_handler = jump};
@@ -82,6 +82,6 @@ int main(int count, char **word) {
     } else {
         walk();
     }
-    printf("%s %ld\n", what, other[CELLS - 1]);
+    printf("%d ticks\n", (int)came);
     return 0;
 }
