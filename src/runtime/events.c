@@ -172,13 +172,14 @@ RT_NOINLINE void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t br
 
 /* Serial: all threads share one stream, so the thread that has the turn can write an event that is
  * another thread's (the wait that its signal ends, the block that a deadlock leaves). */
-void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) {
-    rt_store(holder, hd_wire_head(HD_EV_THREAD, 0, other->number), 0);
-    rt_stream_is(other, holder->chunk, holder->cursor, holder->chunk_end);
+static void hand_on(struct rt_thread *from, struct rt_thread *to) {
+    rt_store(from, hd_wire_head(HD_EV_THREAD, 0, to->number), 0);
+    struct hd_wire_chunk *chunk = from->chunk;
+    struct hd_wire_event *cursor = from->cursor, *end = from->chunk_end;
+    rt_stream_none(from); /* the other one may give the chunk away */
+    rt_stream_is(to, chunk, cursor, end);
 }
 
-void rt_emit_back(struct rt_thread *holder, struct rt_thread *other) {
-    rt_store(other, hd_wire_head(HD_EV_THREAD, 0, holder->number), 0);
-    rt_stream_is(holder, other->chunk, other->cursor, other->chunk_end);
-    rt_stream_none(other);
-}
+void rt_emit_as(struct rt_thread *holder, struct rt_thread *other) { hand_on(holder, other); }
+
+void rt_emit_back(struct rt_thread *holder, struct rt_thread *other) { hand_on(other, holder); }
