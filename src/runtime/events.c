@@ -143,7 +143,7 @@ static uint32_t frame_site(struct rt_thread *t, uintptr_t pc) {
 }
 
 bool rt_push_expected(struct rt_thread *t, struct rt_frame *f) {
-    const struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
+    const struct hd_expected *l = hd_link_at(&t->expect, t->expect.at);
     return l->site == frame_site(t, f->pc) && l->rest == frame_step(t, f);
 }
 

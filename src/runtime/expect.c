@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The table of a thread that keeps no expectations: nothing is met there. */
-static struct hd_link no_link;
+static struct hd_expected no_link;
 
 /* ---- which link an event has -------------------------------------------------------------------
  */
@@ -66,7 +66,7 @@ bool rt_is_link(uint32_t link) { return link > forgotten * HD_LINK_BYTES; }
 
 static uint32_t link_of(const struct rt_thread *t, uint64_t head, uint64_t tail) {
     if (!hd_may_be_linked(head)) return 0;
-    const struct hd_link *hint = hd_link_at(&t->expect, t->hook_link);
+    const struct hd_expected *hint = hd_link_at(&t->expect, t->hook_link);
     if (hint->shape == (uint16_t)head && hint->site == hd_wire_site(tail)) return t->hook_link;
     return rt_link_of(hd_link_key(head, tail));
 }

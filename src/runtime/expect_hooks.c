@@ -7,7 +7,7 @@
  * in the chunk. True if it is one; then it is stored. */
 RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_t address) {
     struct hd_expect *e = &t->expect;
-    const struct hd_link *l = hd_link_at(e, place->link);
+    const struct hd_expected *l = hd_link_at(e, place->link);
     uint64_t met = HD_MET(*t->met);
     uintptr_t end = address + (place->shape >> 8) - 1;
     if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
@@ -32,15 +32,15 @@ RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_
 /* Does the hook before it in the block lead to this one, and with the counts of straight code; at
  * turns, too? */
 static bool is_chained(const struct rt_thread *t, const struct rt_hook *place) {
-    const struct hd_link *before = hd_link_at(&t->expect, place[-1].link);
-    const struct hd_link *l = hd_link_at(&t->expect, place->link);
+    const struct hd_expected *before = hd_link_at(&t->expect, place[-1].link);
+    const struct hd_expected *l = hd_link_at(&t->expect, place->link);
     return place[-1].link != 0 && before->next == place->link && l->rest == 1 &&
            l->other_rest == 1 && (before->exit == 0 || before->exit == place->link);
 }
 
 /* A hook of a block, not the first, has gone the slow way: what became of the block? */
 static void look_at_block(const struct rt_thread *t, const struct rt_hook *place) {
-    struct hd_link *first = hd_link_at(&t->expect, place[-place->index].link);
+    struct hd_expected *first = hd_link_at(&t->expect, place[-place->index].link);
     if (!is_chained(t, place)) {
         first->flags &= (uint16_t)~RT_LINK_BLOCK;
         return;
@@ -56,7 +56,7 @@ RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct rt_hook 
     bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
     if (likely(run)) {
-        const struct hd_link *l = hd_link_at(&t->expect, place->link);
+        const struct hd_expected *l = hd_link_at(&t->expect, place->link);
         bool may = t->expect.at == place->link && (address & 7) + size <= 8 &&
                    (l->operand == address || l->flags & HD_LINK_RELATIVE);
         if ((may && rt_meets(t, place->link, address)) || misses(t, place, address)) return;
@@ -79,30 +79,12 @@ RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uint
     t->slow_block = place->more != 0 ? place : NULL;
 }
 
-/* An aligned access of 1 to 8 bytes in a full recording: alone, or the first, the next and the last
- * of a block. What they have in common: */
-RT_INLINE bool fits(struct rt_thread *t, struct hd_link *l, uintptr_t address) {
-    struct hd_expect *e = &t->expect;
-    if (unlikely(!rt_owns(t, address, l->shape))) return false;
-    if (likely(l->operand == address))
-        l->operand = address + l->stride;
-    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
-        return false;
-    e->operand = address;
-    return true;
-}
-/* So many hooks have come as expected, the last one with this link. */
-RT_INLINE void count(struct rt_thread *t, uint32_t link, unsigned hooks) {
-    struct hd_link *l = hd_link_at(&t->expect, link);
-    t->left -= hooks;
-    *t->met += hooks;
-    t->passed = 1;
-    t->expect.before = link;
-    t->expect.at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
-}
+/* ---- an aligned access of 1 to 8 bytes: alone, or the first, the next and the last of a block ---
+ */
+
 /* One within a block: what is expected next is the next hook's link (look_at_block), also at a
  * turn. */
-RT_INLINE void goes_on(struct hd_link *l) {
+RT_INLINE void goes_on(struct hd_expected *l) {
     if (unlikely(--l->count == 0)) hd_link_turn(l);
 }
 
@@ -110,20 +92,22 @@ static void expect_access(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(e, link);
-    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed || !fits(t, l, address))) {
+    struct hd_expected *l = hd_link_at(e, link);
+    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
+                 !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
-    count(t, link, 1);
+    t->left--;
+    rt_met(t, link, 1);
 }
 
 static void expect_first(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(&t->expect, link);
+    struct hd_expected *l = hd_link_at(&t->expect, link);
     if (unlikely(t->left <= place->more || t->expect.at != link || l->rest != t->passed ||
-                 !(l->flags & RT_LINK_BLOCK) || !fits(t, l, address))) {
+                 !(l->flags & RT_LINK_BLOCK) || !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
@@ -133,8 +117,8 @@ static void expect_first(uintptr_t address, struct rt_hook *place) {
 
 static void expect_next(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
-    struct hd_link *l = hd_link_at(&t->expect, place->link);
-    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
+    struct hd_expected *l = hd_link_at(&t->expect, place->link);
+    if (unlikely(t->block != place - 1 || !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
@@ -146,14 +130,15 @@ static void expect_last(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(e, link);
+    struct hd_expected *l = hd_link_at(e, link);
     unsigned hooks = place->index + 1u;
-    if (unlikely(t->block != place - 1 || !fits(t, l, address))) {
+    if (unlikely(t->block != place - 1 || !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
     t->block = NULL;
-    count(t, link, hooks);
+    t->left -= hooks;
+    rt_met(t, link, hooks);
 }
 
 /* One that may be of more than 8 bytes, or lie anywhere. */
@@ -161,15 +146,16 @@ static void expect_wide(uintptr_t address, struct rt_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
-    struct hd_link *l = hd_link_at(e, link);
+    struct hd_expected *l = hd_link_at(e, link);
     uintptr_t end = address + (place->shape >> 8) - 1;
     if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
                  (end >> 3) - (address >> 3) > 1 || !rt_owns(t, end, l->shape) ||
-                 !fits(t, l, address))) {
+                 !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
-    count(t, link, 1);
+    t->left--;
+    rt_met(t, link, 1);
 }
 
 void rt_hooks_expect(void) {

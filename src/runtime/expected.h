@@ -10,30 +10,42 @@ RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, unsigned sh
     return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
 }
 
-/* The usual access of a full recording is of 8 bytes that are the thread's own (serial: where
- * nothing is marked), just as its link expects it, and there is nothing else to be told before it
- * (rt_close). True if it is; then it is counted. */
-RT_INLINE bool rt_meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
+/* Is it the access that its link expects, to 8 bytes that are the thread's own (serial: where
+ * nothing is marked)? Then the link expects the next one. */
+RT_INLINE bool rt_fits(struct rt_thread *t, struct hd_expected *l, uintptr_t address) {
     struct hd_expect *e = &t->expect;
-    struct hd_link *l = hd_link_at(e, link);
-    if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
     if (unlikely(!rt_owns(t, address, l->shape))) return false;
     if (likely(l->operand == address))
         l->operand = address + l->stride;
     else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
         return false;
     e->operand = address;
-    e->before = link;
-    e->at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
+    return true;
+}
+
+/* So many accesses have come as expected, the last one with this link. */
+RT_INLINE void rt_met(struct rt_thread *t, uint32_t link, unsigned accesses) {
+    struct hd_expected *l = hd_link_at(&t->expect, link);
+    *t->met += accesses;
     t->passed = 1;
-    ++*t->met;
+    t->expect.before = link;
+    t->expect.at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
+}
+
+/* An access with the link that is expected, whose call was counted. There is nothing else to be
+ * told before it (rt_close). */
+RT_INLINE bool rt_meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
+    struct hd_expected *l = hd_link_at(&t->expect, link);
+    if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
+    if (unlikely(!rt_fits(t, l, address))) return false;
+    rt_met(t, link, 1);
     return true;
 }
 
 /* The same from code that has no hook of ours: is it this access that is expected? */
 RT_INLINE bool rt_as_expected(struct rt_thread *t, uintptr_t address, size_t size, bool write,
                               uintptr_t pc) {
-    const struct hd_link *l = hd_link_at(&t->expect, t->expect.at);
+    const struct hd_expected *l = hd_link_at(&t->expect, t->expect.at);
     uintptr_t offset = pc - t->text_lo;
     return l->shape == ((write ? HD_EV_WRITE : HD_EV_READ) | (unsigned)size << 8) &&
            offset < t->text_size && l->site == t->site_base + (uint32_t)offset &&

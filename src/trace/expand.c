@@ -140,7 +140,7 @@ static size_t find_cycle(struct links *links, size_t most, uint32_t *offset, siz
         if (walked == most) break;
         *mark = (struct link_mark){links->walk, (uint32_t)walked};
         offset[walked] = at;
-        const struct hd_link *l = hd_link_at(e, at);
+        const struct hd_expected *l = hd_link_at(e, at);
         bool leaves =
             l->count == 1 && (l->flags & (HD_LINK_TURNS | HD_LINK_TURNING)) == HD_LINK_TURNS;
         at = leaves && l->exit != 0 ? l->exit : l->next;
@@ -159,7 +159,9 @@ static uint64_t until_turn(const struct hd_expect *e, const uint32_t *offset, si
 }
 
 /* What a link leads to that is not only about the next event. */
-static bool is_bookkeeping(const struct hd_link *l) { return (l->shape & 0xff) >= HD_EV_THREAD; }
+static bool is_bookkeeping(const struct hd_expected *l) {
+    return (l->shape & 0xff) >= HD_EV_THREAD;
+}
 
 /* Is what the first round builds on the same as for the others: the event before it? */
 static bool is_steady(const struct hd_expect *e, const uint32_t *offset, size_t length) {
@@ -173,7 +175,7 @@ static bool is_steady(const struct hd_expect *e, const uint32_t *offset, size_t 
 static void follow(struct hd_expect *e, const uint32_t *offset, size_t length, uint64_t rounds,
                    uint64_t *operand) {
     for (size_t i = 0; i < length; i++) {
-        const struct hd_link *l = hd_link_at(e, offset[i]);
+        const struct hd_expected *l = hd_link_at(e, offset[i]);
         operand[i] = hd_expected_operand(e, l);
         if (l->operand != HD_LINK_NOWHERE) operand[i] += l->stride * rounds;
         hd_expect_past(e, l->shape & 0xff, operand[i]);
@@ -230,7 +232,7 @@ static void take_loop(struct hd_expect *e, const struct round *round, uint64_t r
     loop->length = round->length;
     loop->rounds = rounds;
     for (size_t i = 0; i < round->length; i++) {
-        struct hd_link *l = hd_link_at(e, round->offset[i]);
+        struct hd_expected *l = hd_link_at(e, round->offset[i]);
         loop->body[i] = (struct hd_loop_event){
             {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, round->operand[i]),
              l->site | (uint64_t)l->rest << 32},

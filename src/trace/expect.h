@@ -33,7 +33,7 @@ enum { /* flags of a link */
                                exchanged */
        HD_LINK_DOUBTED = 8  /* the last turn was not as expected */
 };
-struct hd_link {
+struct hd_expected {
     uint64_t operand; /* expected next; HD_LINK_NOWHERE if that is not kept here */
     uint64_t stride;  /* from one operand to the next; if relative, the last operand stored */
     uint32_t rest;    /* upper half of the expected event's tail: its counts, or a PUSH's step */
@@ -48,19 +48,19 @@ struct hd_link {
     uint16_t shape; /* kind and flags; 0: the link is not in use */
     uint16_t flags;
 };
-_Static_assert(sizeof(struct hd_link) == HD_LINK_BYTES, "a link is a cache line");
+_Static_assert(sizeof(struct hd_expected) == HD_LINK_BYTES, "a link is a cache line");
 #define HD_LINK_NOWHERE UINT64_MAX /* no operand is that large */
 
 struct hd_expect {
-    uint32_t at;          /* link that is expected next; 0: nothing is */
-    uint32_t before;      /* of the latest event; 0: none */
-    uint64_t operand;     /* of the latest event that is not bookkeeping */
-    uint64_t depth;       /* of calls */
-    struct hd_link *link; /* the one at 0 is never in use, and all zeros */
+    uint32_t at;              /* link that is expected next; 0: nothing is */
+    uint32_t before;          /* of the latest event; 0: none */
+    uint64_t operand;         /* of the latest event that is not bookkeeping */
+    uint64_t depth;           /* of calls */
+    struct hd_expected *link; /* the one at 0 is never in use, and all zeros */
 };
 
-static inline struct hd_link *hd_link_at(const struct hd_expect *e, uint32_t offset) {
-    return (struct hd_link *)((char *)e->link + offset);
+static inline struct hd_expected *hd_link_at(const struct hd_expect *e, uint32_t offset) {
+    return (struct hd_expected *)((char *)e->link + offset);
 }
 
 /* What makes a link. */
@@ -77,7 +77,7 @@ static inline bool hd_is_of_stream(uint64_t head) {
 /* A COUNT has no site, and says something else each time. */
 static inline bool hd_may_be_linked(uint64_t head) { return hd_wire_kind(head) != HD_EV_COUNT; }
 
-static inline uint64_t hd_expected_operand(const struct hd_expect *e, const struct hd_link *l) {
+static inline uint64_t hd_expected_operand(const struct hd_expect *e, const struct hd_expected *l) {
     if (l->flags & HD_LINK_RELATIVE) return e->operand + l->distance;
     if ((l->shape & 0xff) == HD_EV_PUSH) return e->depth + 1;
     if ((l->shape & 0xff) == HD_EV_POP) return e->depth - 1;
@@ -85,13 +85,13 @@ static inline uint64_t hd_expected_operand(const struct hd_expect *e, const stru
 }
 
 static inline bool hd_is_expected(const struct hd_expect *e, uint64_t head, uint64_t tail) {
-    const struct hd_link *l = hd_link_at(e, e->at);
+    const struct hd_expected *l = hd_link_at(e, e->at);
     return l->shape == (head & 0xffff) && l->site == hd_wire_site(tail) && l->rest == tail >> 32 &&
            hd_expected_operand(e, l) == hd_wire_operand(head);
 }
 
 static inline struct hd_wire_event hd_expected_event(const struct hd_expect *e) {
-    const struct hd_link *l = hd_link_at(e, e->at);
+    const struct hd_expected *l = hd_link_at(e, e->at);
     return (struct hd_wire_event){
         hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, hd_expected_operand(e, l)),
         l->site | (uint64_t)l->rest << 32};
@@ -105,7 +105,7 @@ static inline void hd_expect_past(struct hd_expect *e, unsigned kind, uint64_t o
         e->depth = operand;
 }
 
-static inline void hd_link_exchange(struct hd_link *l) {
+static inline void hd_link_exchange(struct hd_expected *l) {
     uint32_t rest = l->rest;
     l->rest = l->other_rest;
     l->other_rest = rest;
@@ -114,7 +114,7 @@ static inline void hd_link_exchange(struct hd_link *l) {
 
 /* Its count is at 0: the event that came was the last of a round, or the first. What the next one
  * is expected to be; returns the link that is expected after this one. */
-static inline uint32_t hd_link_turn(struct hd_link *l) {
+static inline uint32_t hd_link_turn(struct hd_expected *l) {
     if (!(l->flags & HD_LINK_TURNS)) return l->next; /* 2^32 events */
     if (l->flags & HD_LINK_TURNING) {
         hd_link_exchange(l);
@@ -130,7 +130,7 @@ static inline uint32_t hd_link_turn(struct hd_link *l) {
 
 /* The event that is expected has come. */
 static inline void hd_expect_met(struct hd_expect *e) {
-    struct hd_link *l = hd_link_at(e, e->at);
+    struct hd_expected *l = hd_link_at(e, e->at);
     uint64_t operand = hd_expected_operand(e, l);
     if (l->operand != HD_LINK_NOWHERE) l->operand = operand + l->stride;
     hd_expect_past(e, l->shape & 0xff, operand);
@@ -142,13 +142,13 @@ static inline void hd_expect_met(struct hd_expect *e) {
  */
 
 /* Events of the round so far. */
-static inline uint32_t hd_link_round(const struct hd_link *l) {
+static inline uint32_t hd_link_round(const struct hd_expected *l) {
     if (l->flags & HD_LINK_TURNING) return 0;
     return (l->flags & HD_LINK_TURNS ? l->trip : 0) - l->count;
 }
 
 /* A round is over, or did not go as expected: the next event is the first of one. */
-static inline void hd_link_new_round(struct hd_link *l, bool as_last_time) {
+static inline void hd_link_new_round(struct hd_expected *l, bool as_last_time) {
     uint32_t round = hd_link_round(l);
     if (l->flags & HD_LINK_TURNING) hd_link_exchange(l);
     bool turns = as_last_time && round == l->trip && round >= 2;
@@ -159,7 +159,7 @@ static inline void hd_link_new_round(struct hd_link *l, bool as_last_time) {
 }
 
 /* A turn came at the right time, but not as expected. Once is no reason to give it up. */
-static inline bool hd_link_turned_otherwise(struct hd_link *l) {
+static inline bool hd_link_turned_otherwise(struct hd_expected *l) {
     if (!(l->flags & HD_LINK_TURNING)) return false;
     hd_link_exchange(l);
     l->count = l->trip;
@@ -175,7 +175,7 @@ static inline bool hd_link_turned_otherwise(struct hd_link *l) {
 /* An operand that was not expected at a link that is not relative. A step that comes twice becomes
  * the stride, unless it comes after as many events as last time: then the link turns. What is as
  * far from the event before as last time is expected there from now on. */
-static inline void hd_link_step(struct hd_link *l, uint64_t operand, uint64_t distance) {
+static inline void hd_link_step(struct hd_expected *l, uint64_t operand, uint64_t distance) {
     bool turning = (l->flags & HD_LINK_TURNING) != 0;
     uint64_t step = operand - (l->operand - (turning ? l->other : l->stride));
     if (turning && hd_link_turned_otherwise(l)) return;
@@ -196,7 +196,7 @@ static inline void hd_link_step(struct hd_link *l, uint64_t operand, uint64_t di
 }
 
 /* An event that was not expected, at a link that is known. */
-static inline void hd_link_missed(struct hd_link *l, uint64_t operand, uint64_t distance,
+static inline void hd_link_missed(struct hd_expected *l, uint64_t operand, uint64_t distance,
                                   uint32_t rest) {
     bool first = (l->flags & HD_LINK_TURNING) != 0;
     if (l->flags & HD_LINK_RELATIVE) {
@@ -221,7 +221,7 @@ static inline void hd_link_missed(struct hd_link *l, uint64_t operand, uint64_t 
 
 /* Another link came after it than was expected. After a long run that is a turn, and so it is if
  * the same link came at the last one; else what came is expected from now on. */
-static inline void hd_link_left(struct hd_link *l, uint32_t came, uint64_t met) {
+static inline void hd_link_left(struct hd_expected *l, uint32_t came, uint64_t met) {
     if (l->flags & HD_LINK_TURNING) {
         if (came != l->next) {
             l->exit = came;
@@ -248,7 +248,7 @@ static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t 
                                    uint64_t met) {
     uint64_t operand = hd_wire_operand(head), distance = operand - e->operand;
     unsigned kind = hd_wire_kind(head);
-    struct hd_link *l = hd_link_at(e, link);
+    struct hd_expected *l = hd_link_at(e, link);
     hd_expect_past(e, kind, operand);
     if (link == 0) {
         e->at = e->before = 0;
@@ -257,7 +257,7 @@ static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t 
     if (e->at != link && e->before != 0) hd_link_left(hd_link_at(e, e->before), link, met);
     bool depth = kind == HD_EV_PUSH || kind == HD_EV_POP;
     if (l->shape == 0) {
-        *l = (struct hd_link){.shape = (uint16_t)head, .site = hd_wire_site(tail)};
+        *l = (struct hd_expected){.shape = (uint16_t)head, .site = hd_wire_site(tail)};
         l->rest = l->other_rest = (uint32_t)(tail >> 32);
         l->operand = depth ? HD_LINK_NOWHERE : 0;
     } else {
