@@ -157,7 +157,7 @@ RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
     struct rt_frame *low = t->frame_low < t->frame_emitted ? t->frame_low : t->frame_emitted;
     if (low < t->frame_emitted)
         rt_store(t, hd_wire_head(HD_EV_POP, 0, (uint64_t)(low - t->frame_base)),
-                 frame_site(t, t->exit_pc));
+                 t->expects ? frame_site(t, t->exit_pc) : 0);
     for (struct rt_frame *f = low; f < t->frame; f++) {
         rt_store(t, hd_wire_head(HD_EV_PUSH, 0, (uint64_t)(f - t->frame_base) + 1),
                  hd_wire_push_tail(frame_site(t, f->pc), frame_step(t, f)));

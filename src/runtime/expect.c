@@ -77,10 +77,10 @@ static uint32_t link_of(const struct rt_thread *t, uint64_t head, uint64_t tail)
 void rt_expect_begin(struct rt_thread *t) {
     rt_expect_end(t);
     if (!rt.full) return;
-    rt_words_map();
+    bool words = rt_words_map();
     if (rt.mode == HD_SCHED_FREE)
         t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_NONE;
-    if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !rt_words_map()) return;
+    if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !words) return;
     t->expect.link = rt_map((size_t)LINKS * HD_LINK_BYTES);
     t->expects = true;
     rt_hooks_expect();

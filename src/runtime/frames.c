@@ -36,6 +36,7 @@ RT_HOOK void __tsan_func_entry(void *pc) {
     frame->pc = (uintptr_t)pc;
     frame->sp = (uintptr_t)__builtin_frame_address(0);
     t->frame = frame + 1;
+    if (!t->expects) return;
     if (expects(t, HD_EV_PUSH) && rt_push_expected(t, frame))
         met(t);
     else
@@ -52,6 +53,10 @@ RT_HOOK void __tsan_func_exit(void) {
     struct rt_frame *frame = t->frame;
     if (unlikely(frame == t->frame_base)) return;
     t->frame = --frame;
+    if (!t->expects) {
+        if (frame < t->frame_low) t->frame_low = frame;
+        return;
+    }
     t->exit_pc = RT_CALLER;
     if (expects(t, HD_EV_POP) && rt_pop_expected(t)) {
         met(t);

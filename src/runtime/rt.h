@@ -99,7 +99,7 @@ struct rt_thread {
     bool closed; /* nothing may come as expected until the next event: see rt_close */
     uint32_t closed_at, hook_link;
     int64_t closed_left;
-    uintptr_t exit_pc;                                  /* where a function was left last */
+    uintptr_t exit_pc; /* where a function was left last; if it expects */
     struct rt_frame *frame, *frame_low, *frame_emitted; /* top now, lowest since the last event,
                                                            top as the trace knows it */
     struct rt_frame *frame_base, *frame_end;
