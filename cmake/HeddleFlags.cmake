@@ -23,7 +23,8 @@ function(heddle_runtime_flags target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:C>:${HEDDLE_WARNINGS}>
     -O2 -g -fPIC -fexceptions -fvisibility=hidden -ftls-model=initial-exec
-    -fno-stack-protector -fomit-frame-pointer -fno-sanitize=all -U_FORTIFY_SOURCE)
+    -fno-stack-protector -fomit-frame-pointer -fno-tree-slp-vectorize -fno-sanitize=all
+    -U_FORTIFY_SOURCE)
   target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete)
   set_target_properties(${target} PROPERTIES NO_SONAME OFF)
 endfunction()

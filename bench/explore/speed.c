@@ -26,8 +26,7 @@ static void one(unsigned number) {
                          .steering = {.scheduler = plain ? HD_SCHED_OFF : HD_SCHED_SERIAL,
                                       .policy = HD_POLICY_POS,
                                       .seed = number,
-                                      .no_trace = !trace,
-                                      .full = trace}};
+                                      .no_trace = !trace}};
     struct hd_result result;
     struct hd_error error;
     if (!hd_run(&job, &host, &result, &error)) {

@@ -1,8 +1,8 @@
-/* What loading a full recording costs: load TRACE. Two lines of numbers, times in processor
+/* What loading a recording costs: load TRACE. Two lines of numbers, times in processor
  * seconds. The first has for each way to load the trace (everything, its steps, the steps of shared
- * memory), in a process of its own: events, seconds to read, seconds with the model, peak memory in
- * kB. The second is of its accesses sent through the filter alone, from memory: accesses, kept, put
- * in, states, pages, seconds. */
+ * memory, those of memory that threads share at the same time), in a process of its own: events,
+ * seconds to read, seconds with the model, peak memory in kB. The second is of its accesses sent
+ * through the filter alone, from memory: accesses, kept, put in, states, pages, seconds. */
 #define _GNU_SOURCE
 #include "model/model.h"
 #include "trace/filter.h"
@@ -84,9 +84,11 @@ static void load(const char *path, enum hd_trace_keep keep) {
 int main(int count, char **argument) {
     if (count != 2) return 2;
     /* before this process has had any memory: a child's peak begins with its parent's */
-    for (int keep = HD_KEEP_ALL; keep <= HD_KEEP_SHARED; keep++) {
+    static const enum hd_trace_keep keep[] = {HD_KEEP_ALL, HD_KEEP_STEPS, HD_KEEP_SHARED,
+                                              HD_KEEP_CONCURRENT};
+    for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) {
         pid_t child = fork();
-        if (child == 0) load(argument[1], (enum hd_trace_keep)keep);
+        if (child == 0) load(argument[1], keep[i]);
         int status;
         if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return 2;
     }

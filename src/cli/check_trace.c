@@ -129,7 +129,11 @@ int hd_check_trace(const struct hd_check_trace *wanted, struct hd_findings_optio
                                     "`heddle learn` writes; or --all for every interleaving");
     struct hd_progress_bar bar;
     hd_progress_bar_begin(&bar);
-    struct hd_trace_options trace_options = {.progress = &bar.progress};
+    /* Steps are of bytes, and each of one location: not of a line, nor of two variables. */
+    bool all = wanted->full || wanted->hardware || wanted->correlations != NULL ||
+               wanted->granularity != HD_GRANULARITY_BYTE;
+    struct hd_trace_options trace_options = {.keep = hd_full_option_keep(all),
+                                             .progress = &bar.progress};
     struct hd_model_options model_options = {.lenient = true};
     bool loaded = hd_model_load(wanted->trace, &trace_options, &model_options, &model, &error);
     hd_progress_bar_end(&bar);

@@ -4,12 +4,13 @@
 #define HEDDLE_CLI_CHECK_TRACE_H
 
 #include "cli/findings_output.h"
+#include "cli/full_option.h"
 #include "trace/wire.h"
 
 struct hd_check_trace {
     const char *trace; /* NULL: no trace was given */
     const char *correlations;
-    bool hardware;
+    bool hardware, full;
     uint64_t cores, line, l1, l1_ways, l2, l2_ways, l1_cycles, l2_cycles, memory_cycles;
     /* filled in by the command */
     const char *invariants; /* file; NULL */
@@ -28,6 +29,7 @@ struct hd_check_trace {
     HD_TEXT("trace", 0, "FILE", &(o)->trace, "check a recorded run instead of a program"),        \
         HD_TEXT("correlations", 0, "FILE", &(o)->correlations,                                    \
                 "with --trace: pairs of variables that belong together, from heddle mine"),       \
+        HD_FULL_OPTION(&(o)->full),                                                               \
         HD_FLAG("hardware", 0, &(o)->hardware,                                                    \
                 "with --trace: what a cache with AVIO's extensions would report (AVIO-H)"),       \
         HD_NUMBER("cores", 0, "N", &(o)->cores, 1, 1024, "hardware: cores (default 4)"),          \

@@ -163,12 +163,12 @@ static int run(struct request *request) {
         .steering = {.scheduler = request->scheduler == 0 ? HD_SCHED_FREE : HD_SCHED_SERIAL,
                      .policy = request->policy == 0 ? HD_POLICY_ROUND_ROBIN : HD_POLICY_RANDOM,
                      .seed = request->seed,
-                     .quantum = (uint32_t)request->quantum,
-                     .full = request->record != NULL}};
+                     .quantum = (uint32_t)request->quantum}};
     struct hd_checking checking = {.granularity = (enum hd_granularity)request->granularity,
                                    .violated = violated,
                                    .context = request,
-                                   .wait = request->abort};
+                                   .wait = request->abort,
+                                   .record = request->record != NULL};
     struct hd_result result;
     struct hd_observed observed;
     int status = HD_EXIT_FAILED, interrupted = 0;
@@ -234,8 +234,7 @@ int hd_cmd_check(int argc, char **argv) {
                   "serial: seed of the random policy"),
         HD_NUMBER("quantum", 0, "N", &request.quantum, 1, UINT32_MAX,
                   "serial: time slice, in memory accesses and calls"),
-        HD_TEXT("record", 'o', "FILE", &request.record,
-                "serial: record the run in full too, as a trace"),
+        HD_TEXT("record", 'o', "FILE", &request.record, "serial: record the run too, as a trace"),
         HD_NUMBER("time", 't', "SECONDS", &request.seconds, 1, 1000000,
                   "stop CMD after so long (default: no limit)"),
         HD_CHECK_TRACE_OPTIONS(&request.trace),

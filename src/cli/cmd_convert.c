@@ -1,6 +1,6 @@
 /* heddle convert: a trace in one format to another, or to a timeline. */
 #include "cli/commands.h"
-#include "cli/filter_option.h"
+#include "cli/full_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/output_file.h"
@@ -158,7 +158,7 @@ static int convert_to_timeline(struct hd_trace *trace, const char *path, uint64_
 
 int hd_cmd_convert(int argc, char **argv) {
     unsigned from = NOT_GIVEN, to = NOT_GIVEN;
-    bool no_branches = false, filter = false;
+    bool no_branches = false, full = false;
     uint64_t most = HD_TIMELINE_MOST;
     struct hd_option options[] = {
         HD_CHOICE("from", 0, "F", &from, FORMATS, "format of IN, if its content does not tell"),
@@ -166,7 +166,7 @@ int hd_cmd_convert(int argc, char **argv) {
                   "format of OUT, if its ending does not tell"),
         HD_FLAG("no-branches", 0, &no_branches,
                 "leave the branch counts of a recorded trace out of the text"),
-        HD_FILTER_OPTION(&filter),
+        HD_FULL_OPTION(&full),
         HD_NUMBER("accesses", 0, "N", &most, 0, UINT32_MAX,
                   "perfetto: fold accesses if more than N are to shared memory (default 200000)"),
         HD_OPTIONS_END};
@@ -192,7 +192,7 @@ int hd_cmd_convert(int argc, char **argv) {
                            "say the format of '%s' with --to hdt, std, rapidbin or perfetto%s", out,
                            strcmp(out, "-") ? ", or by its ending" : "");
     struct hd_trace_options read = {.format_given = from != NOT_GIVEN,
-                                    .keep = hd_filter_option_keep(filter)};
+                                    .keep = hd_full_option_keep(full)};
     if (read.format_given) read.format = (enum hd_trace_format)from;
     struct hd_trace trace;
     struct hd_error error;

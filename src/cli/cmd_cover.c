@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/whole_file.h"
 #include "cli/commands.h"
+#include "cli/full_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/store_option.h"
@@ -17,7 +18,7 @@ struct choices {
     const char *output, *plot;
     struct hd_option_list show;
     struct hd_store_option store;
-    bool feasible, costs, open;
+    bool feasible, costs, open, full;
     uint64_t most;
     unsigned criterion; /* 0: PInv, Def-Use, LR-Inv, LR-Def */
     unsigned json;
@@ -28,7 +29,8 @@ static bool add_trace(const struct choices *choices, const char *path, struct hd
                       json_t *measures, struct hd_error *error) {
     struct hd_model model;
     struct hd_model_options lenient = {.lenient = true};
-    if (!hd_model_load(path, NULL, &lenient, &model, error)) return false;
+    struct hd_trace_options read = {.keep = hd_full_option_keep(choices->full)};
+    if (!hd_model_load(path, &read, &lenient, &model, error)) return false;
     struct hd_describe *describe = hd_describe_open(&model);
     struct hd_cover_measure measure = hd_cover_measure(&model);
     if (choices->json)
@@ -128,6 +130,7 @@ int hd_cmd_cover(int argc, char **argv) {
         HD_NUMBER("max", 0, "N", &choices.most, 0, UINT32_MAX,
                   "at most so many; 0: all (default 20)"),
         HD_FLAG("feasible", 0, &choices.feasible, "leave out what order and locks make impossible"),
+        HD_FULL_OPTION(&choices.full),
         HD_FLAG("costs", 0, &choices.costs, "how many runs each criterion would take"),
         HD_CHOICE("format", 'f', "F", &choices.json, "text|json", "text or json"),
         HD_OPTIONS_END};

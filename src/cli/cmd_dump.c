@@ -1,6 +1,6 @@
 /* heddle dump: a trace as a person reads it, one line an event, or as JSON lines. */
 #include "cli/commands.h"
-#include "cli/filter_option.h"
+#include "cli/full_option.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -31,7 +31,7 @@ int hd_cmd_dump(int argc, char **argv) {
     struct hd_dump dump = {.out.stream = stdout, .to = UINT64_MAX};
     const char *threads = NULL, *kinds = NULL;
     unsigned json = false;
-    bool filter = false;
+    bool full = false;
     const char *names = NULL;
     struct hd_option options[] = {
         HD_TEXT("thread", 't', "T,..", &threads,
@@ -40,12 +40,12 @@ int hd_cmd_dump(int argc, char **argv) {
             "kind", 'k', "K,..", &kinds,
             "only these events: operations (r, w, acq), kinds (READ) or classes (access, atomic, "
             "lock, sync, thread, memory, mark)"),
-        HD_NUMBER("from", 0, "N", &dump.from, 0, UINT32_MAX, "start at event N"),
-        HD_NUMBER("to", 0, "N", &dump.to, 0, UINT32_MAX, "stop after event N"),
+        HD_NUMBER("from", 0, "N", &dump.from, 0, UINT64_MAX, "start at event N"),
+        HD_NUMBER("to", 0, "N", &dump.to, 0, UINT64_MAX, "stop after event N"),
         HD_FLAG("addresses", 'a', &dump.addresses, "show addresses too"),
         HD_FLAG("stacks", 's', &dump.stacks, "show the call stack of every event"),
         HD_CHOICE("format", 0, "F", &json, "text|json", "lines to read, or one JSON object a line"),
-        HD_FILTER_OPTION(&filter),
+        HD_FULL_OPTION(&full),
         HD_NAMES_OPTION(&names),
         HD_OPTIONS_END};
     struct hd_usage usage = {
@@ -63,11 +63,12 @@ int hd_cmd_dump(int argc, char **argv) {
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     struct hd_model model;
-    struct hd_trace_options trace_options = {.keep = hd_filter_option_keep(filter)};
+    struct hd_trace_options trace_options = hd_full_option_show(argv[first], full);
     struct hd_model_options model_options = {.lenient = true};
     struct hd_error error;
-    if (!hd_model_load(argv[first], &trace_options, &model_options, &model, &error))
-        return hd_complain_error(COMMAND, &error);
+    while (!hd_model_load(argv[first], &trace_options, &model_options, &model, &error))
+        if (!hd_full_option_again(COMMAND, &trace_options, &error))
+            return hd_complain_error(COMMAND, &error);
     dump.model = &model;
     dump.describe = hd_describe_open(&model);
     dump.json = json != 0;

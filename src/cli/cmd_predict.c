@@ -3,8 +3,8 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/correlations_option.h"
-#include "cli/filter_option.h"
 #include "cli/findings_output.h"
+#include "cli/full_option.h"
 #include "cli/invariants_option.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
@@ -33,7 +33,6 @@ struct said {
     const struct hd_predict_request *request;
     const struct hd_findings *findings;
     const struct hd_nondet_stats *nondet;
-    const char *note; /* how its events are numbered, if not as in the trace; NULL */
 };
 
 static void print_text(FILE *out, const struct hd_report_style *style, const void *context) {
@@ -42,7 +41,6 @@ static void print_text(FILE *out, const struct hd_report_style *style, const voi
     if (request->nondet) hd_report_determinism(out, said->nondet, &request->options);
     hd_report_text(out, said->findings, (size_t)request->output.most, style);
     hd_report_text_summary(out, said->findings, request->options.instances, style);
-    if (said->note != NULL && said->findings->list.size > 0) fprintf(out, "%s\n", said->note);
 }
 
 static int report(struct hd_predict_request *request, const struct hd_model *model,
@@ -73,18 +71,7 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
         input.read = read;
         input.reads = sizeof read / sizeof *read;
     }
-    char text[192];
-    const char *note = NULL;
-    if (trace->kept != HD_KEEP_ALL) {
-        snprintf(text, sizeof text,
-                 "%u of the %llu events of this full recording were loaded, and are numbered as by "
-                 "heddle dump --filter.",
-                 model->events, (unsigned long long)trace->recorded);
-        note = text;
-        input.note = &note;
-        input.notes = 1;
-    }
-    struct said said = {request, findings, nondet, note};
+    struct said said = {request, findings, nondet};
     int status =
         hd_findings_report(&request->output, findings, &input,
                            hd_findings_status(&request->output, findings), print_text, &said);
@@ -256,12 +243,16 @@ static bool fits(const struct hd_model *model, const char *path, struct hd_error
         (unsigned long long)(room >> 20), (unsigned long long)(room / HD_EVENT_BYTES_LEAST));
 }
 
-/* Pairs and triples of places are all there among the steps of shared memory. Whoever counts events
- * or reads, relates accesses of two variables, or wants every rule checked, needs all of them. */
+/* Pairs and triples of places are all there among the steps of shared memory; what no run can have
+ * otherwise is shown with --all. Whoever counts events
+ * or reads, relates accesses of two variables, or wants every rule checked, wants the other steps,
+ * too. */
 static enum hd_trace_keep kept(const struct hd_predict_request *request) {
-    bool all = request->compare || request->options.instances || request->nondet ||
-               request->correlations != NULL || request->strict;
-    return all ? HD_KEEP_ALL : HD_KEEP_TO_PREDICT;
+    bool steps = request->compare || request->options.instances || request->nondet ||
+                 request->correlations != NULL || request->strict;
+    if (request->full) return HD_KEEP_ALL;
+    if (steps) return HD_KEEP_STEPS;
+    return request->options.all ? HD_KEEP_SHARED : HD_KEEP_CONCURRENT;
 }
 
 static bool load(const struct hd_predict_request *request, const char *path,
@@ -421,6 +412,7 @@ int hd_cmd_predict(int argc, char **argv) {
         HD_FLAG(
             "strict", 0, &request.strict,
             "refuse a trace that is cut or breaks a rule, instead of using the rest and warning"),
+        HD_FULL_OPTION(&request.full),
         HD_FLAG("stats", 0, &request.stats, "show which step of the method decided how much"),
         HD_FINDINGS_OPTIONS(&request.output, "100"),
         HD_CORRELATIONS_OPTION(&request.correlations),

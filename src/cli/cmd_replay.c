@@ -117,7 +117,7 @@ static json_t *json_divergence(const struct hd_divergence *d) {
     json_t *object = json_pack("{s:i, s:s, s:I}", "turn", (int)d->turn, "thread", thread, "call",
                                (json_int_t)d->call);
     json_object_set_new(object, "event",
-                        d->event == HD_NONE ? json_null() : json_integer(d->event));
+                        d->event == HD_NO_EVENT ? json_null() : json_integer((json_int_t)d->event));
     json_object_set_new(object, "expected", json_string(d->expected));
     json_object_set_new(object, "came", json_string(d->came));
     return object;

@@ -1,7 +1,7 @@
 /* heddle stats: a trace in figures, as a page to read or as JSON. */
 #include "base/clock.h"
 #include "cli/commands.h"
-#include "cli/filter_option.h"
+#include "cli/full_option.h"
 #include "cli/names_option.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -13,17 +13,18 @@
 #define COMMAND "stats"
 
 /* One trace: printed, or added to the list. */
-static int show(const char *path, bool filter, uint32_t top, json_t *list) {
+static int show(const char *path, bool full, uint32_t top, json_t *list) {
     struct hd_stats stats = {.path = path};
     struct hd_trace trace;
     struct hd_model model;
     struct hd_summary summary;
     struct hd_error error;
-    struct hd_trace_options trace_options = {.keep = hd_filter_option_keep(filter)};
+    struct hd_trace_options trace_options = hd_full_option_show(path, full);
     struct hd_model_options options = {.lenient = true};
     double start = hd_seconds_now();
-    if (!hd_trace_load(path, &trace_options, &trace, &error))
-        return hd_complain_error(COMMAND, &error);
+    while (!hd_trace_load(path, &trace_options, &trace, &error))
+        if (!hd_full_option_again(COMMAND, &trace_options, &error))
+            return hd_complain_error(COMMAND, &error);
     double read = hd_seconds_now();
     if (!hd_model_build(&trace, &options, &model, &error))
         return hd_complain_error(COMMAND, &error);
@@ -49,7 +50,7 @@ static int show(const char *path, bool filter, uint32_t top, json_t *list) {
 
 int hd_cmd_stats(int argc, char **argv) {
     unsigned json = false;
-    bool filter = false;
+    bool full = false;
     uint64_t top = 10;
     const char *names = NULL;
     struct hd_option options[] = {
@@ -57,7 +58,7 @@ int hd_cmd_stats(int argc, char **argv) {
                   "a page to read, or a JSON object (an array of them for several traces)"),
         HD_NUMBER("top", 'n', "N", &top, 0, UINT32_MAX,
                   "list the N threads, locks and shared locations most in use (default 10)"),
-        HD_FILTER_OPTION(&filter), HD_NAMES_OPTION(&names), HD_OPTIONS_END};
+        HD_FULL_OPTION(&full), HD_NAMES_OPTION(&names), HD_OPTIONS_END};
     struct hd_usage usage = {
         .command = COMMAND,
         .operands = "TRACE...",
@@ -78,7 +79,7 @@ int hd_cmd_stats(int argc, char **argv) {
     status = HD_EXIT_CLEAN;
     for (int i = first; i < argc; i++) {
         if (!json && i > first) printf("\n");
-        int each = show(argv[i], filter, (uint32_t)top, list);
+        int each = show(argv[i], full, (uint32_t)top, list);
         if (each != HD_EXIT_CLEAN) status = each;
     }
     if (json && (json_array_size(list) > 0 || !single))

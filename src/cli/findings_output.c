@@ -97,6 +97,7 @@ static bool is_wanted(const struct hd_findings_options *options, enum hd_finding
 struct hd_findings hd_findings_begin(const struct hd_findings_options *options) {
     bool json = is_wanted(options, HD_FINDINGS_JSON), html = is_wanted(options, HD_FINDINGS_HTML);
     return (struct hd_findings){.want_pictures = json || html,
+                                .want_witnesses = json,
                                 .want_turns = html || (json && options->turns)};
 }
 

@@ -38,13 +38,13 @@ static char *kinds_word(const struct hd_predict_request *request) {
 static char *options_word(const struct hd_predict_request *request) {
     const struct hd_predict_options *options = &request->options;
     return hd_format("%s reading %d model %u budget %llu %llu instances %d all %d %d patterns %d "
-                     "relax %d %d final %d strict %d candidates %llu",
+                     "relax %d %d final %d strict %d full %d candidates %llu",
                      options->method->name, (int)options->reading, request->model,
                      (unsigned long long)options->budget.choices,
                      (unsigned long long)options->budget.nanoseconds, options->instances,
                      options->all, options->found_only, options->all_patterns,
                      options->relax_branches, (int)options->branches, options->final_state,
-                     request->strict, (unsigned long long)request->candidates);
+                     request->strict, request->full, (unsigned long long)request->candidates);
 }
 
 /* The path with a slash in it: a name without one would be looked for in PATH. */

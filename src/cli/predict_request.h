@@ -20,7 +20,7 @@ struct hd_predict_request {
     bool kind[HD_PREDICT_KIND_COUNT], chosen; /* chosen by name */
     struct hd_predict_options options;
     struct hd_findings_options output;
-    bool compare, stats, strict;
+    bool compare, stats, strict, full;
     bool silent;              /* nothing is said: another process does */
     const char *witness;      /* directory for schedules, NULL */
     unsigned model;           /* enum hd_predict_model */

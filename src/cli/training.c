@@ -134,8 +134,7 @@ static bool run_serial(const struct hd_errand *errand, const struct hd_training_
                          .steering = {.scheduler = HD_SCHED_SERIAL,
                                       .policy = HD_POLICY_RANDOM,
                                       .seed = run->seed,
-                                      .quantum = run->quantum,
-                                      .full = true}};
+                                      .quantum = run->quantum}};
     if (!hd_run(&job, errand->host, result, error)) return false;
     if (!teaches(result)) return true;
     if (result->recorded && note_trace(learner, run, rules, result->trace_path, error)) return true;

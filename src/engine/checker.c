@@ -59,12 +59,13 @@ static struct event_name name(const struct run *run, uint32_t event) {
     }
     const char *operation = hd_kind_text(model->kind[event]);
     uint32_t thread = model->thread[event];
+    unsigned long long number = hd_trace_number(model->trace, event);
     if (*operation == '\0') operation = hd_kind_name(model->kind[event]);
     if (model->trace->thread_names != NULL)
-        snprintf(out.text, sizeof out.text, "event %u (%s by %.60s)", event, operation,
+        snprintf(out.text, sizeof out.text, "event %llu (%s by %.60s)", number, operation,
                  model->trace->thread_names[thread]);
     else
-        snprintf(out.text, sizeof out.text, "event %u (%s by T%u)", event, operation, thread);
+        snprintf(out.text, sizeof out.text, "event %llu (%s by T%u)", number, operation, thread);
     return out;
 }
 

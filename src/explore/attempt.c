@@ -5,6 +5,8 @@
  * the order in which the runs were asked for: nothing depends on which of them ended first. */
 #include "explore/explorer.h"
 
+#include "base/memory.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -42,15 +44,36 @@ static bool judge(struct explorer *x, struct hd_result *run, bool cut) {
     return true;
 }
 
-/* A thread that spins may have logged millions of events. To load an event and to find the facts
- * takes this long. */
-#define SECONDS_PER_EVENT 1e-6
+/* A thread that spins may have done millions of things. To read an event takes the one; to load it,
+ * if the filter keeps it, and to find the facts the other. */
+#define SECONDS_TO_READ 5e-8
+#define SECONDS_TO_LOAD 1e-6
 
 /* A trace that would take most of the time that is left is not read. */
 static void drop_long_trace(const struct explorer *x, struct hd_result *run) {
     double left = x->last - hd_seconds_now();
-    if ((double)run->wire_events * SECONDS_PER_EVENT > left / 2) run->trace_path[0] = '\0';
+    if ((double)run->wire_events * SECONDS_TO_READ > left / 2) run->trace_path[0] = '\0';
 }
+
+/* Events that are loaded in half of the time that is left, and that half of the memory has room for
+ * beside the runs that are kept. */
+static double most_by_time(const struct explorer *x) {
+    double left = x->last - hd_seconds_now();
+    return left > 0 ? left / 2 / SECONDS_TO_LOAD : 0;
+}
+static double most_by_memory(const struct explorer *x) {
+    uint64_t room = hd_memory_limit() / 2;
+    return room > x->bytes ? (double)(room - x->bytes) / HD_EVENT_BYTES_MOST : 0;
+}
+
+struct hd_trace_options explore_reading(const struct explorer *x) {
+    double time = most_by_time(x), most = most_by_memory(x);
+    if (time < most) most = time;
+    if (most > UINT32_MAX) most = UINT32_MAX;
+    return (struct hd_trace_options){.most_events = most >= 1 ? (uint32_t)most : 1};
+}
+
+bool explore_is_for_memory(const struct explorer *x) { return most_by_memory(x) < most_by_time(x); }
 
 /* ---- several at once ------------------------------------------------------------------------ */
 

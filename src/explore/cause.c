@@ -41,11 +41,12 @@ static bool make_schedule(const struct failing *failing, uint32_t *event, uint32
 }
 
 /* Did the run do each second before its first, if it did that at all? */
-static bool is_flipped(const struct failing *failing, const struct hd_flip *flip, uint32_t flips,
-                       const char *trace) {
+static bool is_flipped(const struct explorer *x, const struct failing *failing,
+                       const struct hd_flip *flip, uint32_t flips,
+                       const struct hd_schedule *schedule, const char *trace) {
     struct failing again;
     bool good = true;
-    explore_failing_load(&again, trace);
+    explore_failing_load(x, &again, trace, schedule);
     if (!again.there) return false;
     for (uint32_t i = 0; i < flips && good; i++) {
         uint32_t found[2], event[2] = {flip[i].first, flip[i].second};
@@ -84,7 +85,7 @@ static void run_flipped(struct experiments *e, const struct hd_schedule *schedul
     steering.unchecked = true;
     steering.patience_ms = e->x->patience_ms;
     if (!passes(e, &steering, &run, &good)) return;
-    bool flipped = is_flipped(e->failing, flip, flips, run.trace_path);
+    bool flipped = is_flipped(e->x, e->failing, flip, flips, schedule, run.trace_path);
     hd_result_free(&run);
     if (!flipped) return;
     *runs = 1;

@@ -3,7 +3,6 @@
  * them. */
 #include "explore/explorer.h"
 
-#include "base/memory.h"
 #include "explore/closing_idle.h"
 
 #include <stdio.h>
@@ -72,13 +71,6 @@ static void learn_limits(struct explorer *x, const struct hd_result *run) {
     if (run->outcome.kind != HD_OUTCOME_HANG) x->recorded_ms = took + 1;
 }
 
-/* All runs are kept: half of the memory has to be enough. */
-static bool fits(const struct explorer *x, const struct hd_result *run) {
-    uint64_t events = run->wire_events;
-    for (uint32_t i = 0; i < run->others; i++) events += run->other[i].wire_events;
-    return x->bytes + events * HD_EVENT_BYTES_MOST < hd_memory_limit() / 2;
-}
-
 void explore_keep(struct explorer *x, struct recorded *run) {
     x->bytes += run->model.bytes;
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): pointers, since findings point into runs */
@@ -88,9 +80,11 @@ void explore_keep(struct explorer *x, struct recorded *run) {
 static const struct hd_model_options lenient = {.lenient = true};
 
 /* Without rounds of loops that only wait, which may be thousands and show nothing new. */
-static bool load_without_rounds(const char *path, struct hd_model *model, struct hd_error *error) {
+static bool load_without_rounds(const char *path, struct hd_trace_options read,
+                                struct hd_model *model, struct hd_error *error) {
     struct hd_trace trace;
-    if (!hd_trace_load(path, NULL, &trace, error)) return false;
+    read.keep = HD_KEEP_ALL;
+    if (!hd_trace_load(path, &read, &trace, error)) return false;
     uint32_t *kept = hd_zalloc(trace.threads, sizeof *kept);
     uint8_t *wrote = hd_zalloc(trace.threads, 1);
     closing_drop_idle(&trace, kept, HD_NONE, wrote);
@@ -104,9 +98,16 @@ static struct recorded *load(struct explorer *x, const char *path, bool rounds, 
     struct hd_exploration *result = x->result;
     struct recorded *recorded = hd_zalloc(1, sizeof *recorded);
     struct hd_model *model = &recorded->model;
-    if (rounds ? !hd_model_load(path, NULL, &lenient, model, x->error)
-               : !load_without_rounds(path, model, x->error)) {
-        x->broken = true;
+    struct hd_trace_options read = explore_reading(x);
+    bool loaded = rounds ? hd_model_load(path, &read, &lenient, model, x->error)
+                         : load_without_rounds(path, read, model, x->error);
+    if (!loaded && rounds && x->error->code == HD_ERR_LIMIT) { /* what findings are made of */
+        read.keep = HD_KEEP_SHARED;
+        loaded = hd_model_load(path, &read, &lenient, model, x->error);
+    }
+    if (!loaded) {
+        x->too_long = x->error->code == HD_ERR_LIMIT;
+        x->broken = !x->too_long;
         free(recorded);
         return NULL;
     }
@@ -145,13 +146,12 @@ static struct recorded *add(struct explorer *x, const struct hd_result *run) {
 }
 
 struct recorded *explore_keep_run(struct explorer *x, const struct hd_result *run) {
-    return run->trace_path[0] != '\0' && fits(x, run) ? add(x, run) : NULL;
+    return run->trace_path[0] != '\0' ? add(x, run) : NULL;
 }
 
 struct recorded *explore_load_run(struct explorer *x, const struct hd_result *run, bool *fresh) {
     *fresh = false;
-    return run->trace_path[0] != '\0' && fits(x, run) ? load(x, run->trace_path, false, fresh)
-                                                      : NULL;
+    return run->trace_path[0] != '\0' ? load(x, run->trace_path, false, fresh) : NULL;
 }
 
 static struct recorded *take(struct explorer *x, const struct hd_steering *steering,
@@ -169,21 +169,19 @@ static struct recorded *take(struct explorer *x, const struct hd_steering *steer
                                  "a recorded run %s, though plain runs end; --limit gives it "
                                  "more time",
                                  run->outcome.words);
-    } else if (run->trace_path[0] == '\0') {
-        if (first)
+    } else {
+        x->too_long = run->trace_path[0] == '\0';
+        if (!x->too_long) added = add(x, run);
+        if (first && x->too_long && x->run.size == 0)
             x->broken = !hd_fail(x->error, HD_ERR_LIMIT,
-                                 "a run has %.1f million events, too many for the time there is; "
-                                 "--time gives it more, or give the program less to do",
-                                 (double)run->wire_events * 1e-6);
-    } else if (fits(x, run)) {
-        added = add(x, run);
-        if (first && x->run.size == 0 && !x->broken)
+                                 "a run has %.1f million events, too many for the %s",
+                                 (double)run->wire_events * 1e-6,
+                                 explore_is_for_memory(x)
+                                     ? "memory there is; give the program less to do"
+                                     : "time there is; --time gives it more, or give the program "
+                                       "less to do");
+        else if (first && x->run.size == 0 && !x->broken)
             x->broken = !hd_fail(x->error, HD_ERR_FORMAT, "the recorded run shows no event");
-    } else if (first) {
-        x->broken = !hd_fail(x->error, HD_ERR_LIMIT,
-                             "a run has %.0f million events, too many for the memory there is; "
-                             "give the program less to do",
-                             (double)run->wire_events * 1e-6);
     }
     return added;
 }

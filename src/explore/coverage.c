@@ -11,8 +11,10 @@ void explore_cover(struct explorer *x, const struct hd_result *run) {
     struct hd_cover *cover = x->options->cover;
     struct hd_error ignored;
     struct hd_model model;
-    if (cover == NULL || run->trace_path[0] == '\0' || run->wire_events > MOST_EVENTS ||
-        !hd_model_load(run->trace_path, NULL, &(struct hd_model_options){.lenient = true}, &model,
+    struct hd_trace_options read = explore_reading(x);
+    if (read.most_events > MOST_EVENTS) read.most_events = MOST_EVENTS;
+    if (cover == NULL || run->trace_path[0] == '\0' ||
+        !hd_model_load(run->trace_path, &read, &(struct hd_model_options){.lenient = true}, &model,
                        &ignored))
         return;
     struct hd_analysis analysis = {.model = &model, .describe = hd_describe_open(&model)};

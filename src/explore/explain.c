@@ -14,11 +14,18 @@ const char *explore_text(struct explorer *x, const char *text) {
 
 /* ---- the failing run ------------------------------------------------------------------------ */
 
-void explore_failing_load(struct failing *failing, const char *path) {
+void explore_failing_load(const struct explorer *x, struct failing *failing, const char *path,
+                          const struct hd_schedule *schedule) {
     struct hd_model_options lenient = {.lenient = true};
+    struct hd_trace_options read = explore_reading(x);
     struct hd_error ignored;
     memset(failing, 0, sizeof *failing);
-    if (path[0] == '\0' || !hd_model_load(path, NULL, &lenient, &failing->model, &ignored)) return;
+    if (path[0] == '\0') return;
+    struct hd_trace_mark *mark = schedule != NULL ? hd_schedule_marks(schedule, &read.marks) : NULL;
+    read.mark = mark;
+    bool loaded = hd_model_load(path, &read, &lenient, &failing->model, &ignored);
+    free(mark);
+    if (!loaded) return;
     failing->describe = hd_describe_open(&failing->model);
     failing->count = hd_schedule_call_counts(&failing->model);
     failing->there = true;

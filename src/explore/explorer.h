@@ -144,6 +144,7 @@ struct explorer {
     /* budget.c */
     double start, deadline;         /* no new run is begun later */
     double last;                    /* every run is over by then */
+    bool too_long;                  /* the latest run has more events than can be looked at */
     double phase_end;               /* while nothing failed: something else is to be tried then */
     uint64_t plain_ms, recorded_ms; /* longest plain run; first recorded one */
     uint32_t patience_ms;           /* forced runs: for a thread that is in a system call */
@@ -372,7 +373,12 @@ void explore_reproduce_control(struct explorer *x, struct wanted *wanted,
                                const struct hd_result *run, struct reproduction *to);
 
 /* explain.c */
-void explore_failing_load(struct failing *failing, const char *path); /* .there: could be read */
+/* How a run is loaded: not if that would take too much of the time or the memory (attempt.c). */
+struct hd_trace_options explore_reading(const struct explorer *x);
+bool explore_is_for_memory(const struct explorer *x); /* is that what there is less of? */
+/* The run followed the schedule; NULL: none. .there: it could be read */
+void explore_failing_load(const struct explorer *x, struct failing *failing, const char *path,
+                          const struct hd_schedule *schedule);
 void explore_failing_free(struct failing *failing);
 /* Is a finding's list of events the order in which it goes wrong? */
 bool explore_is_listed(const struct hd_finding *finding);

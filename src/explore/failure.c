@@ -368,12 +368,13 @@ static void look(struct explorer *x, const struct failed *failed, struct reprodu
     if (again->there && explore_run(x, &steering, hangs, &run)) {
         x->result->runs.repeated++;
         if (hd_outcome_same(&run.outcome, &again->outcome))
-            explore_failing_load(failing, run.trace_path);
+            explore_failing_load(x, failing, run.trace_path, &again->schedule);
         if (failing->there)
             hd_schedule_name_turns(&again->schedule, &failing->model, failing->describe);
         hd_result_free(&run);
     }
-    if (!failing->there) explore_failing_load(failing, failed->run->trace_path);
+    if (!failing->there)
+        explore_failing_load(x, failing, failed->run->trace_path, failed->schedule);
 }
 
 /* One page a root cause: what fails by the same order is one failure, however it ends. */
@@ -461,7 +462,7 @@ static void reproduce_schedule(struct explorer *x, const struct failed *failed,
     struct failing failing;
     struct hd_schedule own;
     struct hd_error ignored;
-    explore_failing_load(&failing, failed->run->trace_path);
+    explore_failing_load(x, &failing, failed->run->trace_path, failed->schedule);
     if (!failing.there) return;
     if (hd_schedule_from_run(&own, &failing.model, failing.describe, &ignored)) {
         explore_reproduce(x, &own, outcome, again);

@@ -180,7 +180,7 @@ static void try_run(struct search *s, const struct hd_result *run) {
     struct failing failing;
     struct hd_schedule schedule;
     struct hd_error ignored;
-    explore_failing_load(&failing, run->trace_path);
+    explore_failing_load(s->x, &failing, run->trace_path, NULL);
     if (!failing.there) return;
     if (hd_schedule_from_run(&schedule, &failing.model, failing.describe, &ignored)) {
         try_schedule(s, &schedule);

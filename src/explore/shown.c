@@ -81,10 +81,25 @@ bool explore_is_shown(const struct target *target, const char *trace) {
     struct hd_error ignored;
     bool race = finding->kind == HD_FINDING_RACE;
     if ((!race && finding->kind != HD_FINDING_ORDER) || finding->events != 2) return false;
-    if (!hd_model_load(trace, NULL, &(struct hd_model_options){.lenient = true}, &forced, &ignored))
-        return false;
-    uint64_t *count = hd_schedule_call_counts(&forced);
     uint64_t *before = hd_schedule_call_counts(recorded);
+    struct hd_trace_mark mark[2];
+    for (int i = 0; i < 2; i++) {
+        uint32_t own = finding->event[i].event;
+        mark[i] = (struct hd_trace_mark){recorded->thread[own], before[own]};
+    }
+    if (mark[0].thread > mark[1].thread ||
+        (mark[0].thread == mark[1].thread && mark[0].call > mark[1].call)) {
+        struct hd_trace_mark first = mark[0];
+        mark[0] = mark[1];
+        mark[1] = first;
+    }
+    struct hd_trace_options read = {.mark = mark, .marks = 2};
+    if (!hd_model_load(trace, &read, &(struct hd_model_options){.lenient = true}, &forced,
+                       &ignored)) {
+        free(before);
+        return false;
+    }
+    uint64_t *count = hd_schedule_call_counts(&forced);
     uint32_t event[2];
     for (int i = 0; i < 2; i++)
         event[i] = same_call(&forced, count, recorded, before, finding->event[i].event);

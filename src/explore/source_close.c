@@ -112,7 +112,6 @@ static bool next_close(struct explorer *x, struct wanted *wanted) {
     }
     steering->scheduler = HD_SCHED_SERIAL;
     steering->no_trace = false;
-    steering->full = true;
     steering->states = true;
     steering->unchecked = true;
     steering->patience_ms = x->patience_ms;
@@ -140,13 +139,15 @@ static void learn_close(struct explorer *x, const struct wanted *wanted,
     struct closing_state *state = x->closing;
     struct closing *closing = state->closing;
     struct hd_trace trace;
+    struct hd_trace_options all = explore_reading(x);
+    all.keep = HD_KEEP_ALL; /* each access is a place for a switch */
     struct hd_error ignored;
     (void)wanted;
     state->runs++;
     state->stage_runs++;
     bool fresh = true; /* until it is known */
     bool there = run->trace_path[0] != '\0' && run->outcome.kind != HD_OUTCOME_HANG &&
-                 hd_trace_load(run->trace_path, NULL, &trace, &ignored);
+                 hd_trace_load(run->trace_path, &all, &trace, &ignored);
     if (run->outcome.kind == HD_OUTCOME_HANG)
         closing_add_reason(closing, "a run hangs", NULL, HD_NONE);
     if (there && trace.threads > x->result->threads) x->result->threads = trace.threads;

@@ -148,7 +148,7 @@ bool explore_look_at_suspicion(struct explorer *x, struct target *target,
     struct failing run;
     bool failed = hd_outcome_failed(&result->outcome), reached = result->replay.reached;
     suspected->reached += reached;
-    explore_failing_load(&run, result->trace_path);
+    explore_failing_load(x, &run, result->trace_path, schedule);
     if (run.there) {
         struct hd_analysis analysis = {.model = &run.model, .describe = run.describe};
         target->shown = hd_meeting_is_shown(&analysis, &x->options->suspicions->list.data[number],

@@ -182,7 +182,7 @@ static int compare_findings(const void *left, const void *right) {
             order = compare_numbers(a->event[i].line, b->event[i].line);
     }
     for (uint32_t i = 0; order == 0 && i < a->events && i < b->events; i++)
-        order = compare_numbers(a->event[i].event, b->event[i].event);
+        order = compare_numbers(a->event[i].number, b->event[i].number);
     return order;
 }
 

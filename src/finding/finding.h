@@ -90,7 +90,9 @@ struct hd_finding_lock {
 /* One event of a finding: something that a thread did in a trace, or an access in source code. In a
  * finding that was added, strings are never NULL unless it says so here. */
 struct hd_finding_event {
-    uint32_t event;         /* its number in the trace; HD_NONE: there is no trace */
+    uint32_t event;         /* in the model; HD_NONE: there is no trace */
+    uint64_t number;        /* in the trace, for people: see hd_trace_number */
+    bool put_in;            /* an access that stands before the event of that number */
     uint32_t thread_number; /* of a trace */
     const char *thread;     /* "T1"; "" for source code, which has no threads and no event number */
     enum hd_finding_role role;
@@ -117,7 +119,9 @@ struct hd_finding_event {
 struct hd_finding_step {
     uint32_t lane; /* index into lanes; HD_NONE for steps of several threads */
     uint32_t folded;
-    uint32_t event;
+    uint32_t event;  /* as of a finding's event */
+    uint64_t number; /* likewise */
+    bool put_in;     /* likewise */
     bool next;
     const char *op;   /* "acq"; "" of a fold */
     const char *text; /* "acq(m)", "12 steps", "31 steps of 4 threads" */
@@ -129,16 +133,18 @@ struct hd_finding_step {
 /* An arrow between two steps: from a write to a read of it ("reads-from"), or what makes the one
  * wait for the other ("fork", "signal", ...). */
 struct hd_finding_arrow {
-    uint32_t from, to; /* events */
+    uint32_t from, to;               /* events */
+    uint64_t from_number, to_number; /* with HD_PUT_IN: an access that stands before that event */
     const char *what;
 };
 
 /* A critical section that steps are in. */
+#define HD_NO_NUMBER UINT64_MAX
 struct hd_finding_section {
     uint32_t lane;
     const char *lock;
     bool reading;              /* held in read mode */
-    uint32_t acquire, release; /* events; HD_NONE: it was never released */
+    uint64_t acquire, release; /* numbers of events; HD_NO_NUMBER: it was never released */
     bool open;                 /* the schedule ends before the release */
 };
 
@@ -227,6 +233,7 @@ struct hd_finding {
     const char *place;       /* of a finding without events: what tells it from others; "" */
     struct hd_span *witness; /* events in the order of the reordering; NULL if there is none */
     uint32_t witness_spans;
+    uint64_t *witness_number;     /* their numbers, where they are listed; NULL: the same */
     uint32_t witness_count;       /* events in all */
     uint32_t witness_next;        /* how many at its end are not executed */
     struct hd_finding_turn *turn; /* of a long witness */
@@ -268,6 +275,7 @@ struct hd_findings {
     struct hd_finding_summary of_kind[HD_FINDING_KIND_COUNT]; /* the same by kind */
     bool looked_for[HD_FINDING_KIND_COUNT];                   /* the kinds that were asked for */
     bool want_pictures;                                       /* JSON and HTML have them */
+    bool want_witnesses;                                      /* JSON lists their events */
     bool want_turns; /* long witnesses by their turns too: JSON has them, and they take time */
 };
 

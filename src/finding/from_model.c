@@ -118,7 +118,10 @@ static void set_place_of_word(struct hd_findings *findings, struct hd_finding_ev
 
 static void set_event(struct hd_findings *findings, struct hd_finding_event *to,
                       struct hd_describe *describe, const struct hd_model *model, uint32_t event) {
-    *to = (struct hd_finding_event){.event = event, .thread_number = model->thread[event]};
+    *to = (struct hd_finding_event){.event = event,
+                                    .number = hd_trace_number(model->trace, event),
+                                    .put_in = hd_trace_is_put_in(model->trace, event),
+                                    .thread_number = model->thread[event]};
     to->thread = copy(findings, hd_describe_thread(describe, model->thread[event]));
     to->op = hd_event_text(model->kind[event], model->flags[event]);
     to->verb = verb_of(model->kind[event], model->flags[event], is_of_descriptor(model, event));

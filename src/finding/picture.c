@@ -93,7 +93,8 @@ static void add_section(const struct hd_shown_schedule *s, struct hd_finding_pic
                         uint32_t index) {
     const struct hd_section *section = &s->model->section[index];
     for (uint32_t i = 0; i < picture->sections; i++)
-        if (picture->section[i].acquire == section->acquire) return;
+        if (picture->section[i].acquire == hd_trace_number(s->model->trace, section->acquire))
+            return;
     if (picture->sections == SECTIONS) return;
     bool released =
         section->release != HD_NONE && hd_map_get(s->place, section->release, HD_NONE) < s->done;
@@ -102,8 +103,9 @@ static void add_section(const struct hd_shown_schedule *s, struct hd_finding_pic
         .lock = hd_finding_text(s->findings, "%s",
                                 hd_describe_lock(s->describe, section->lock, HD_SHORT)),
         .reading = section->read_mode,
-        .acquire = section->acquire,
-        .release = section->release,
+        .acquire = hd_trace_number(s->model->trace, section->acquire),
+        .release = section->release != HD_NONE ? hd_trace_number(s->model->trace, section->release)
+                                               : HD_NO_NUMBER,
         .open = !released};
 }
 
@@ -131,7 +133,9 @@ static void add_arrow(struct arrows *arrows, uint32_t from, uint32_t to, const c
     if (arrows->count == ARROWS || from == HD_NONE || to == HD_NONE || from == to) return;
     for (uint32_t i = 0; i < arrows->count; i++)
         if (arrows->arrow[i].from == from && arrows->arrow[i].to == to) return;
-    arrows->arrow[arrows->count++] = (struct hd_finding_arrow){from, to, what};
+    const struct hd_trace *trace = arrows->schedule->model->trace;
+    arrows->arrow[arrows->count++] = (struct hd_finding_arrow){from, to, hd_trace_name(trace, from),
+                                                               hd_trace_name(trace, to), what};
 }
 
 static const char *edge_word(unsigned type) {

@@ -60,6 +60,15 @@ static uint64_t number(struct reader *reader, const json_t *object, const char *
     return (uint64_t)json_integer_value(value);
 }
 
+static uint64_t large(struct reader *reader, const json_t *object, const char *name) {
+    const json_t *value = json_object_get(object, name);
+    if (is_missing(value)) return 0;
+    if (json_is_integer(value) && json_integer_value(value) >= 0)
+        return (uint64_t)json_integer_value(value);
+    fail(reader, name, "is not a number of an event");
+    return 0;
+}
+
 static uint32_t small(struct reader *reader, const json_t *object, const char *name) {
     return (uint32_t)number(reader, object, name, UINT32_MAX - 1);
 }
@@ -169,8 +178,9 @@ static void read_event(struct reader *reader, const json_t *object,
         fail(reader, "events", "has something that is not an event");
         return;
     }
-    event->event =
-        is_missing(json_object_get(object, "event")) ? HD_NONE : small(reader, object, "event");
+    event->number = large(reader, object, "event");
+    event->event = is_missing(json_object_get(object, "event")) ? HD_NONE : 0;
+    event->put_in = flag(reader, object, "put_in");
     event->thread = text(reader, object, "thread");
     event->role = word(reader, object, "role", role_word, HD_FINDING_ROLE_COUNT);
     event->op = text(reader, object, "op");
@@ -201,26 +211,16 @@ static void read_witness(struct reader *reader, const json_t *object, struct hd_
     uint32_t count;
     const json_t *list = array(reader, object, "witness", &count);
     if (list == NULL) return;
-    HD_VECTOR(struct hd_span) span = {0};
+    uint64_t *number = hd_arena_zalloc(&reader->findings->arena, count, sizeof *number);
     for (uint32_t i = 0; i < count && reader->good; i++) {
         const json_t *value = json_array_get(list, i);
-        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-            json_integer_value(value) >= HD_NONE) {
+        if (!json_is_integer(value) || json_integer_value(value) < 0)
             fail(reader, "witness", "has something that is no event");
-            break;
-        }
-        uint32_t event = (uint32_t)json_integer_value(value);
-        struct hd_span *last = span.size > 0 ? &span.data[span.size - 1] : NULL;
-        if (last != NULL && last->first + last->count == event)
-            last->count++;
         else
-            hd_vector_push(&span, ((struct hd_span){event, 1}));
+            number[i] = (uint64_t)json_integer_value(value);
     }
-    finding->witness = hd_arena_zalloc(&reader->findings->arena, span.size, sizeof *span.data);
-    if (span.size > 0) memcpy(finding->witness, span.data, span.size * sizeof *span.data);
-    finding->witness_spans = (uint32_t)span.size;
+    finding->witness_number = number;
     finding->witness_count = count;
-    hd_vector_free(&span);
 }
 
 static void read_turns(struct reader *reader, const json_t *object, struct hd_finding *finding) {
@@ -244,8 +244,9 @@ static void read_step(struct reader *reader, const json_t *object, struct hd_fin
                       struct hd_finding_step *step) {
     const char *thread = text_or_null(reader, object, "thread");
     step->lane = thread != NULL ? lane_of(finding, thread) : HD_NONE;
-    step->event =
-        is_missing(json_object_get(object, "event")) ? HD_NONE : small(reader, object, "event");
+    step->number = large(reader, object, "event");
+    step->event = is_missing(json_object_get(object, "event")) ? HD_NONE : 0;
+    step->put_in = flag(reader, object, "put_in");
     step->folded = small(reader, object, "folded");
     step->next = flag(reader, object, "next");
     step->op = text(reader, object, "op");
@@ -272,8 +273,10 @@ static struct hd_finding_arrow *read_arrows(struct reader *reader, const json_t 
         hd_arena_zalloc(&reader->findings->arena, *count, sizeof *arrow);
     for (uint32_t i = 0; i < *count && reader->good; i++) {
         const json_t *one = json_array_get(list, i);
-        arrow[i] = (struct hd_finding_arrow){.from = small(reader, one, "from"),
-                                             .to = small(reader, one, "to"),
+        uint64_t from = flag(reader, one, "from_put_in") ? HD_PUT_IN : 0;
+        uint64_t to = flag(reader, one, "to_put_in") ? HD_PUT_IN : 0;
+        arrow[i] = (struct hd_finding_arrow){.from_number = large(reader, one, "from") | from,
+                                             .to_number = large(reader, one, "to") | to,
                                              .what = text(reader, one, "what")};
     }
     return arrow;
@@ -291,9 +294,10 @@ static void read_sections(struct reader *reader, const json_t *object, struct hd
         if (section->lane == HD_NONE) fail(reader, "thread", "of a section is not in 'threads'");
         section->lock = text(reader, one, "lock");
         section->reading = flag(reader, one, "reading");
-        section->acquire = small(reader, one, "acquire");
-        section->release =
-            is_missing(json_object_get(one, "release")) ? HD_NONE : small(reader, one, "release");
+        section->acquire = large(reader, one, "acquire");
+        section->release = is_missing(json_object_get(one, "release"))
+                               ? HD_NO_NUMBER
+                               : large(reader, one, "release");
         section->open = flag(reader, one, "open");
     }
 }
@@ -319,7 +323,7 @@ static void read_schedule(struct reader *reader, const json_t *object, struct hd
     read_picture(reader, schedule, finding);
     uint32_t events = small(reader, schedule, "events");
     finding->witness_next = small(reader, schedule, "next");
-    if (finding->witness == NULL) finding->witness_count = events;
+    if (finding->witness_number == NULL) finding->witness_count = events;
     if (finding->witness_next > finding->witness_count)
         fail(reader, "next", "is more than there are events");
 }

@@ -171,7 +171,11 @@ struct hd_finding_step hd_finding_step(struct hd_findings *findings, struct hd_d
     const char *object = hd_describe_event(describe, event, HD_SHORT);
     const char *op = hd_event_text(model->kind[event], model->flags[event]);
     if (*op == '\0') op = hd_kind_name(model->kind[event]);
-    struct hd_finding_step step = {.event = event, .lane = model->thread[event], .op = op};
+    struct hd_finding_step step = {.event = event,
+                                   .number = hd_trace_number(model->trace, event),
+                                   .put_in = hd_trace_is_put_in(model->trace, event),
+                                   .lane = model->thread[event],
+                                   .op = op};
     step.text = *object != '\0' ? hd_finding_text(findings, "%s(%s)", op, object)
                                 : hd_finding_text(findings, "%s", op);
     step.site =
@@ -205,6 +209,7 @@ static void add_fold(struct schedule *s, uint32_t from, uint32_t to) {
         if (known == threads) seen[threads++] = thread;
     }
     step->event = s->witness[from];
+    step->number = hd_trace_number(s->model->trace, step->event);
     step->folded = to - from;
     step->op = step->site = "";
     step->lane = threads == 1 ? lane(s, seen[0]) : HD_NONE;
@@ -319,6 +324,15 @@ static void set_turns(struct hd_findings *findings, struct hd_finding *finding,
     }
 }
 
+static void set_numbers(struct hd_findings *findings, struct hd_finding *finding,
+                        const struct hd_trace *trace) {
+    uint64_t *to = hd_arena_alloc(&findings->arena, finding->witness_count * sizeof *to);
+    finding->witness_number = to;
+    for (uint32_t s = 0; s < finding->witness_spans; s++)
+        for (uint32_t i = 0; i < finding->witness[s].count; i++)
+            *to++ = hd_trace_number(trace, finding->witness[s].first + i);
+}
+
 void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *finding,
                             struct hd_describe *describe, const struct hd_model *model,
                             const struct hd_span *span, uint32_t spans, uint32_t next) {
@@ -330,6 +344,8 @@ void hd_finding_set_witness(struct hd_findings *findings, struct hd_finding *fin
     for (uint32_t i = 0; i < spans; i++) finding->witness_count += span[i].count;
     if (findings->want_turns && finding->witness_count > HD_LONG_WITNESS)
         set_turns(findings, finding, describe, model);
+    else if (findings->want_witnesses && model->trace->number != NULL)
+        set_numbers(findings, finding, model->trace);
     uint32_t *end = hd_alloc(LONGEST_LOOK, sizeof *end);
     struct schedule s = {.findings = findings,
                          .finding = finding,

@@ -324,8 +324,9 @@ static bool decide(struct hd_predict *predict, struct hd_nondet *nondet, struct 
         return hd_fail(
             error, HD_ERR_UNSUPPORTED,
             "the paper's model does not fit this trace: the sections of a lock that begin at "
-            "events %u and %u overlap; --model sound takes it",
-            first, second);
+            "events %llu and %llu overlap; --model sound takes it",
+            (unsigned long long)hd_trace_number(predict->model->trace, first),
+            (unsigned long long)hd_trace_number(predict->model->trace, second));
     hd_graph_build(&shared.graph, predict->model, nondet->base);
     hd_closed_new(&shared.graph, &shared.all);
     hd_closed_all(&shared.graph, &shared.all);

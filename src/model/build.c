@@ -9,7 +9,8 @@
 static uint64_t trace_bytes(const struct hd_trace *trace) {
     uint64_t event = sizeof *trace->thread + sizeof *trace->kind + sizeof *trace->flags +
                      sizeof *trace->operand + sizeof *trace->site + sizeof *trace->stack +
-                     sizeof *trace->branches + sizeof(uint16_t);
+                     sizeof *trace->branches + sizeof(uint16_t) +
+                     (trace->number != NULL ? sizeof *trace->number : 0);
     return trace->events * event +
            trace->extras * (uint64_t)(sizeof *trace->extra_event + sizeof *trace->extra_value) +
            trace->stacks * (uint64_t)(sizeof *trace->stack_parent + sizeof *trace->stack_site +

@@ -389,7 +389,8 @@ static bool number_events(struct hd_build *build, struct lines *lines, struct hd
             extra_at++;
         }
         if (operand >= OPERAND_LIMIT || extra >> 48 != 0)
-            return hd_fail(build->error, HD_ERR_FORMAT, "event %u has an impossible operand", e);
+            return hd_fail(build->error, HD_ERR_FORMAT, "event %llu has an impossible operand",
+                           (unsigned long long)hd_trace_number(trace, e));
         uint8_t kind = trace->kind[e];
         uint32_t object = HD_NONE;
         switch (what[kind]) {

@@ -56,6 +56,8 @@ bool hd_describe_address(const struct hd_describe *describe, uint32_t event, uin
 const struct hd_frame *hd_describe_frame(struct hd_describe *describe, uint32_t event);
 /* "file.c:12"; "libfoo.so+0x1234" or "" if no more is known; a text trace's own word. */
 const char *hd_describe_site(struct hd_describe *describe, uint32_t event);
+uint64_t hd_describe_number(const struct hd_describe *describe,
+                            uint32_t event); /* hd_trace_number */
 /* "worker"; "" if unknown. */
 const char *hd_describe_function(struct hd_describe *describe, uint32_t event);
 /* All frames, innermost first, inlined calls included, without those of the C library and the

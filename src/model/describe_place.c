@@ -142,6 +142,10 @@ const struct hd_frame *hd_describe_frame(struct hd_describe *describe, uint32_t 
     return &place_of(describe, event)->frame;
 }
 
+uint64_t hd_describe_number(const struct hd_describe *describe, uint32_t event) {
+    return hd_trace_number(describe->model->trace, event);
+}
+
 const char *hd_describe_site(struct hd_describe *describe, uint32_t event) {
     const struct hd_model *model = describe->model;
     if (event >= model->events) return "";

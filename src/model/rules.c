@@ -22,6 +22,7 @@ static void warn(struct hd_build *build, char *line) {
 bool hd_rule_broken(struct hd_build *build, enum hd_rule rule, uint32_t event) {
     const struct hd_trace *trace = build->trace;
     uint32_t thread = trace->thread[event];
+    unsigned long long number = hd_trace_number(trace, event);
     char name[80];
     if (trace->thread_names != NULL)
         snprintf(name, sizeof name, "%s", trace->thread_names[thread]);
@@ -31,11 +32,11 @@ bool hd_rule_broken(struct hd_build *build, enum hd_rule rule, uint32_t event) {
     if (*operation == '\0') operation = hd_kind_name(trace->kind[event]);
     if (!build->lenient)
         return hd_fail(build->error, HD_ERR_FORMAT,
-                       "event %u (%s by %s) %s (rule %s): the trace is not well-formed", event,
+                       "event %llu (%s by %s) %s (rule %s): the trace is not well-formed", number,
                        operation, name, rule_table[rule].wrong, rule_table[rule].name);
     if (build->broken[rule]++ < HD_RULE_LINES)
         warn(build,
-             hd_format("event %u (%s by %s) %s (rule %s): %s", event, operation, name,
+             hd_format("event %llu (%s by %s) %s (rule %s): %s", number, operation, name,
                        rule_table[rule].wrong, rule_table[rule].name, rule_table[rule].repair));
     return true;
 }

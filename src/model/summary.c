@@ -165,7 +165,7 @@ static void count_events(const struct hd_model *model, struct hd_summary *summar
     hd_bitset_free(&stacks);
     uint64_t calls = model->trace->hook_calls;
     /* A last call that leads to no event, such as exit, is not elided. */
-    bool elides = model->trace->options.full == 0;
+    bool elides = model->trace->options.full == 0 || model->trace->kept != HD_KEEP_ALL;
     summary->elided = elides && calls > recorded ? calls - recorded : 0;
 }
 

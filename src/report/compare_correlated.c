@@ -77,7 +77,8 @@ static json_t *json_group(const struct hd_correlated_comparison *comparison,
     const struct hd_correlated_decision *decision = shown(comparison, group);
     json_t *events = json_array();
     for (uint32_t i = 0; decision != NULL && i < decision->events; i++)
-        json_array_append_new(events, json_integer(HD_INT(decision->event[i])));
+        json_array_append_new(events, json_integer(HD_INT(hd_trace_number(predict->model->trace,
+                                                                          decision->event[i]))));
     json_t *object = json_pack(
         "{s:[o, o], s:o}", "variables", hd_json_text(variable(comparison, predict, group, 0)),
         hd_json_text(variable(comparison, predict, group, 1)), "events", events);

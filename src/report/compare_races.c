@@ -106,7 +106,8 @@ static json_t *json_pair(const struct hd_comparison *comparison,
     json_t *object = json_pack(
         "{s:o, s:[I, I]}", "variable",
         hd_json_text(hd_describe_location(predict->describe, group->pair.location, HD_SHORT)),
-        "events", HD_INT(group->pair.event[first]), HD_INT(group->pair.event[1 - first]));
+        "events", HD_INT(hd_trace_number(predict->model->trace, group->pair.event[first])),
+        HD_INT(hd_trace_number(predict->model->trace, group->pair.event[1 - first])));
     for (unsigned m = 0; m < HD_COMPARED; m++)
         json_object_set_new(object, comparison->method[m].engine,
                             json_string(hd_finding_verdict_name(group->verdict[m])));

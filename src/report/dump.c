@@ -78,7 +78,7 @@ static void print_text(struct hd_dump *dump, uint32_t event) {
     const char *function = hd_describe_function(dump->describe, event);
     char remark_text[64];
     const char *beside = remark(dump, event, object, remark_text);
-    hd_line_number(out, event, dump->number_width);
+    hd_line_number(out, hd_trace_number(model->trace, event), dump->number_width);
     hd_line_text(out, "  ", 2);
     hd_line_padded(out, hd_describe_thread(dump->describe, model->thread[event]),
                    dump->thread_width);
@@ -167,7 +167,8 @@ static void print_json(struct hd_dump *dump, uint32_t event) {
     const char *site = hd_describe_site(dump->describe, event);
     uint64_t address;
     hd_line_string(out, "{");
-    hd_line_json_number(out, "event", event);
+    hd_line_json_number(out, "event", hd_trace_number(dump->model->trace, event));
+    if (hd_trace_is_put_in(dump->model->trace, event)) hd_line_string(out, ", \"put_in\": true");
     hd_line_json_text(out, "thread", hd_describe_thread(dump->describe, model->thread[event]));
     hd_line_json_text(out, "op", hd_report_event(model, event));
     hd_line_json_text(out, "kind", hd_kind_name(kind));
@@ -259,7 +260,8 @@ bool hd_dump_choose_threads(struct hd_dump *dump, const char *words, const char 
 }
 
 static bool is_selected(const struct hd_dump *dump, uint32_t event) {
-    return dump->kinds[dump->model->kind[event]] &&
+    uint64_t number = hd_trace_number(dump->model->trace, event);
+    return number >= dump->from && number <= dump->to && dump->kinds[dump->model->kind[event]] &&
            (!dump->threads || dump->threads[dump->model->thread[event]]);
 }
 
@@ -270,15 +272,14 @@ static void widen(int *width, size_t needed, int most) {
 /* Columns are as wide as the first lines need, within reason: later lines may stick out. */
 #define MEASURED_LINES 2000
 
-static void measure(struct hd_dump *dump, uint64_t last) {
+static void measure(struct hd_dump *dump) {
     const struct hd_model *model = dump->model;
-    dump->number_width = digits(model->events ? model->events - 1 : 0);
+    dump->number_width = digits(model->trace->recorded ? model->trace->recorded - 1 : 0);
     for (uint32_t thread = 0; thread < model->threads; thread++)
         widen(&dump->thread_width, strlen(hd_describe_thread(dump->describe, thread)), 16);
     dump->object_width = 12;
     unsigned lines = 0;
-    for (uint64_t at = dump->from; at <= last && lines < MEASURED_LINES; at++) {
-        uint32_t event = (uint32_t)at;
+    for (uint32_t event = 0; event < model->events && lines < MEASURED_LINES; event++) {
         if (!is_selected(dump, event)) continue;
         char text[64];
         const char *object = hd_describe_event(dump->describe, event, HD_APART);
@@ -291,11 +292,8 @@ static void measure(struct hd_dump *dump, uint64_t last) {
 
 void hd_dump_print(struct hd_dump *dump) {
     const struct hd_model *model = dump->model;
-    if (!model->events) return;
-    uint64_t last = dump->to < model->events ? dump->to : model->events - 1;
-    if (!dump->json) measure(dump, last);
-    for (uint64_t at = dump->from; at <= last && !dump->out.failed; at++) {
-        uint32_t event = (uint32_t)at;
+    if (!dump->json) measure(dump);
+    for (uint32_t event = 0; event < model->events && !dump->out.failed; event++) {
         if (!is_selected(dump, event)) continue;
         if (dump->json) {
             print_json(dump, event);

@@ -12,7 +12,7 @@ struct hd_dump {
     struct hd_lines out; /* its stream must be set */
     bool *threads;       /* NULL: all of them */
     bool kinds[HD_EV_KINDS];
-    uint64_t from, to;
+    uint64_t from, to; /* numbers of events */
     bool json, addresses, stacks;
     int number_width, thread_width, object_width, site_width; /* measured */
 };

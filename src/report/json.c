@@ -40,12 +40,13 @@ static json_t *json_event(const struct hd_finding_event *event) {
     bool ran = *event->thread != '\0';
     json_t *object = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "event",
-        ran && event->event != HD_NONE ? hd_json_number(event->event) : json_null(), "thread",
+        ran && event->event != HD_NONE ? hd_json_number(event->number) : json_null(), "thread",
         hd_json_text_or_null(event->thread), "op", hd_json_text(event->op), "verb",
         hd_json_text(event->verb), "variable", hd_json_text(event->variable), "site",
         hd_json_text(event->site), "file", hd_json_text_or_null(event->file), "line",
         number_or_null(event->line), "column", number_or_null(event->column), "function",
         hd_json_text_or_null(event->function), "locks", json_locks(event, false));
+    if (event->put_in) json_object_set_new(object, "put_in", json_true());
     if (strcmp(event->about, event->variable) != 0)
         json_object_set_new(object, "about", hd_json_text(event->about));
     if (event->role != HD_FINDING_ROLE_NONE)
@@ -94,7 +95,7 @@ static json_t *json_steps(const struct hd_finding *finding, const struct hd_find
         json_t *object =
             json_pack("{s:o, s:o, s:o, s:o}", "thread",
                       step->lane != HD_NONE ? hd_json_text(finding->lane[step->lane]) : json_null(),
-                      "event", step->event != HD_NONE ? hd_json_number(step->event) : json_null(),
+                      "event", step->event != HD_NONE ? hd_json_number(step->number) : json_null(),
                       "does", hd_json_text(step->text), "site", hd_json_text_or_null(step->site));
         if (step->file != NULL)
             json_object_update_new(object,
@@ -104,6 +105,7 @@ static json_t *json_steps(const struct hd_finding *finding, const struct hd_find
         if (step->op != NULL && *step->op != '\0')
             json_object_set_new(object, "op", hd_json_text(step->op));
         if (step->folded > 0) json_object_set_new(object, "folded", hd_json_number(step->folded));
+        if (step->put_in) json_object_set_new(object, "put_in", json_true());
         if (step->next) json_object_set_new(object, "next", json_true());
         json_array_append_new(steps, object);
     }
@@ -112,10 +114,14 @@ static json_t *json_steps(const struct hd_finding *finding, const struct hd_find
 
 static json_t *json_arrows(const struct hd_finding_arrow *arrow, uint32_t count) {
     json_t *arrows = json_array();
-    for (uint32_t i = 0; i < count; i++)
-        json_array_append_new(arrows,
-                              json_pack("{s:I, s:I, s:o}", "from", HD_INT(arrow[i].from), "to",
-                                        HD_INT(arrow[i].to), "what", hd_json_text(arrow[i].what)));
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t from = arrow[i].from_number, to = arrow[i].to_number;
+        json_t *object = json_pack("{s:I, s:I, s:o}", "from", HD_INT(from & ~HD_PUT_IN), "to",
+                                   HD_INT(to & ~HD_PUT_IN), "what", hd_json_text(arrow[i].what));
+        if (from & HD_PUT_IN) json_object_set_new(object, "from_put_in", json_true());
+        if (to & HD_PUT_IN) json_object_set_new(object, "to_put_in", json_true());
+        json_array_append_new(arrows, object);
+    }
     return arrows;
 }
 
@@ -125,13 +131,13 @@ static json_t *json_sections(const struct hd_finding *finding) {
     for (uint32_t i = 0; i < picture->sections; i++) {
         const struct hd_finding_section *section = &picture->section[i];
         json_array_append_new(
-            sections,
-            json_pack("{s:o, s:o, s:b, s:I, s:o, s:b}", "thread",
-                      hd_json_text(finding->lane[section->lane]), "lock",
-                      hd_json_text(section->lock), "reading", section->reading, "acquire",
-                      HD_INT(section->acquire), "release",
-                      section->release != HD_NONE ? hd_json_number(section->release) : json_null(),
-                      "open", section->open));
+            sections, json_pack("{s:o, s:o, s:b, s:I, s:o, s:b}", "thread",
+                                hd_json_text(finding->lane[section->lane]), "lock",
+                                hd_json_text(section->lock), "reading", section->reading, "acquire",
+                                HD_INT(section->acquire), "release",
+                                section->release != HD_NO_NUMBER ? hd_json_number(section->release)
+                                                                 : json_null(),
+                                "open", section->open));
     }
     return sections;
 }
@@ -323,12 +329,19 @@ static void write_witness(FILE *out, const struct hd_finding *finding, bool turn
         fputc(']', out);
         return;
     }
-    if (finding->witness == NULL) {
+    if (finding->witness == NULL && finding->witness_number == NULL) {
         fputs("null", out);
         return;
     }
     const char *separator = "";
     fputc('[', out);
+    if (finding->witness_number != NULL) {
+        for (uint32_t i = 0; i < finding->witness_count; i++)
+            fprintf(out, "%s%llu", i > 0 ? ", " : "",
+                    (unsigned long long)finding->witness_number[i]);
+        fputc(']', out);
+        return;
+    }
     for (uint32_t r = 0; r < finding->witness_spans; r++)
         for (uint32_t i = 0; i < finding->witness[r].count; i++) {
             fprintf(out, "%s%u", separator, finding->witness[r].first + i);

@@ -132,8 +132,9 @@ static const char *verdict_word(uint8_t verdict) {
 static const char *place(struct hd_describe *describe, const struct hd_model *model, uint32_t event,
                          char *text, size_t room) {
     if (event == HD_NONE) return "initial value";
-    snprintf(text, room, "%s %s [%u]", hd_describe_thread(describe, model->thread[event]),
-             hd_describe_site(describe, event), event);
+    snprintf(text, room, "%s %s [%llu]", hd_describe_thread(describe, model->thread[event]),
+             hd_describe_site(describe, event),
+             (unsigned long long)hd_trace_number(model->trace, event));
     return text;
 }
 
@@ -190,8 +191,9 @@ void hd_table_nondet(FILE *out, const struct hd_nondet_comparison *comparison,
         fprintf(out, "* the models differ on whether this read may see any other write\n");
 }
 
-static json_t *event_number(uint32_t event) {
-    return event == HD_NONE ? json_null() : hd_json_number(event);
+static json_t *event_number(const struct hd_predict *predict, uint32_t event) {
+    return event == HD_NONE ? json_null()
+                            : hd_json_number(hd_trace_number(predict->model->trace, event));
 }
 
 static json_t *model_object(const struct hd_nondet_stats *stats) {
@@ -214,8 +216,9 @@ void hd_table_nondet_json(FILE *out, const struct hd_nondet_comparison *comparis
             json_pack(
                 "{s:o,s:o,s:o,s:o,s:s,s:s,s:s,s:b}", "variable",
                 hd_json_text(hd_describe_location(predict->describe, read->location, HD_SHORT)),
-                "read", event_number(read->event), "seen", event_number(each->triplet.seen),
-                "other", event_number(each->triplet.other), "sound", verdict_word(each->sound),
+                "read", event_number(predict, read->event), "seen",
+                event_number(predict, each->triplet.seen), "other",
+                event_number(predict, each->triplet.other), "sound", verdict_word(each->sound),
                 "paper", verdict_word(each->triplet.verdict), "orders",
                 orders_of(each->triplet.orders, orders), "read_differs", !each->same_read));
     }

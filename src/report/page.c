@@ -38,7 +38,7 @@ void hd_page_place(struct hd_describe *describe, uint32_t event, bool short_site
     if (*site != '\0')
         snprintf(text, room, "%s", short_site ? hd_finding_short_site(site) : site);
     else
-        snprintf(text, room, "event %u", event);
+        snprintf(text, room, "event %llu", (unsigned long long)hd_describe_number(describe, event));
 }
 
 const char *hd_report_format_name(enum hd_trace_format format) {

@@ -79,7 +79,7 @@ static void flow_from_steps(struct flows *flows, const struct hd_finding *findin
         json_t *words = hd_sarif_message("%s%s", step->text, step->next ? " is next" : "");
         bool essential = step->next;
         for (uint32_t k = 0; k < finding->events; k++)
-            essential |= finding->event[k].event == step->event;
+            essential |= finding->event[k].number == step->number;
         add_step(flows, finding->lane[step->lane], hd_sarif_location(&place, words), order,
                  essential ? "essential" : "important");
     }

@@ -99,7 +99,7 @@ static void print_run(FILE *out, const struct hd_stats *stats) {
         if (trace->options.scheduler == HD_SCHED_SERIAL)
             fprintf(out, ", %s, seed %llu, quantum %u", policy_name(trace),
                     (unsigned long long)trace->options.seed, trace->options.quantum);
-        fprintf(out, "%s\n", trace->options.full != 0 ? ", every access recorded" : "");
+        fprintf(out, "\n");
     }
 }
 
@@ -118,7 +118,7 @@ static void print_parts(FILE *out, const uint32_t *count, unsigned types,
 static const char *edge_name(unsigned type) { return hd_edge_type_name(type); }
 static const char *block_name(unsigned type) { return hd_block_type_name(type); }
 
-/* Is it a full recording, of which only what was not expected is in the file? */
+/* Is it a recording of which only what was not expected is in the file? */
 static bool came_as_expected(const struct hd_trace *trace) {
     return trace->format == HD_FORMAT_BINARY && trace->options.full == HD_FULL_EXPECTED &&
            trace->recorded > 0;
@@ -133,9 +133,9 @@ static void print_counts(FILE *out, const struct hd_stats *stats) {
     fprintf(out, "%u\n", model->threads);
     print_name(out, "events");
     fprintf(out, "%u", model->events);
-    if (trace->kept != HD_KEEP_ALL)
+    if (trace->recorded != model->events)
         fprintf(out, " of the %llu that were recorded", (unsigned long long)trace->recorded);
-    if (summary->elided > 0)
+    else if (summary->elided > 0 && trace->kept == HD_KEEP_ALL)
         fprintf(out, "; %llu of %llu hook calls were repetitions and elided",
                 (unsigned long long)summary->elided, (unsigned long long)trace->hook_calls);
     fprintf(out, "\n");
@@ -318,7 +318,7 @@ static void add_run(json_t *object, const struct hd_trace *trace) {
                                                  "seed", HD_INT(trace->options.seed), "quantum",
                                                  HD_INT(trace->options.quantum)));
     json_object_set_new(object, "full", json_boolean(trace->options.full != 0));
-    if (trace->kept != HD_KEEP_ALL)
+    if (trace->recorded != trace->events)
         json_object_set_new(object, "recorded", json_integer((json_int_t)trace->recorded));
 }
 

@@ -46,7 +46,8 @@ static void print_event(const struct hd_page *page, const struct hd_finding_even
     if (*event->site != '\0') fprintf(page->out, " at %s", event->site);
     if (*event->function != '\0') fprintf(page->out, " in %s", event->function);
     if (ran && event->event != HD_NONE)
-        fprintf(page->out, " %s(event %u)%s", page->dim, event->event, page->off);
+        fprintf(page->out, " %s(%sevent %llu)%s", page->dim, event->put_in ? "before " : "",
+                (unsigned long long)event->number, page->off);
     fputc('\n', page->out);
     hd_page_excerpt(page, 4, event);
     size_t named = strlen(event->variable);

@@ -63,7 +63,7 @@ static void end_arguments(struct timeline *t) {
 static void put_place(struct timeline *t, uint32_t event) {
     const char *site = hd_describe_site(t->describe, event);
     const char *function = hd_describe_function(t->describe, event);
-    hd_line_json_number(&t->lines, "event", event);
+    hd_line_json_number(&t->lines, "event", hd_trace_number(t->model->trace, event));
     if (*site != '\0') hd_line_json_text(&t->lines, "site", site);
     if (*function != '\0') hd_line_json_text(&t->lines, "function", function);
 }

@@ -200,7 +200,7 @@ static const struct hd_field divergence_fields[] = {
     HD_FIELD_NUMBER(struct hd_divergence, turn, UINT32_MAX),
     HD_FIELD_NUMBER(struct hd_divergence, thread, UINT32_MAX),
     HD_FIELD_NUMBER(struct hd_divergence, call, UINT64_MAX),
-    HD_FIELD_NUMBER(struct hd_divergence, event, UINT32_MAX),
+    HD_FIELD_NUMBER(struct hd_divergence, event, UINT64_MAX),
     HD_FIELD_CHARS(struct hd_divergence, expected),
     HD_FIELD_CHARS(struct hd_divergence, came),
     HD_FIELDS_END};

@@ -16,7 +16,7 @@ struct hd_session {
     int pidfd; /* -1: there is none, or it is the program itself */
     struct hd_writer *writer;
     uint32_t modules_written;
-    uint16_t *written;                 /* by chunk: its events that are in the file already */
+    uint16_t *written; /* by chunk: its events, or bytes of records, that are in the file already */
     HD_VECTOR(uint32_t) next_sequence; /* by stream: of the chunk that is to be written next */
     bool has_branches;
     uint32_t violations_seen;         /* of a checked run */
@@ -46,6 +46,8 @@ struct hd_live {
     int startup; /* the events that it has in common with other runs are in this file; -1: none */
     const struct hd_snapshot_place *place; /* where it is to wait; NULL: before main */
     HD_VECTOR(struct hd_session) session;  /* as result->recorded */
+    double running;                        /* threads of the machine that could run, on average */
+    uint32_t looked;
     uint32_t first; /* of these, the first since the program was started last (record.h, `again`) */
 };
 

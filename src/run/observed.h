@@ -67,11 +67,11 @@ struct hd_checking {
      * False: stop the program. May be NULL. */
     bool (*violated)(void *context, const struct hd_observed *observed);
     void *context;
-    bool wait; /* the thread that did it waits for the answer */
+    bool wait;   /* the thread that did it waits for the answer */
+    bool record; /* write a trace, too: under serial. It has every access that was checked */
 };
 
-/* Runs a job and checks it: under `free` (threads run in parallel) or `serial`. A trace is written
- * only with steering.full, under serial; then it has every access that was checked. False if the
+/* Runs a job and checks it: under `free` (threads run in parallel) or `serial`. False if the
  * program could not be run. *observed is the caller's to free in any case. */
 bool hd_run_checked(const struct hd_job *job, const struct hd_host *host,
                     const struct hd_checking *checking, struct hd_result *result,

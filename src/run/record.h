@@ -39,7 +39,7 @@ struct hd_record_options {
 struct hd_recorded {
     char *path;
     pid_t pid;
-    uint64_t wire_events;
+    uint64_t wire_events; /* also those that came as expected, and are not stored */
     uint32_t threads;
     struct hd_trace_end end;
     uint64_t answer[HD_ANSWER_WORDS]; /* of its policy */

@@ -26,12 +26,13 @@ enum hd_replay_verdict {
 const char *hd_replay_verdict_name(enum hd_replay_verdict verdict);
 
 /* The first place where the run was not what the schedule says. */
+#define HD_NO_EVENT UINT64_MAX
 struct hd_divergence {
     bool there;
     uint32_t turn; /* of the schedule, `then` included, from 0 */
     uint32_t thread;
     uint64_t call;  /* that thread's, from 1: where it should have been something else */
-    uint32_t event; /* of the run's trace, HD_NONE if there is none */
+    uint64_t event; /* its number in the run's trace, HD_NO_EVENT if there is none */
     char expected[512], came[512];
 };
 

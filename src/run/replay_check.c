@@ -29,6 +29,10 @@ static bool same_place(const char *expected, const char *came) {
     return strcmp(a, b) == 0;
 }
 
+/* Events that may be loaded, and read for it: more, of a thread that spins until the time limit,
+ * would take longer than the run. The runtime itself has checked each turn. */
+enum { MOST_LOADED = 2000000, MOST_READ = 200000000 };
+
 struct check {
     const struct hd_model *model;
     struct hd_describe *describe;
@@ -65,7 +69,7 @@ static bool check_turn(struct check *c, uint32_t index, const struct hd_turn *tu
         event = hd_schedule_event_at(c->model, c->count, turn->thread, found.call);
     }
     if (event == HD_NONE && then) return true;
-    found.event = event;
+    found.event = event != HD_NONE ? hd_trace_number(c->model->trace, event) : HD_NO_EVENT;
     snprintf(found.expected, sizeof found.expected, "%s", turn->to);
     if (event == HD_NONE) {
         snprintf(found.came, sizeof found.came, "T%u did not return from that call", turn->thread);
@@ -92,7 +96,12 @@ bool hd_replay_check(const struct hd_schedule *schedule, const char *trace_path,
     struct hd_model model;
     struct hd_model_options options = {.lenient = true};
     struct hd_error ignored;
-    if (!hd_model_load(trace_path, NULL, &options, &model, &ignored)) return false;
+    struct hd_trace_options read = {.most_events = MOST_LOADED, .most_expected = MOST_READ};
+    struct hd_trace_mark *mark = hd_schedule_marks(schedule, &read.marks);
+    read.mark = mark;
+    bool loaded = hd_model_load(trace_path, &read, &options, &model, &ignored);
+    free(mark);
+    if (!loaded) return false;
     struct check c = {.model = &model,
                       .describe = hd_describe_open(&model),
                       .count = hd_schedule_call_counts(&model),

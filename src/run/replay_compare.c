@@ -80,7 +80,7 @@ static void describe_event(struct hd_describe *describe, const struct hd_model *
 
 /* Words need the models, which take the traces over. */
 static bool put_into_words(struct hd_trace *first, struct hd_trace *second,
-                           struct hd_difference *difference, uint32_t address,
+                           struct hd_difference *difference, uint64_t address,
                            struct hd_error *error) {
     struct hd_trace *trace[2] = {first, second};
     char *text[2] = {difference->first, difference->second};
@@ -104,10 +104,10 @@ static bool put_into_words(struct hd_trace *first, struct hd_trace *second,
         hd_describe_close(describe);
         hd_model_free(&model);
     }
-    if (difference->cause == HD_CAUSE_UNKNOWN && address != HD_NONE) {
+    if (difference->cause == HD_CAUSE_UNKNOWN && address != UINT64_MAX) {
         difference->cause = HD_CAUSE_ADDRESS;
         snprintf(difference->source, sizeof difference->source,
-                 "addresses, which differ from event %u on", address);
+                 "addresses, which differ from event %llu on", (unsigned long long)address);
     }
     return true;
 }
@@ -122,15 +122,19 @@ bool hd_runs_differ(const char *first, const char *second, struct hd_difference 
         return false;
     }
     uint32_t address;
+    uint64_t address_number = UINT64_MAX;
     difference->event = first_difference(&a, &b, &address);
     difference->there = difference->event != HD_NONE;
-    bool good = !difference->there || put_into_words(&a, &b, difference, address, error);
+    unsigned long long number =
+        difference->event < a.events ? hd_trace_number(&a, difference->event) : a.recorded;
+    if (address != HD_NONE) address_number = hd_trace_number(&a, address);
+    bool good = !difference->there || put_into_words(&a, &b, difference, address_number, error);
     if (difference->there && good)
         snprintf(
             difference->words, sizeof difference->words,
-            "the same schedule gives different runs from event %u on: %.400s in one, %.400s in "
+            "the same schedule gives different runs from event %llu on: %.400s in one, %.400s in "
             "the other%s%.400s",
-            difference->event, difference->first, difference->second,
+            number, difference->first, difference->second,
             difference->source[0] != '\0' ? "; before that the program depends on " : "",
             difference->source);
     hd_trace_free(&a);

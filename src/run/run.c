@@ -238,7 +238,7 @@ bool hd_run_checked(const struct hd_job *job, const struct hd_host *host,
     checked.steering.check = true;
     checked.steering.check_waits = checking->wait && checking->violated != NULL;
     checked.steering.granularity = checking->granularity;
-    if (!checked.steering.full) checked.steering.no_trace = true;
+    checked.steering.no_trace = !checking->record;
     struct hd_observer observer = {.checking = checking, .observed = observed};
     return run(&checked, host, &observer, result, error);
 }

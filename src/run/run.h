@@ -112,7 +112,7 @@ struct hd_result {
     bool forked;             /* it made a child process... */
     bool child_threads;      /* ...that made threads and was not recorded */
     uint32_t process;        /* what follows is about this one of the recorded processes, from 0 */
-    uint64_t wire_events;
+    uint64_t wire_events;    /* that were recorded, bookkeeping included */
     uint32_t threads;
     struct hd_trace_end end;
     int wait_status;

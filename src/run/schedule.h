@@ -118,6 +118,9 @@ bool hd_schedule_from_run(struct hd_schedule *schedule, const struct hd_model *m
 /* The words of a turn's `to` for an event: "log.c:57 r(len)". In *text. */
 void hd_schedule_event_text(struct hd_describe *describe, const struct hd_model *model,
                             uint32_t event, char *text, size_t room);
+/* The calls that turns end with, `then` included, for loading a run that followed the schedule
+ * (trace/trace.h); malloc'ed. */
+struct hd_trace_mark *hd_schedule_marks(const struct hd_schedule *schedule, size_t *count);
 /* Hook calls that each event's thread had made when it was done, by event; malloc'ed. */
 uint64_t *hd_schedule_call_counts(const struct hd_model *model);
 /* The event of a thread that is its call with that number, HD_NONE if the trace has none. */

@@ -1,5 +1,6 @@
 /* Schedules from what a model holds: a witness, or the recorded run itself. */
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/search.h"
 #include "finding/from_model.h"
 #include "run/schedule.h"
@@ -74,6 +75,32 @@ uint32_t hd_schedule_event_at(const struct hd_model *model, const uint64_t *coun
     for (; at < end && count[event[at]] == calls; at++)
         if (hd_schedule_is_call(model, event[at])) return event[at];
     return HD_NONE;
+}
+
+static int by_call(const void *a, const void *b) {
+    const struct hd_trace_mark *x = a, *y = b;
+    if (x->thread != y->thread) return x->thread < y->thread ? -1 : 1;
+    return x->call < y->call ? -1 : x->call > y->call;
+}
+
+struct hd_trace_mark *hd_schedule_marks(const struct hd_schedule *schedule, size_t *count) {
+    uint32_t turns = hd_schedule_turns(schedule);
+    struct hd_trace_mark *mark = hd_alloc(turns, sizeof *mark);
+    struct hd_map made = {0}; /* thread -> its latest mark's turn, and from there the calls */
+    uint64_t *after = hd_alloc(turns, sizeof *after);
+    for (uint32_t i = 0; i < turns; i++) {
+        const struct hd_turn *turn = hd_schedule_turn(schedule, i);
+        uint32_t *latest = hd_map_slot(&made, turn->thread, HD_NONE);
+        uint64_t before = *latest != HD_NONE ? after[*latest] : 0;
+        mark[i] = (struct hd_trace_mark){turn->thread, before + turn->calls};
+        after[i] = before + turn->calls + turn->beyond;
+        *latest = i;
+    }
+    hd_map_free(&made);
+    free(after);
+    qsort(mark, turns, sizeof *mark, by_call);
+    *count = turns;
+    return mark;
 }
 
 void hd_schedule_name_turns(struct hd_schedule *schedule, const struct hd_model *model,

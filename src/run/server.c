@@ -185,7 +185,7 @@ static bool start(struct waiting *waiting, const struct hd_server *server, const
     struct hd_job job = {.program = run->program, .steering = {.scheduler = HD_SCHED_SERIAL}};
     if (server->function != NULL) {
         job.steering.policy = run->steering.policy;
-        job.steering.full = run->steering.full;
+        job.steering.direct = run->steering.direct;
         job.steering.states = run->steering.states;
         job.steering.children = run->steering.children;
     }

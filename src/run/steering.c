@@ -95,16 +95,18 @@ uint32_t hd_steering_patience_ms(const struct hd_steering *s) {
 
 struct hd_wire_options hd_steering_options(const struct hd_steering *s) {
     uint32_t usual = s->policy == HD_POLICY_RANDOM ? RANDOM_QUANTUM : USUAL_QUANTUM;
-    return (struct hd_wire_options){
-        .scheduler = s->scheduler,
-        .policy = s->policy,
-        .seed = s->seed,
-        .quantum = s->quantum ? s->quantum : usual,
-        .full = s->full ? s->direct ? HD_FULL_DIRECT : HD_FULL_EXPECTED : HD_FULL_NOT,
-        .states = s->states,
-        .children = s->children,
-        .check = s->check,
-        .granularity = s->granularity,
-        .check_waits = s->check_waits,
-        .watchdog_ms = s->watchdog_ms ? s->watchdog_ms : USUAL_WATCHDOG_MS};
+    return (struct hd_wire_options){.scheduler = s->scheduler,
+                                    .policy = s->policy,
+                                    .seed = s->seed,
+                                    .quantum = s->quantum ? s->quantum : usual,
+                                    .full = s->check && s->no_trace ? HD_FULL_NOT
+                                            : s->direct             ? HD_FULL_DIRECT
+                                                                    : HD_FULL_EXPECTED,
+                                    .states = s->states,
+                                    .children = s->children,
+                                    .check = s->check,
+                                    .granularity = s->granularity,
+                                    .check_waits = s->check_waits,
+                                    .watchdog_ms =
+                                        s->watchdog_ms ? s->watchdog_ms : USUAL_WATCHDOG_MS};
 }

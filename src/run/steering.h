@@ -45,11 +45,10 @@ struct hd_steering {
         watchdog_ms; /* serial: how often to look for a thread that keeps the others waiting (5) */
     /* what is recorded */
     bool no_trace; /* write no trace: the outcome counts, not what happened */
-    bool full;     /* record every access */
-    bool direct;   /* with `full`: store those that came as expected too */
+    bool direct;   /* store accesses that came as expected, too */
     bool states;   /* note what tells a loop that only waits (runtime/state.c) */
     bool children; /* record forked and exec'ed processes too */
-    /* checking: see run/observed.h; without `full` no accesses are recorded */
+    /* checking: see run/observed.h; with `no_trace` no accesses are recorded */
     bool check, check_waits;
     enum hd_granularity granularity;
     /* replay */

@@ -148,7 +148,7 @@ static const struct hd_field fields[] = {
     HD_FIELD_NUMBER(struct hd_steering, quantum, UINT32_MAX),
     HD_FIELD_NUMBER(struct hd_steering, watchdog_ms, UINT32_MAX),
     HD_FIELD_FLAG(struct hd_steering, no_trace),
-    HD_FIELD_FLAG(struct hd_steering, full),
+    HD_FIELD_FLAG(struct hd_steering, direct),
     HD_FIELD_FLAG(struct hd_steering, states),
     HD_FIELD_FLAG(struct hd_steering, children),
     HD_FIELD_FLAG(struct hd_steering, check),

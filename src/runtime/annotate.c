@@ -27,7 +27,7 @@ RT_EXPORT void __heddle_lock(const volatile void *lock, int what) {
     if (what == HEDDLE_LOCK_CREATED || what == HEDDLE_LOCK_DESTROYED) {
         struct rt_thread *t = rt_enter();
         if (t == NULL) return;
-        rt_access_range(t, (uintptr_t)lock, 1, true, RT_CALLER);
+        rt_access(t, (uintptr_t)lock, 1, true, RT_CALLER);
         rt_leave(t);
     } else if (what > 0 && what < (int)sizeof kinds) {
         mark(kinds[what], HD_LOCK_USER, lock, RT_CALLER);
@@ -44,7 +44,6 @@ RT_EXPORT void __heddle_ignore(int reads, int writes) {
     if (t == NULL) return;
     if (reads > 0 || t->ignores_reads > 0) t->ignores_reads += (uint32_t)reads;
     if (writes > 0 || t->ignores_writes > 0) t->ignores_writes += (uint32_t)writes;
-    rt_flush(t);
     rt_sched_marked(t);
     rt_leave(t);
 }

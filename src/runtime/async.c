@@ -17,16 +17,13 @@ static void note(const struct sigevent *event, uintptr_t pc) {
     if (event != NULL && event->sigev_notify != SIGEV_THREAD) return;
     struct rt_thread *t = rt_enter();
     if (t == NULL) return;
-    rt_emit_sync(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&calls_out_of_sight, pc);
-    rt_emit_sync(t, HD_EV_ONCE_DONE, 0, (uintptr_t)&calls_out_of_sight, pc);
+    rt_emit_done_too(t, &calls_out_of_sight, pc);
     rt_leave(t);
 }
 
 void rt_async_begun(struct rt_thread *t) {
-    rt_flush(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&calls_out_of_sight, 0);
-    rt_new_epoch(t);
 }
 
 RT_EXPORT int timer_create(clockid_t clock, struct sigevent *restrict event,

@@ -14,16 +14,15 @@ static struct rt_spin *stripe_of(const volatile void *address) {
     return &stripe[((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15ull >> 56].lock;
 }
 
-/* A loop that only re-reads atomics is one fact: the reads after the first are not recorded while
- * no other thread ran in between (serial), and the thread soon lets the others run. If it does
- * other things as well, all of it is recorded, and it lets them run later. */
+/* Serial: a thread in a loop that only re-reads atomics soon lets the others run. If it does other
+ * things as well, it lets them run later. */
 #define SPIN_YIELD 64u
 #define BUSY_YIELD 1024u
 /* Locks in assembly wait longer each time that they fail, and are not seen to. */
 #define ASSEMBLY_YIELD 4u
-static bool spinning_long(struct rt_thread *t, const volatile void *address, uintptr_t pc,
+static void spinning_long(struct rt_thread *t, const volatile void *address, uintptr_t pc,
                           uint32_t patience) {
-    if (rt.mode != HD_SCHED_SERIAL) return false;
+    if (rt.mode != HD_SCHED_SERIAL) return;
     uint64_t key = (uint64_t)(uintptr_t)address * 31 ^ pc;
     uint32_t at = 0;
     while (at < t->spin_keys && t->spin_key[at] != key) at++;
@@ -34,18 +33,17 @@ static bool spinning_long(struct rt_thread *t, const volatile void *address, uin
         t->spin_key[at] = key;
         t->spin_keys = at + 1;
         t->spin_said |= 1u << at;
-        return false;
+        return;
     }
     bool said = t->spin_said >> at & 1;
     t->spin_said |= 1u << at;
     if (++t->spins % (said ? patience : BUSY_YIELD) == 0) {
         rt_sched_yield(t);
-        t->spin_keys = 0; /* others ran: the next read is recorded again */
+        t->spin_keys = 0; /* others ran */
     }
-    return said && !rt.full && !rt_is_marked(t);
 }
-static bool spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
-    return spinning_long(t, address, pc, SPIN_YIELD);
+static void spinning(struct rt_thread *t, const volatile void *address, uintptr_t pc) {
+    spinning_long(t, address, pc, SPIN_YIELD);
 }
 
 static struct rt_thread *begin(const volatile void *address, size_t size, uintptr_t pc,
@@ -75,20 +73,15 @@ static bool may_wait(unsigned kind, int order) {
     return kind == HD_EV_ATOMIC_READ || ((unsigned)order & COMPARES) != 0;
 }
 
-/* `again`: a round of a loop that is recorded already. */
-static void note(struct rt_thread *t, bool again, unsigned kind, unsigned log_size,
+static void note(struct rt_thread *t, unsigned kind, unsigned log_size,
                  const volatile void *address, int order, uintptr_t pc) {
     if (unlikely(rt.checking))
         rt_check_access(t, (uintptr_t)address, (size_t)1 << log_size, does_of(kind),
                         rt.check_only ? pc : rt_site(t, pc));
-    if (!again && !rt.check_only) {
-        struct rt_cell *cell = rt.full ? NULL : rt_cell((uintptr_t)address);
-        if (rt.full) rt_owners_atomic((uintptr_t)address, log_size);
+    if (!rt.check_only) {
+        rt_owners_atomic((uintptr_t)address, log_size);
         rt_look_at_marks(t, (uintptr_t)address, (size_t)1 << log_size, kind != HD_EV_ATOMIC_READ,
                          rt_site(t, pc), true);
-        if (cell != NULL) rt_flush_cell(t, cell, (uintptr_t)address);
-        if (cell != NULL) *cell = (struct rt_cell){.owner = RT_OWNER_ALIEN};
-        if (cell != NULL && log_size == 4) cell[1] = (struct rt_cell){.owner = RT_OWNER_ALIEN};
         if (unlikely(rt.options.states) && may_wait(kind, order)) rt_state_note(t, pc);
         rt_emit_sync(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, pc);
         t->spin_mark = t->calls_emitted;
@@ -98,8 +91,8 @@ static void note(struct rt_thread *t, bool again, unsigned kind, unsigned log_si
 static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
                    const volatile void *address, int order, uintptr_t pc) {
     if (t == NULL) return;
-    note(t, kind == HD_EV_ATOMIC_READ && spinning(t, address, pc), kind, log_size, address, order,
-         pc);
+    if (kind == HD_EV_ATOMIC_READ) spinning(t, address, pc);
+    note(t, kind, log_size, address, order, pc);
     if (lock != NULL) rt_spin_unlock(lock);
     rt_leave(t);
 }
@@ -243,8 +236,9 @@ void rt_plain_order(struct rt_thread *t, uintptr_t address, size_t size, bool wr
     const volatile void *at = (const volatile void *)address;
     t->inside++;
     t->busy++;
-    note(t, !write && spinning(t, at, pc), write ? HD_EV_ATOMIC_WRITE : HD_EV_ATOMIC_READ,
-         (unsigned)__builtin_ctzl(size), at, write ? __ATOMIC_RELEASE : __ATOMIC_ACQUIRE, pc);
+    if (!write && !(rt.whole_blocks && t->in_block)) spinning(t, at, pc);
+    note(t, write ? HD_EV_ATOMIC_WRITE : HD_EV_ATOMIC_READ, (unsigned)__builtin_ctzl(size), at,
+         write ? __ATOMIC_RELEASE : __ATOMIC_ACQUIRE, pc);
     rt_leave(t);
 }
 
@@ -285,13 +279,9 @@ void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
     struct rt_thread *t = begin(address, (size_t)1 << HD_ASSEMBLY_LOG(code), pc, &lock);
     if (t == NULL) return;
     rt_mark_order((uintptr_t)address);
-    bool reads = changes_nothing(address, code, registers), again = false;
-    if (does != HD_ASSEMBLY_WRITES && lock == NULL) {
-        again = spinning_long(t, address, pc, ASSEMBLY_YIELD);
-        /* Others may have run meanwhile. */
-        if (t->spin_keys == 0) again = false;
-        reads = changes_nothing(address, code, registers);
-    }
+    /* others may run meanwhile */
+    if (does != HD_ASSEMBLY_WRITES && lock == NULL) spinning_long(t, address, pc, ASSEMBLY_YIELD);
+    bool reads = changes_nothing(address, code, registers);
     unsigned kind = reads                        ? HD_EV_ATOMIC_READ
                     : does == HD_ASSEMBLY_WRITES ? HD_EV_ATOMIC_WRITE
                                                  : HD_EV_ATOMIC_UPDATE;
@@ -299,7 +289,7 @@ void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
                 : does == HD_ASSEMBLY_WRITES ? __ATOMIC_RELEASE
                                              : __ATOMIC_SEQ_CST;
     if (does == HD_ASSEMBLY_COMPARES || does == HD_ASSEMBLY_EXCHANGES) order |= COMPARES;
-    note(t, again && reads, kind, HD_ASSEMBLY_LOG(code), address, order, pc);
+    note(t, kind, HD_ASSEMBLY_LOG(code), address, order, pc);
     if (lock != NULL) rt_spin_unlock(lock);
     rt_leave(t);
 }

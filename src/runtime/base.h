@@ -86,6 +86,7 @@ void rt_atomics_unlock(void);
 void rt_files_unlock(void);
 void rt_sockets_unlock(void);
 void rt_epoll_unlock(void);
+void rt_once_unlock(void);
 
 #pragma GCC visibility pop
 

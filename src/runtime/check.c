@@ -126,8 +126,8 @@ void rt_check_start(void) {
     spares = 0;
     rt_check_report_start();
     rt.checking = true;
-    rt.check_only = !rt.full;
-    if (rt.full) rt.always_slow = true; /* each access is looked at */
+    rt.check_only = rt.options.full == HD_FULL_NOT;
+    if (!rt.check_only) rt.always_slow = true; /* each access is looked at */
 }
 
 /* ---- deciding ------------------------------------------------------------------------------- */

@@ -15,7 +15,6 @@ static uint32_t own_number; /* of the child that this process is */
 void rt_child_note(struct rt_thread *t) {
     t->fork_number = atomic_fetch_add(&rt.forks, 1) + 1;
     uint32_t site = t->fork_pc != 0 ? rt_site(t, t->fork_pc) : 0;
-    rt_flush(t);
     rt_stamp(t);
     rt_emit_extra(t, t->fork_number, site);
     rt_emit(t, HD_EV_NOTE, HD_NOTE_FORK, 0, site);

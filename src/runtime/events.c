@@ -56,7 +56,7 @@ void rt_chunk_submit(struct rt_thread *t) {
 /* The same if nobody wants them: small, so that it stays in the processor's cache. */
 #define BIN_EVENTS 32u
 static bool nobody_wants(struct rt_thread *t) {
-    static struct hd_wire_event bin[64][BIN_EVENTS];
+    static struct hd_wire_event bin[64][BIN_EVENTS]; /* and more than two records */
     if (likely(!rt.check_only)) return false;
     rt_stream_is(t, NULL, bin[t->number % 64], bin[t->number % 64] + BIN_EVENTS);
     return true;
@@ -66,7 +66,7 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     struct hd_wire_session *s = rt.session;
     if (nobody_wants(t)) return;
     struct hd_wire_chunk *chunk = NULL, *before = s != NULL ? t->chunk : NULL;
-    uint64_t met = before != NULL ? HD_MET(*t->met) : 0;
+    uint64_t met = before != NULL ? HD_MET(*t->met) : 0, choices = *t->choices;
     rt_stream_none(t);
     if (before != NULL && met == 0) submit(s, before);
     while (s != NULL && !__atomic_load_n(&s->parent_gone, __ATOMIC_RELAXED)) {
@@ -89,9 +89,7 @@ RT_NOINLINE void rt_chunk_next(struct rt_thread *t) {
     rt_stream_is(t, chunk, chunk->event, chunk->event + HD_CHUNK_EVENTS);
     if (met == 0) return;
     /* What was counted in the chunk before: that stays open until it stands here. */
-    rt_store_raw(t, hd_wire_head(HD_EV_EXPECTED, 0, met), 0);
-    *t->met = 1ull << HD_MET_BITS;
-    t->met_seen = 0;
+    rt_put_met(t, met, choices);
     submit(s, before);
 }
 

@@ -16,8 +16,19 @@ bool rt_push_expected(struct rt_thread *t, struct rt_frame *f);
 bool rt_pop_expected(struct rt_thread *t);
 void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t branches);
 
-/* Puts one event into the chunk, as it is. */
-RT_INLINE void rt_store_raw(struct rt_thread *t, uint64_t head, uint64_t tail) {
+/* Counts the event if it was expected, else stores a record of it. */
+void rt_store_record(struct rt_thread *t, uint64_t head, uint64_t tail);
+/* Stores a record of what was counted so far, with its choices; the same of so much, for which
+ * there is room. */
+void rt_store_met(struct rt_thread *t);
+void rt_put_met(struct rt_thread *t, uint64_t met, uint64_t choices);
+
+/* Has the event go where events go: through rt_store_record, or into the chunk as it is. */
+RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
+    if (likely(rt.records)) {
+        rt_store_record(t, head, tail);
+        return;
+    }
     if (unlikely(t->cursor == t->chunk_end)) rt_chunk_next(t);
     struct hd_wire_event *event = t->cursor;
     event->tail = tail;
@@ -27,16 +38,6 @@ RT_INLINE void rt_store_raw(struct rt_thread *t, uint64_t head, uint64_t tail) {
 
 /* ---- what came as expected (expect.c) ----------------------------------------------------------
  */
-
-/* A place in the program where an access is made, as `heddle cc` has put it into the program's data
- * for every hook that it calls through __heddle_table. */
-struct rt_hook {
-    uint32_t link;  /* of its events, in every thread's table; 0: none yet */
-    uint16_t shape; /* kind, and size << 8 */
-    uint8_t index;  /* among the hooks of a block, */
-    uint8_t more;   /* and how many of them come after it */
-};
-_Static_assert(sizeof(struct rt_hook) == 8, "as src/toolchain/assembler.c writes it");
 
 /* Hooks of a *block* follow each other whatever the program does: their code has no branch, no
  * label and no other call in between. So only the first of them looks whether it is the one that is
@@ -51,20 +52,63 @@ RT_INLINE void rt_settle(struct rt_thread *t) {
 }
 /* A signal's handler comes in: what is between two hooks of a block may change. */
 void rt_settle_for_handler(struct rt_thread *t);
+/* A signal came here (ucontext_t): if that is in a block whose hooks are stores, what was passed of
+ * it is told now, and the last one of them has the rest (t->told). */
+void rt_tell_passed(struct rt_thread *t, const void *context);
 
-/* The table of functions that compiled code calls: by a hook's role in its block (alone, first,
- * next, last), then by kind and size (reads of 1, 2, 4, 8 bytes; writes); behind these the one for
- * hooks of more bytes, or that are not aligned. */
-#define RT_TABLE_SHAPES 8u
-#define RT_TABLE_WIDE (4u * RT_TABLE_SHAPES)
-#define RT_TABLE (RT_TABLE_WIDE + 1)
-typedef void rt_hook_function(uintptr_t address, struct rt_hook *place);
-extern RT_HOOK rt_hook_function *__heddle_table[RT_TABLE];
-void rt_hooks_expect(void); /* a full recording begins that keeps expectations */
+/* Where the address of a hook is stored: the last one's at the end, whatever the length of the
+ * block. */
+#define RT_BLOCK_LAST (HD_HOOK_BLOCK - 1)
+RT_INLINE const uintptr_t *rt_stored(const struct rt_thread *t, const struct hd_hook *hook) {
+    return &t->address[RT_BLOCK_LAST - hook->more];
+}
 
-/* Compiled code adds this to `passed` at every branch. */
-#define RT_PASSED (1u << 16)
+/* A block is *open*: what its links expect next stands here, close together, for so many rounds in
+ * which none of them comes to its end or is looked at for anything else. The links have it again
+ * when it is closed: whoever uses one that may be the last of a block asks first (RT_LINK_OPEN). */
+struct rt_open {
+    const struct hd_hook *last; /* NULL: nothing is open here */
+    uint64_t passed;
+    uint32_t at;     /* its first link */
+    uint32_t rounds; /* to come */
+    uint64_t both;   /* the link after it, and its last one, as struct hd_expect has them */
+    uint64_t hooks;
+    uint32_t begun;    /* rounds from the beginning */
+    uint16_t relative; /* the first is expected so far from the event before, too */
+    uint16_t shy;      /* it is not opened so often, because that was in vain */
+    uint64_t distance;
+    uint64_t seen; /* where the first was when it was last to be opened */
+    uint64_t operand[HD_HOOK_BLOCK], stride[HD_HOOK_BLOCK]; /* as t->address */
+};
+_Static_assert(sizeof(struct rt_open) == 17 * HD_LINK_BYTES, "as rt_open_of has it");
+#define RT_OPEN_BLOCKS 64u /* at a time */
+#define RT_LINK_OPEN 0x0400u
+extern struct rt_open rt_nothing_open[RT_OPEN_BLOCKS]; /* of a thread that expects nothing */
+RT_INLINE struct rt_open *rt_open_of(const struct rt_thread *t, uint32_t last) {
+    uint32_t place = last & (RT_OPEN_BLOCKS - 1) * HD_LINK_BYTES;
+    return (struct rt_open *)(t->open + place * 17);
+}
+/* If that is worth it: at least so many rounds. */
+void rt_open_block(struct rt_thread *t, const struct hd_hook *last, uint32_t least);
+void rt_close_block(struct rt_thread *t, struct rt_open *open);
+void rt_close_blocks(struct rt_thread *t); /* all of them */
 
+/* Blocks whose hooks are stores (blocks.c). Where the hook's code ends, if it is of one, else 0;
+ * the hook of such a block, not the last, behind which a signal came; NULL. */
+uintptr_t rt_hook_end(const struct hd_hook *hook);
+const struct hd_hook *rt_hook_passed(const void *context);
+void rt_blocks_closed(void); /* modules were */
+void rt_blocks_choose(void); /* by the options: rt.whole_blocks, rt.stores */
+
+/* The functions that compiled code calls (trace/hook.h). */
+typedef void rt_hook_function(uintptr_t address, struct hd_hook *place);
+extern RT_HOOK rt_hook_function *__heddle_table[HD_HOOK_FUNCTIONS];
+void rt_hooks_expect(void); /* a recording begins that keeps expectations */
+
+/* Branches since the latest event: compiled code adds one to `passed` at each. */
+RT_INLINE uint64_t rt_branches(const struct rt_thread *t) { return t->passed - HD_COUNTS_CALL; }
+
+#define RT_LINKS (1u << 18) /* places in the program that may have one */
 void rt_expect_begin(struct rt_thread *t);
 void rt_expect_end(struct rt_thread *t);
 uint32_t rt_link_of(uint64_t key); /* for all threads; 0: there are too many */
@@ -103,14 +147,19 @@ RT_INLINE void rt_count_met(struct rt_thread *t) {
     t->met_seen++;
 }
 
-void rt_store_expecting(struct rt_thread *t, uint64_t head, uint64_t tail);
-void rt_store_met(struct rt_thread *t); /* what was counted so far */
-
-RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
-    if (likely(!t->expects))
-        rt_store_raw(t, head, tail);
-    else
-        rt_store_expecting(t, head, tail);
+/* Records up to here are in the chunk; nothing was counted after them, and no choice made. */
+RT_INLINE void rt_put(struct rt_thread *t, uint8_t *end) {
+    t->put = end;
+    t->met_seen = 0;
+    t->choice = 1;
+    if (unlikely(t->chunk == NULL)) {
+        t->nowhere = t->no_choices = 0;
+        return;
+    }
+    uint64_t bytes = (uint64_t)(end - t->chunk->record);
+    t->chunk->events += HD_MET(*t->met) + 1;
+    __atomic_store_n(t->met, bytes << HD_MET_BITS, __ATOMIC_RELEASE);
+    *t->choices = 0; /* whoever finds nothing counted does not look there */
 }
 
 /* The thread has no chunk: before it gives one away, which others may write to from then on. */
@@ -118,8 +167,10 @@ RT_INLINE void rt_stream_none(struct rt_thread *t) {
     if (t->met != NULL) rt_catch_up(t);
     t->chunk = NULL;
     t->cursor = t->chunk_end = NULL;
-    t->nowhere = t->met_seen = 0;
+    t->put = t->put_end = NULL;
+    t->nowhere = t->no_choices = t->met_seen = 0;
     t->met = &t->nowhere;
+    t->choices = &t->no_choices;
 }
 
 /* The chunk that the thread writes to from now on. What was counted in it before is of whoever
@@ -130,9 +181,17 @@ RT_INLINE void rt_stream_is(struct rt_thread *t, struct hd_wire_chunk *chunk,
     t->chunk = chunk;
     t->cursor = cursor;
     t->chunk_end = end;
+    if (rt.records && cursor != NULL) { /* which is of no use then */
+        t->put =
+            chunk != NULL ? chunk->record + (chunk->expected >> HD_MET_BITS) : (uint8_t *)cursor;
+        uint8_t *limit = chunk != NULL ? chunk->record + HD_CHUNK_RECORDS : (uint8_t *)end;
+        t->put_end = limit - 2 * HD_TOKEN_BYTES;
+    }
     if (chunk == NULL) return; /* what nobody drains */
     t->met = &chunk->expected;
+    t->choices = &chunk->choices;
     t->met_seen = HD_MET(*t->met);
+    if (t->met_seen == 0) t->choice = 1; /* else it goes on, or its first record tells them */
 }
 
 /* ---- events ------------------------------------------------------------------------------------
@@ -145,10 +204,10 @@ RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint6
         rt_emit_stack(t);
     uint64_t now = rt_calls(t);
     rt_catch_up(t);
-    uint64_t calls = now - t->calls_emitted, branches = t->passed >> 16;
+    uint64_t calls = now - t->calls_emitted, branches = rt_branches(t);
     t->calls_emitted = now;
     t->branches_emitted += branches;
-    t->passed = 1;
+    t->passed = HD_COUNTS_CALL;
     if (unlikely((calls | branches) >> 16)) {
         rt_emit_counts(t, calls, branches);
         calls = branches = 0;
@@ -165,51 +224,24 @@ RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value, uint32_t site)
 RT_INLINE void rt_stamp(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_FREE) {
         t->stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
-        if (unlikely(rt.full))
-            atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
+        atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
         rt_store(t, hd_wire_head(HD_EV_STAMP, 0, t->stamp), 0);
     }
 }
 
-/* Ends the thread's epoch: what it does from here on is recorded anew. An epoch has a number that
- * no other has; under free it is the low half of the stamp that it begins with. */
-RT_INLINE void rt_new_epoch(struct rt_thread *t) {
-    if (rt.mode == HD_SCHED_FREE) {
-        while (t->epoch == (uint32_t)t->stamp || (uint32_t)t->stamp == 0) rt_stamp(t);
-        t->epoch = (uint32_t)t->stamp;
-        t->salt = t->epoch * 0x9e3779b1u << 3;
-        struct rt_slot *slot = &rt.slot[t->number];
-        atomic_store_explicit(&slot->epoch_stamp, t->stamp, memory_order_relaxed);
-        atomic_store_explicit(&slot->epoch, t->epoch, memory_order_release);
-    } else {
-        t->epoch = atomic_fetch_add_explicit(&rt.epochs, 1, memory_order_relaxed) + 1;
-        if (unlikely(t->epoch == 0)) t->epoch = atomic_fetch_add(&rt.epochs, 1) + 1;
-    }
-}
-
-void rt_flush_all(struct rt_thread *t);
-/* Records the accesses that were deferred in the thread's epoch, before anything that ends it. */
-RT_INLINE void rt_flush(struct rt_thread *t) {
-    if (t->deferred_count != 0) rt_flush_all(t);
-}
-
-/* A synchronisation event: stamped, and the thread's epoch ends. */
+/* A synchronisation event: stamped. */
 RT_INLINE void rt_emit_sync(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
                             uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    rt_flush(t);
     rt_stamp(t);
     rt_emit(t, kind, flags, operand, site);
-    rt_new_epoch(t);
 }
 RT_INLINE void rt_emit_sync_extra(struct rt_thread *t, unsigned kind, unsigned flags,
                                   uint64_t operand, uint64_t extra, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    rt_flush(t);
     rt_stamp(t);
     rt_emit_extra(t, extra, site);
     rt_emit(t, kind, flags, operand, site);
-    rt_new_epoch(t);
 }
 
 #pragma GCC visibility pop

@@ -1,11 +1,12 @@
-/* Full recordings: events that came as expected (trace/expect.h) are only counted. The count is in
+/* Events that came as expected (trace/expect.h) are only counted. The count is in
  * the chunk, where the parent finds it whatever becomes of the program. */
-#include "runtime/rt.h"
+#include "runtime/windows.h"
 
 #include <string.h>
 
 /* The table of a thread that keeps no expectations: nothing is met there. */
 static struct hd_expected no_link;
+struct rt_open rt_nothing_open[RT_OPEN_BLOCKS];
 
 /* ---- which link an event has -------------------------------------------------------------------
  */
@@ -15,8 +16,7 @@ static struct hd_expected no_link;
  * The hash table has one word for each, so that it is entered in one step:
  *     bits 0-44   what makes it: site, kind and flags
  *     bits 45-62  its number, from 1; bit 63 is not used */
-#define LINKS (1u << 18)
-#define SLOTS (2u * LINKS)
+#define SLOTS (2u * RT_LINKS)
 #define KEY_BITS 45
 #define KEY(word) ((word) & ((1ull << KEY_BITS) - 1))
 static uint64_t *link_table;
@@ -44,7 +44,7 @@ uint32_t rt_link_of(uint64_t key) {
         uint64_t word = __atomic_load_n(&table[at], __ATOMIC_ACQUIRE);
         if (word == 0) {
             if (number == 0) number = atomic_fetch_add(&links, 1) + 1;
-            if (number >= LINKS) {
+            if (number >= RT_LINKS) {
                 atomic_fetch_sub(&links, 1);
                 return 0;
             }
@@ -74,29 +74,106 @@ static uint32_t link_of(const struct rt_thread *t, uint64_t head, uint64_t tail)
 /* ---- a thread ----------------------------------------------------------------------------------
  */
 
+#define LINK_BYTES ((size_t)RT_LINKS * HD_LINK_BYTES)
+#define OPEN_BYTES (RT_OPEN_BLOCKS * sizeof(struct rt_open))
+#define THREAD_BYTES (LINK_BYTES + RT_WINDOW_BYTES + OPEN_BYTES)
+_Static_assert((LINK_BYTES + RT_WINDOW_BYTES) % HD_LINK_BYTES == 0, "blocks begin with a line");
+
 void rt_expect_begin(struct rt_thread *t) {
     rt_expect_end(t);
-    if (!rt.full) return;
+    if (rt.check_only) return;
     bool words = rt_words_map();
     if (rt.mode == HD_SCHED_FREE)
         t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_NONE;
-    if (rt.check_only || rt.options.full == HD_FULL_DIRECT || !words) return;
-    t->expect.link = rt_map((size_t)LINKS * HD_LINK_BYTES);
+    if (rt.options.full == HD_FULL_DIRECT || !words) return;
+    /* in one piece, too large for the gaps where the program's libraries go */
+    char *memory = rt_map(THREAD_BYTES);
+    t->expect.link = (struct hd_expected *)memory;
+    t->open = memory + LINK_BYTES + RT_WINDOW_BYTES;
+    if (rt.mode == HD_SCHED_SERIAL) rt_windows_begin(t, memory + LINK_BYTES);
     t->expects = true;
     rt_hooks_expect();
 }
 
 void rt_expect_end(struct rt_thread *t) {
-    if (t->expects) rt_unmap(t->expect.link, (size_t)LINKS * HD_LINK_BYTES);
+    if (t->expects) rt_unmap(t->expect.link, THREAD_BYTES);
+    rt_windows_end(t);
     t->expects = false;
     t->expect = (struct hd_expect){.link = &no_link};
+    t->open = (char *)rt_nothing_open;
+    t->open_at = 0;
     t->block = t->slow_block = NULL;
     t->owner = 0;
     t->closed = false;
     t->hook_link = 0;
 }
 
-static void give_up_block(const struct rt_thread *t, const struct rt_hook *place) {
+/* ---- blocks that are open ----------------------------------------------------------------------
+ */
+
+#define RELATIVE_ROUNDS 64u /* for which marks are looked at here, not by a window */
+#define IN_VAIN 4u          /* rounds that a block was open for: then it is not worth it */
+#define SHY 100u            /* so often */
+
+RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, uint32_t least) {
+    struct rt_open *open = rt_open_of(t, last->link);
+    if (open->last != NULL) rt_close_block(t, open);
+    const struct hd_hook *first = last - last->index;
+    struct hd_expected *l = hd_link_at(&t->expect, first->link);
+    uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index], seen = open->seen;
+    uint64_t *stride = &open->stride[RT_BLOCK_LAST - last->index], now = *rt_stored(t, first);
+    uint32_t rounds = UINT32_MAX;
+    open->seen = now;
+    open->relative = l->operand == HD_LINK_NOWHERE;
+    open->distance = l->distance;
+    for (unsigned i = 0; i <= last->index; i++) {
+        l = hd_link_at(&t->expect, first[i].link);
+        if (l->count - 1 < rounds) rounds = l->count - 1;
+        if (l->flags & HD_LINK_EITHER) open->shy = SHY;
+        if (rounds < least || l->flags & HD_LINK_EITHER) return;
+        operand[i] = l->operand;
+        stride[i] = l->stride;
+        if (l->operand != HD_LINK_NOWHERE) continue;
+        /* as far from the one before as last time, so it goes on as that does */
+        operand[i] = i > 0 ? operand[i - 1] + l->distance : now + (now - seen);
+        stride[i] = i > 0 ? stride[i - 1] : now - seen;
+        if (t->window == NULL) continue;
+        if (rounds > RELATIVE_ROUNDS) rounds = RELATIVE_ROUNDS;
+        rounds = rt_without_marks(operand[i], (int64_t)stride[i], rounds);
+    }
+    if (rounds < least) return;
+    open->at = first->link;
+    open->passed = hd_link_at(&t->expect, first->link)->rest;
+    open->hooks = last->index + 1u;
+    open->rounds = open->begun = rounds;
+    l->flags |= RT_LINK_OPEN;
+    open->both = l->next | (uint64_t)last->link << 32;
+    open->last = last;
+    t->open_at |= 1ull << (open - (struct rt_open *)t->open);
+}
+
+RT_NOINLINE void rt_close_block(struct rt_thread *t, struct rt_open *open) {
+    const struct hd_hook *first = open->last - open->last->index;
+    uint32_t rounds = open->begun - open->rounds;
+    struct hd_expected *l = NULL;
+    if (rounds < IN_VAIN) open->shy = SHY;
+    for (unsigned i = 0; i < open->hooks; i++) {
+        l = hd_link_at(&t->expect, first[i].link);
+        if (l->operand != HD_LINK_NOWHERE)
+            l->operand = open->operand[RT_BLOCK_LAST - first[i].more];
+        l->count -= rounds;
+    }
+    l->flags &= (uint16_t)~RT_LINK_OPEN;
+    open->last = NULL;
+    t->open_at &= ~(1ull << (open - (struct rt_open *)t->open));
+}
+
+void rt_close_blocks(struct rt_thread *t) {
+    while (t->open_at != 0)
+        rt_close_block(t, (struct rt_open *)t->open + __builtin_ctzll(t->open_at));
+}
+
+static void give_up_block(const struct rt_thread *t, const struct hd_hook *place) {
     hd_link_at(&t->expect, place[-place->index].link)->flags &= (uint16_t)~RT_LINK_BLOCK;
 }
 
@@ -107,73 +184,101 @@ void rt_settle_for_handler(struct rt_thread *t) {
 }
 
 void rt_settle_slow(struct rt_thread *t) {
-    const struct rt_hook *place = t->block;
+    const struct hd_hook *place = t->block;
     struct hd_expect *e = &t->expect;
-    unsigned passed = place->index + 1u;
+    unsigned passed = place->index + 1u - t->block_counted;
     give_up_block(t, place);
     t->block = NULL;
     t->left -= passed;
     *t->met += passed;
-    t->passed = 1;
+    t->passed = HD_COUNTS_CALL;
     e->before = place->link;
     e->at = hd_link_at(e, place->link)->next;
 }
 
-/* The events that are in the chunk are so many, and nothing was counted after them. */
-static void count_anew(struct rt_thread *t) {
-    if (t->chunk != NULL) *t->met = (uint64_t)(t->cursor - t->chunk->event) << HD_MET_BITS;
-    t->met_seen = HD_MET(*t->met);
+/* ---- records -----------------------------------------------------------------------------------
+ */
+
+/* Where the next record goes, behind the choices that the events before it made. */
+static uint8_t *begin_record(struct rt_thread *t) {
+    if (unlikely(t->put >= t->put_end)) rt_chunk_next(t);
+    rt_catch_up(t);
+    return *t->choices != 0 ? hd_token_put_choices(t->put, *t->choices) : t->put;
+}
+
+static uint64_t met_so_far(const struct rt_thread *t) { return HD_MET(*t->met); }
+
+void rt_put_met(struct rt_thread *t, uint64_t met, uint64_t choices) {
+    uint8_t *at = choices != 0 ? hd_token_put_choices(t->put, choices) : t->put;
+    rt_put(t, hd_token_put_other(at, HD_TOKEN_MET, met, 0, 0));
 }
 
 void rt_store_met(struct rt_thread *t) {
+    if (!rt.records) return;
     rt_catch_up(t);
-    if (t->chunk == NULL || HD_MET(*t->met) == 0) return;
-    if (unlikely(t->cursor == t->chunk_end)) { /* there it is stored first of all */
-        rt_chunk_next(t);
-        return;
-    }
-    rt_store_raw(t, hd_wire_head(HD_EV_EXPECTED, 0, HD_MET(*t->met)), 0);
-    count_anew(t);
+    if (t->chunk == NULL || met_so_far(t) == 0) return;
+    if (unlikely(t->put >= t->put_end))
+        rt_chunk_next(t); /* there it is stored first of all */
+    else
+        rt_put_met(t, met_so_far(t), *t->choices);
 }
 
-/* Stores it, with what was counted before it if that is possible. Returns that if it teaches. */
-static uint64_t store(struct rt_thread *t, uint64_t head, uint64_t tail) {
-    if (unlikely(t->cursor == NULL)) rt_chunk_next(t);
-    rt_catch_up(t);
-    uint64_t met = t->chunk != NULL ? HD_MET(*t->met) : 0;
-    if (met != 0 && t->cursor == t->chunk_end) {
-        rt_chunk_next(t);
-        met = 0;
+static void put_stream(struct rt_thread *t, uint64_t head) {
+    uint8_t *at = begin_record(t);
+    uint64_t operand = hd_wire_operand(head), met = met_so_far(t);
+    if (hd_wire_kind(head) == HD_EV_THREAD) {
+        rt_put(t, hd_token_put_other(at, HD_TOKEN_THREAD, met, operand, 4));
+        return;
     }
-    if (met != 0 && hd_is_of_stream(head) && hd_stream_carries_met(head, met)) {
-        tail |= met << 32;
-    } else if (met != 0 && hd_carries_met(head, tail, met)) {
-        head |= HD_WIRE_AFTER;
-        tail = hd_tail_with_calls(tail, met);
-    } else {
-        rt_store_met(t);
-        met = 0;
-    }
-    rt_store_raw(t, head, tail);
-    count_anew(t);
+    uint64_t further = operand - t->stamp_stored;
+    bool near = further <= UINT16_MAX;
+    t->stamp_stored = operand;
+    rt_put(t, hd_token_put_other(at, near ? HD_TOKEN_STAMP_NEAR : HD_TOKEN_STAMP, met, further,
+                                 near ? 2 : 8));
+}
+
+/* Stores an event; returns what was counted before it. */
+static uint64_t put_event(struct rt_thread *t, uint32_t link, uint64_t head, uint64_t tail) {
+    uint8_t *at = begin_record(t);
+    uint64_t met = met_so_far(t);
+    if (link != 0 && hd_link_at(&t->expect, link)->shape != 0)
+        at = hd_token_put(at, &t->expect, link, hd_wire_operand(head), (uint32_t)(tail >> 32), met);
+    else
+        at = hd_token_put_event(at, link, head, tail, met);
+    rt_put(t, at);
+    /* What is expected was stored once: so does every count of branches come by here. */
+    if (hd_wire_kind(head) < HD_EV_THREAD && hd_wire_branches(tail) != 0 && rt.session != NULL)
+        rt.session->has_branches = 1;
     return met;
 }
 
-RT_NOINLINE void rt_store_expecting(struct rt_thread *t, uint64_t head, uint64_t tail) {
+RT_NOINLINE void rt_store_record(struct rt_thread *t, uint64_t head, uint64_t tail) {
     struct hd_expect *e = &t->expect;
     if (hd_is_of_stream(head)) {
-        store(t, head, tail);
+        put_stream(t, head);
+        return;
+    }
+    if (!t->expects) {
+        put_event(t, 0, head, tail);
         return;
     }
     bool closed = t->closed;
+    if (unlikely(t->put == NULL)) rt_chunk_next(t);
     rt_open(t);
+    uint32_t at = e->at, before = e->before;
+    rt_window_open(t, at);
     if (hd_is_expected(e, head, tail)) {
         hd_expect_met(e);
         rt_count_met(t);
     } else {
         uint32_t link = link_of(t, head, tail);
-        uint64_t met = store(t, link != 0 ? head : head | HD_WIRE_UNLINKED, tail);
+        rt_window_open(t, before);
+        rt_window_open(t, link);
+        uint64_t met = put_event(t, link, head, tail);
         hd_expect_learn(e, link, head, tail, met);
+        rt_window_close(t, before);
+        rt_window_close(t, link);
     }
+    rt_window_close(t, at);
     if (closed) rt_close(t);
 }

@@ -1,68 +1,118 @@
-/* Full recordings: the hooks of code that `heddle cc` has assembled. An access that comes as
+/* The hooks of code that `heddle cc` has assembled. An access that comes as
  * expected is counted, a few instructions in all; one that does not is stored. Hooks of straight
  * code form blocks, which are counted by their last hook (events.h). */
 #include "runtime/expected.h"
 
 /* The usual access that is not as expected: nothing else is to be told before it, and there is room
  * in the chunk. True if it is one; then it is stored. */
-RT_INLINE bool misses(struct rt_thread *t, const struct rt_hook *place, uintptr_t address) {
+RT_INLINE bool misses(struct rt_thread *t, const struct hd_hook *place, uintptr_t address) {
     struct hd_expect *e = &t->expect;
     const struct hd_expected *l = hd_link_at(e, place->link);
-    uint64_t met = HD_MET(*t->met);
     uintptr_t end = address + (place->shape >> 8) - 1;
     if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
-        t->cursor == t->chunk_end || met > 0xffff || (end >> 3) - (address >> 3) > 1 ||
-        !rt_owns(t, address, l->shape) ||
+        t->put >= t->put_end || (end >> 3) - (address >> 3) > 1 || !rt_owns(t, address, l->shape) ||
         (unlikely((end ^ address) >> 3 != 0) && !rt_owns(t, end, l->shape)))
         return false;
-    uint64_t head = l->shape | (uint64_t)address << 16, tail = l->site | t->passed << 32;
-    struct hd_wire_event *event = t->cursor;
-    event->tail = met != 0 ? hd_tail_with_calls(tail, met) : tail;
-    __atomic_store_n(&event->head, met != 0 ? head | HD_WIRE_AFTER : head, __ATOMIC_RELEASE);
-    t->cursor = event + 1;
-    *t->met = (uint64_t)(t->cursor - t->chunk->event) << HD_MET_BITS;
+    uint64_t met = HD_MET(*t->met);
+    uint8_t *at = t->put;
+    if (*t->choices != 0) at = hd_token_put_choices(at, *t->choices);
+    uint32_t counts = (uint32_t)t->passed;
+    at = hd_token_put(at, e, place->link, address, counts, met);
     t->calls_emitted += met - t->met_seen + 1;
-    t->met_seen = 0;
-    t->branches_emitted += t->passed >> 16;
-    t->passed = 1;
-    hd_expect_learn(e, place->link, head, tail, met);
+    t->branches_emitted += hd_counts_branches(counts);
+    t->passed = HD_COUNTS_CALL;
+    rt_put(t, at);
+    uint32_t before = e->at != place->link ? e->before : 0;
+    rt_window_open(t, place->link);
+    rt_window_open(t, before);
+    hd_expect_learn(e, place->link, l->shape | (uint64_t)address << 16,
+                    l->site | (uint64_t)counts << 32, met);
+    rt_window_close(t, place->link);
+    rt_window_close(t, before);
+    return true;
+}
+
+/* An access as expected but for its address, and its link strays (expect.h): the usual miss where
+ * memory is found through hashes. What was passed of a block goes into the record; the block goes
+ * on. False if it is not so; then nothing has happened. */
+RT_NOINLINE static bool strays(struct rt_thread *t, uintptr_t address,
+                               const struct hd_hook *place) {
+    struct hd_expect *e = &t->expect;
+    struct hd_expected *l = hd_link_at(e, place->link);
+    unsigned flags = l->flags & (HD_LINK_STRAYS | HD_LINK_TURNS | HD_LINK_TURNING);
+    if (flags != HD_LINK_STRAYS || t->put >= t->put_end || *t->choices != 0) return false;
+    unsigned before = t->block != NULL ? place->index - t->block_counted : 0;
+    uint64_t met = HD_MET(*t->met) + before;
+    uint64_t step = address - l->operand, distance = address - e->operand;
+    unsigned shift = (unsigned)__builtin_ctz(place->shape >> 8), control = 0;
+    uint8_t *at = hd_token_put_met(t->put + 1, &control, met, e->met[0]);
+    hd_expect_counted(e, met);
+    at = hd_token_put_operand(at, &control, address, l->operand, l->operand + l->other, shift);
+    *t->put = (uint8_t)control;
+    t->left -= before + 1;
+    t->calls_emitted += met - t->met_seen + 1;
+    rt_put(t, at);
+    e->operand = address;
+    if (likely(step != l->other && distance != l->distance && !(l->flags & RT_LINK_SURE))) {
+        l->other = step; /* hd_link_strayed, and it goes on straying */
+        l->operand = address;
+        l->distance = distance;
+        if (l->flags & RT_LINK_WINDOW)
+            --*rt_after(t, place->link);
+        else
+            l->count--;
+    } else {
+        rt_window_open(t, place->link);
+        hd_link_strayed(l, address, distance);
+        bool relative = (l->flags & HD_LINK_RELATIVE) != 0;
+        if (relative) l->stride = address;
+        l->operand = relative ? HD_LINK_NOWHERE : address + l->stride;
+        l->distance = distance;
+        l->count--; /* it does not turn */
+        rt_window_close(t, place->link);
+    }
+    t->block_counted = place->index + 1u;
     return true;
 }
 
 /* Does the hook before it in the block lead to this one, and with the counts of straight code; at
  * turns, too? */
-static bool is_chained(const struct rt_thread *t, const struct rt_hook *place) {
+static bool is_chained(const struct rt_thread *t, const struct hd_hook *place) {
     const struct hd_expected *before = hd_link_at(&t->expect, place[-1].link);
     const struct hd_expected *l = hd_link_at(&t->expect, place->link);
-    return place[-1].link != 0 && before->next == place->link && l->rest == 1 &&
-           l->other_rest == 1 && (before->exit == 0 || before->exit == place->link);
+    return place[-1].link != 0 && before->next == place->link && l->rest == HD_COUNTS_CALL &&
+           l->other_rest == HD_COUNTS_CALL && (before->exit == 0 || before->exit == place->link);
 }
 
 /* A hook of a block, not the first, has gone the slow way: what became of the block? */
-static void look_at_block(const struct rt_thread *t, const struct rt_hook *place) {
+static void look_at_block(const struct rt_thread *t, const struct hd_hook *place) {
     struct hd_expected *first = hd_link_at(&t->expect, place[-place->index].link);
     if (!is_chained(t, place)) {
         first->flags &= (uint16_t)~RT_LINK_BLOCK;
         return;
     }
     if (place->more != 0 || first->flags & RT_LINK_BLOCK) return;
-    for (const struct rt_hook *p = place - 1; p->index != 0; p--)
+    for (const struct hd_hook *p = place - 1; p->index != 0; p--)
         if (!is_chained(t, p)) return;
     first->flags |= RT_LINK_BLOCK;
 }
 
-RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct rt_hook *place,
+RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct hd_hook *place,
                          uintptr_t pc) {
     bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
     if (likely(run)) {
         const struct hd_expected *l = hd_link_at(&t->expect, place->link);
         bool may = t->expect.at == place->link && (address & 7) + size <= 8 &&
-                   (l->operand == address || l->flags & HD_LINK_RELATIVE);
+                   (l->operand == address || l->flags & (HD_LINK_RELATIVE | HD_LINK_EITHER));
         if ((may && rt_meets(t, place->link, address)) || misses(t, place, address)) return;
     }
+    uintptr_t end = rt.stores ? rt_hook_end(place) : 0;
+    if (end != 0) pc = end; /* the last one of its block tells of it */
     t->hook_link = place->link;
+    t->in_block = place->more != 0;
     rt_access_slow(address, size, write, pc);
+    t->in_block = false;
     t->hook_link = 0;
     if (unlikely(!rt_is_link(place->link)) && t->expects) {
         uint32_t site = rt_site(t, pc);
@@ -70,9 +120,10 @@ RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct rt_hook 
     }
 }
 
-RT_NOINLINE static void hook_slow(uintptr_t address, struct rt_hook *place, uintptr_t pc) {
+RT_NOINLINE static void hook_slow(uintptr_t address, struct hd_hook *place, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     rt_settle(t);
+    if (unlikely(t->choice == 0) && t->expects) rt_store_met(t);
     slow_hook(t, address, place, pc);
     if (unlikely(!t->expects)) return; /* it ends, or is not known yet */
     if (place->index != 0) look_at_block(t, place);
@@ -88,69 +139,338 @@ RT_INLINE void goes_on(struct hd_expected *l) {
     if (unlikely(--l->count == 0)) hd_link_turn(l);
 }
 
-static void expect_access(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_expect *e = &t->expect;
-    uint32_t link = place->link;
-    struct hd_expected *l = hd_link_at(e, link);
-    if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
-                 !rt_fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
+/* It came as expected, and all before it in its block did; this link is expected next. */
+RT_INLINE void has_come(struct rt_thread *t, const struct hd_hook *place, uint32_t next) {
+    if (place->more != 0) {
+        if (place->index == 0) t->block_counted = 0;
+        t->block = place;
         return;
     }
-    t->left--;
-    rt_met(t, link, 1);
-}
-
-static void expect_first(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    uint32_t link = place->link;
-    struct hd_expected *l = hd_link_at(&t->expect, link);
-    if (unlikely(t->left <= place->more || t->expect.at != link || l->rest != t->passed ||
-                 !(l->flags & RT_LINK_BLOCK) || !rt_fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    goes_on(l);
-    t->block = place;
-}
-
-static void expect_next(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_expected *l = hd_link_at(&t->expect, place->link);
-    if (unlikely(t->block != place - 1 || !rt_fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
-    goes_on(l);
-    t->block = place;
-}
-
-static void expect_last(uintptr_t address, struct rt_hook *place) {
-    struct rt_thread *t = &rt_self;
-    struct hd_expect *e = &t->expect;
-    uint32_t link = place->link;
-    struct hd_expected *l = hd_link_at(e, link);
-    unsigned hooks = place->index + 1u;
-    if (unlikely(t->block != place - 1 || !rt_fits(t, l, address))) {
-        hook_slow(address, place, RT_CALLER);
-        return;
-    }
+    unsigned hooks = place->index == 0 ? 1 : place->index + 1u - t->block_counted;
     t->block = NULL;
     t->left -= hooks;
-    rt_met(t, link, hooks);
+    *t->met += hooks;
+    t->passed = HD_COUNTS_CALL;
+    t->expect.before = place->link;
+    t->expect.at = next;
 }
 
+/* All is as expected but for the address. Whoever calls this, and what follows, returns then to
+ * where the hook was called from. */
+RT_NOINLINE static void goes_astray(uintptr_t address, struct hd_hook *place) {
+    struct rt_thread *t = &rt_self;
+    if (!strays(t, address, place)) {
+        hook_slow(address, place, RT_CALLER);
+    } else if (place->more != 0) {
+        t->block = place;
+    } else {
+        t->block = NULL;
+        t->branches_emitted += rt_branches(t);
+        t->passed = HD_COUNTS_CALL;
+        t->expect.before = place->link;
+        t->expect.at = hd_link_at(&t->expect, place->link)->next;
+    }
+}
+
+/* The same, and its link may have a choice. */
+RT_NOINLINE static void is_elsewhere(uintptr_t address, struct hd_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_expected *l = hd_link_at(&t->expect, place->link);
+    if (t->window != NULL && *rt_word(address) != 0) { /* which was not looked at yet */
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    if (!(l->flags & HD_LINK_EITHER) || !rt_chooses(t, l, address)) {
+        goes_astray(address, place);
+        return;
+    }
+    t->expect.operand = address;
+    has_come(t, place, --l->count != 0 ? l->next : hd_link_turn(l));
+    if (unlikely(!(l->flags & HD_LINK_EITHER))) rt_window_close(t, place->link);
+}
+
+/* The 8 bytes are not the thread's own: if they are now, the hook is asked again. */
+RT_NOINLINE static void is_not_own(uintptr_t address, struct hd_hook *place,
+                                   rt_hook_function *again) {
+    if (rt_owners_take(&rt_self, address, (place->shape & 0xff) == HD_EV_WRITE))
+        again(address, place);
+    else
+        hook_slow(address, place, RT_CALLER);
+}
+
+/* The count of a link is at 0, for the end of its window or of its round. Returns the link that is
+ * expected after it. */
+static uint32_t ends(struct rt_thread *t, uint32_t link) {
+    struct hd_expected *l = hd_link_at(&t->expect, link);
+    if (l->flags & RT_LINK_WINDOW) return rt_window_next(t, link);
+    uint32_t next = hd_link_turn(l);
+    rt_window_close(t, link);
+    return next;
+}
+
+/* Serial: the count of the link is at 0. */
+RT_NOINLINE static void has_counted(uintptr_t address, struct hd_hook *place) {
+    struct rt_thread *t = &rt_self;
+    struct hd_expect *e = &t->expect;
+    struct hd_expected *l = hd_link_at(e, place->link);
+    unsigned flags = l->flags & (RT_LINK_WINDOW | RT_LINK_SURE);
+    if (flags == RT_LINK_WINDOW && *rt_word(address) != 0) {
+        l->operand = address; /* as if it had not come */
+        l->count = 1;
+        hook_slow(address, place, RT_CALLER);
+        return;
+    }
+    uint32_t next = ends(t, place->link);
+    e->operand = address;
+    has_come(t, place, next);
+}
+
+/* The hooks of one kind of recording. What they check, and in which order, is what an access costs:
+ * nothing that calls a function may come before the end, or they would have to save registers. */
+#define EXPECTING_HOOK(name, serial, unlike, then)                                             \
+    static void name(uintptr_t address, struct hd_hook *place) {                               \
+        struct rt_thread *t = &rt_self;                                                        \
+        struct hd_expect *e = &t->expect;                                                      \
+        struct hd_expected *l = hd_link_at(e, place->link);                                    \
+        if (unlikely(unlike)) {                                                                \
+            hook_slow(address, place, RT_CALLER);                                              \
+            return;                                                                            \
+        }                                                                                      \
+        uint8_t word = serial ? 0 : *rt_word(address);                                         \
+        if (!serial && unlikely(word != t->owner) && !rt_owners_read(t, word, place->shape)) { \
+            is_not_own(address, place, name);                                                  \
+            return;                                                                            \
+        }                                                                                      \
+        if (likely(l->operand == address)) {                                                   \
+            l->operand = address + l->stride;                                                  \
+        } else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address ||    \
+                   (serial && *rt_word(address) != 0)) {                                       \
+            is_elsewhere(address, place);                                                      \
+            return;                                                                            \
+        }                                                                                      \
+        if (serial && unlikely(--l->count == 0)) {                                             \
+            has_counted(address, place);                                                       \
+            return;                                                                            \
+        }                                                                                      \
+        e->operand = address;                                                                  \
+        then                                                                                   \
+    }
+
+/* A round may be over; under serial that is looked at before. */
+#define GOES_ON(serial) \
+    if (!(serial)) goes_on(l)
+#define MEETS(serial, hooks)                                                   \
+    {                                                                          \
+        t->left -= (hooks);                                                    \
+        *t->met += (hooks);                                                    \
+        t->passed = HD_COUNTS_CALL;                                            \
+        e->before = place->link;                                               \
+        e->at = serial || likely(--l->count != 0) ? l->next : hd_link_turn(l); \
+    }
+
+#define EXPECTING_HOOKS(scheduler, serial)                                                         \
+    EXPECTING_HOOK(scheduler##_access, serial,                                                     \
+                   t->left <= 0 || e->at != place->link || l->rest != t->passed, MEETS(serial, 1)) \
+    EXPECTING_HOOK(scheduler##_first, serial,                                                      \
+                   t->left <= place->more || e->at != place->link || l->rest != t->passed ||       \
+                       !(l->flags & RT_LINK_BLOCK),                                                \
+                   {                                                                               \
+                       GOES_ON(serial);                                                            \
+                       t->block_counted = 0;                                                       \
+                       t->block = place;                                                           \
+                   })                                                                              \
+    EXPECTING_HOOK(scheduler##_next, serial, t->block != place - 1, {                              \
+        GOES_ON(serial);                                                                           \
+        t->block = place;                                                                          \
+    })                                                                                             \
+    EXPECTING_HOOK(scheduler##_last, serial, t->block != place - 1, {                              \
+        unsigned hooks = place->index + 1u - t->block_counted;                                     \
+        t->block = NULL;                                                                           \
+        MEETS(serial, hooks)                                                                       \
+    })
+
+EXPECTING_HOOKS(serial, true)
+EXPECTING_HOOKS(free, false)
+
+/* ---- blocks whose hooks are stores (blocks.c) ---------------------------------------------------
+ */
+
+/* Hooks that were passed: they are told one by one, with nothing in between. */
+static void tell(struct rt_thread *t, struct hd_hook *first, unsigned from, unsigned to) {
+    bool free = rt.mode == HD_SCHED_FREE;
+    t->busy++;
+    t->telling = true;
+    for (unsigned i = from; i < to; i++)
+        (i > 0  ? free ? free_next : serial_next
+         : free ? free_first
+                : serial_first)(*rt_stored(t, &first[i]), &first[i]);
+    t->telling = false;
+    t->busy--;
+    if (unlikely(t->signals_pending)) rt_set_left(t, -1);
+}
+
+void rt_tell_passed(struct rt_thread *t, const void *context) {
+    if (!rt.stores || t->busy || rt.mode == HD_SCHED_OFF || !t->expects) return;
+    const struct hd_hook *latest = rt_hook_passed(context);
+    if (latest == NULL) return;
+    struct hd_hook *first = (struct hd_hook *)latest - latest->index;
+    if (t->told_block != first) t->told = 0;
+    struct rt_open *o = rt_open_of(t, latest[latest->more].link);
+    if (o->last == latest + latest->more) rt_close_block(t, o);
+    if (latest->index < t->told) return;
+    tell(t, first, t->told, latest->index + 1u);
+    t->told = latest->index + 1u;
+    t->told_block = first;
+}
+
+/* The last hook of a block of which not all is as expected: hooks from this one on are told one by
+ * one. */
+RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsigned from) {
+    struct rt_thread *t = &rt_self;
+    if (t->state != RT_RUNNING || t->suspect) rt_sched_preempted(t);
+    tell(t, last - last->index, from, last->index);
+    (rt.mode == HD_SCHED_FREE ? free_last : serial_last)(address, last);
+}
+
+/* Free: is the access to memory of the thread's own, or that it may read? Or is it now, without a
+ * stamp? Serial: marks are looked at for operands that are kept (windows.h), and before others
+ * here. */
+#define IS_OWN(serial, a, shape) \
+    ((serial) || likely(*rt_word(a) == t->owner) || rt_owners_read(t, *rt_word(a), shape))
+#define IS_OWN_NOW(a, shape) \
+    (IS_OWN(false, a, shape) || rt_owners_take(t, a, ((shape)&0xff) == HD_EV_WRITE))
+
+/* An access of a block, all before it being as expected, at the link's operand or as it is
+ * otherwise expected. */
+#define FITS(serial, l, a, before, shape)                                                        \
+    (((serial) ? ((l)->flags & RT_LINK_SURE) != 0 || *rt_word(a) == 0 : IS_OWN_NOW(a, shape)) && \
+     ((l)->operand == (a)             ? ((l)->operand += (l)->stride, true)                      \
+      : (l)->flags & HD_LINK_RELATIVE ? (before) + (l)->distance == (a)                          \
+                                      : (l)->flags & HD_LINK_EITHER && rt_chooses(t, l, a)))
+
+#define OPEN_WORTH 8u /* rounds */
+
+/* The last hook of a block: of one that is not open, and of one that is (events.h). Nothing that
+ * calls a function may come before the end of the latter, or it would have to save registers. */
+#define BLOCK_HOOK(scheduler, serial)                                                             \
+    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {         \
+        struct rt_thread *t = &rt_self;                                                           \
+        struct hd_expect *e = &t->expect;                                                         \
+        struct hd_hook *place = last - last->index;                                               \
+        struct hd_expected *l = hd_link_at(e, place->link);                                       \
+        if (unlikely(t->left <= last->index || e->at != place->link || l->rest != t->passed ||    \
+                     !(l->flags & RT_LINK_BLOCK) || t->told != 0)) {                              \
+            unsigned from = t->told_block == place ? t->told : 0;                                 \
+            t->told = 0;                                                                          \
+            block_slow(address, last, from);                                                      \
+            return;                                                                               \
+        }                                                                                         \
+        const uintptr_t *stored = rt_stored(t, place);                                            \
+        uintptr_t before = e->operand;                                                            \
+        uint32_t next = 0;                                                                        \
+        t->block_counted = 0;                                                                     \
+        t->address[RT_BLOCK_LAST] = address;                                                      \
+        for (;; place++, stored++) {                                                              \
+            uintptr_t a = *stored;                                                                \
+            l = hd_link_at(e, place->link);                                                       \
+            if (likely(FITS(serial, l, a, before, place->shape))) {                               \
+                before = a;                                                                       \
+                if (unlikely(--l->count == 0)) next = ends(t, place->link);                       \
+                if (place == last) break;                                                         \
+                next = 0;                                                                         \
+                continue;                                                                         \
+            }                                                                                     \
+            e->operand = before;                                                                  \
+            t->block = place->index > 0 ? place - 1 : NULL;                                       \
+            if (place == last) {                                                                  \
+                scheduler##_last(address, last);                                                  \
+                return;                                                                           \
+            }                                                                                     \
+            before = a;                                                                           \
+            if ((serial ? *rt_word(a) == 0 : IS_OWN_NOW(a, place->shape)) && strays(t, a, place)) \
+                continue;                                                                         \
+            tell(t, place - place->index, place->index, place->index + 1u);                       \
+            if (t->block == place) continue;                                                      \
+            block_slow(address, last, place->index + 1u);                                         \
+            return;                                                                               \
+        }                                                                                         \
+        unsigned hooks = last->index + 1u - t->block_counted;                                     \
+        t->block = NULL;                                                                          \
+        e->operand = address;                                                                     \
+        rt_count_all(t, hooks);                                                                   \
+        *t->met += hooks;                                                                         \
+        t->passed = HD_COUNTS_CALL;                                                               \
+        e->before = last->link;                                                                   \
+        e->at = next != 0 ? next : l->next;                                                       \
+        struct rt_open *o = rt_open_of(t, last->link);                                            \
+        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                              \
+        if (o->shy != 0)                                                                          \
+            o->shy--;                                                                             \
+        else                                                                                      \
+            rt_open_block(t, last, OPEN_WORTH);                                                   \
+    }                                                                                             \
+    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,           \
+                                               int64_t i) {                                       \
+        struct rt_thread *t = &rt_self;                                                           \
+        struct rt_open *o = rt_open_of(t, last->link);                                            \
+        rt_count_all(t, 0 - (uint64_t)o->hooks);                                                  \
+        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                     \
+        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                       \
+            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                        \
+        rt_close_block(t, o);                                                                     \
+        scheduler##_closed(address, last);                                                        \
+    }                                                                                             \
+    static void scheduler##_block(uintptr_t address, struct hd_hook *last) {                      \
+        struct rt_thread *t = &rt_self;                                                           \
+        struct rt_open *o = rt_open_of(t, last->link);                                            \
+        if (unlikely(o->last != last)) {                                                          \
+            scheduler##_closed(address, last);                                                    \
+            return;                                                                               \
+        }                                                                                         \
+        int64_t i = 1 - (int64_t)o->hooks;                                                        \
+        rt_count_all(t, o->hooks);                                                                \
+        if (unlikely(t->expect.at != o->at || t->passed != o->passed || t->left < 0)) {           \
+            scheduler##_unlike(address, last, i);                                                 \
+            return;                                                                               \
+        }                                                                                         \
+        do {                                                                                      \
+            uintptr_t a = t->address[RT_BLOCK_LAST + i];                                          \
+            if (unlikely(o->operand[RT_BLOCK_LAST + i] != a) ||                                   \
+                !IS_OWN(serial, a, last[i].shape)) {                                              \
+                scheduler##_unlike(address, last, i);                                             \
+                return;                                                                           \
+            }                                                                                     \
+            o->operand[RT_BLOCK_LAST + i] = a + o->stride[RT_BLOCK_LAST + i];                     \
+        } while (++i != 0);                                                                       \
+        if (unlikely(o->operand[RT_BLOCK_LAST] != address) ||                                     \
+            !IS_OWN(serial, address, last->shape)) {                                              \
+            scheduler##_unlike(address, last, 0);                                                 \
+            return;                                                                               \
+        }                                                                                         \
+        o->operand[RT_BLOCK_LAST] = address + o->stride[RT_BLOCK_LAST];                           \
+        *t->met += o->hooks;                                                                      \
+        t->passed = HD_COUNTS_CALL;                                                               \
+        t->expect.operand = address;                                                              \
+        t->expect.both = o->both;                                                                 \
+        if (unlikely(--o->rounds == 0)) rt_close_block(t, o);                                     \
+    }
+BLOCK_HOOK(serial, true)
+BLOCK_HOOK(free, false)
+
 /* One that may be of more than 8 bytes, or lie anywhere. */
-static void expect_wide(uintptr_t address, struct rt_hook *place) {
+static void expect_wide(uintptr_t address, struct hd_hook *place) {
     struct rt_thread *t = &rt_self;
     struct hd_expect *e = &t->expect;
     uint32_t link = place->link;
     struct hd_expected *l = hd_link_at(e, link);
     uintptr_t end = address + (place->shape >> 8) - 1;
+    if (unlikely(l->flags & RT_LINK_WINDOW)) {
+        rt_window_open(t, link);
+        l->flags |= RT_LINK_WIDE;
+    }
     if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
                  (end >> 3) - (address >> 3) > 1 || !rt_owns(t, end, l->shape) ||
-                 !rt_fits(t, l, address))) {
+                 !rt_owns(t, address, l->shape) || !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
@@ -159,7 +479,11 @@ static void expect_wide(uintptr_t address, struct rt_hook *place) {
 }
 
 void rt_hooks_expect(void) {
-    static rt_hook_function *const role[] = {expect_access, expect_first, expect_next, expect_last};
-    for (unsigned i = 0; i < RT_TABLE; i++)
-        __heddle_table[i] = i < RT_TABLE_WIDE ? role[i / RT_TABLE_SHAPES] : expect_wide;
+    static rt_hook_function *const role[][4] = {
+        {serial_access, serial_first, serial_next, serial_last},
+        {free_access, free_first, free_next, free_last}};
+    bool free = rt.mode == HD_SCHED_FREE;
+    for (unsigned i = 0; i < HD_HOOK_FUNCTIONS; i++)
+        __heddle_table[i] = i < HD_HOOK_WIDE ? role[free][i / HD_HOOK_SHAPES] : expect_wide;
+    __heddle_table[HD_HOOK_STORED] = free ? free_block : serial_block;
 }

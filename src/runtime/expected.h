@@ -1,8 +1,8 @@
-/* Full recordings: is an access the one that is expected? What is inlined into the hooks. */
+/* Is an access the one that is expected? What is inlined into the hooks. */
 #ifndef HEDDLE_RUNTIME_EXPECTED_H
 #define HEDDLE_RUNTIME_EXPECTED_H
 
-#include "runtime/rt.h"
+#include "runtime/windows.h"
 
 /* Is there nothing to be known about 8 bytes of memory before an access to them? */
 RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, unsigned shape) {
@@ -10,14 +10,26 @@ RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, unsigned sh
     return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
 }
 
-/* Is it the access that its link expects, to 8 bytes that are the thread's own (serial: where
- * nothing is marked)? Then the link expects the next one. */
+/* Its link has a choice: does the access take one of the two steps, and is there room to say which?
+ */
+RT_INLINE bool rt_chooses(struct rt_thread *t, struct hd_expected *l, uintptr_t address) {
+    bool second = address == l->distance + l->other, first = address == l->distance + l->stride;
+    if (unlikely(!(second | first) || t->choice == 0)) return false;
+    *t->choices |= t->choice & (0 - (uint64_t)second);
+    t->choice <<= 1;
+    hd_link_choose(l, address, second);
+    return true;
+}
+
+/* Is it the access that its link expects? Then the link expects the next one. To be asked when all
+ * else is as expected. */
 RT_INLINE bool rt_fits(struct rt_thread *t, struct hd_expected *l, uintptr_t address) {
     struct hd_expect *e = &t->expect;
-    if (unlikely(!rt_owns(t, address, l->shape))) return false;
     if (likely(l->operand == address))
         l->operand = address + l->stride;
-    else if (!(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
+    else if (l->flags & HD_LINK_EITHER
+                 ? !rt_chooses(t, l, address)
+                 : !(l->flags & HD_LINK_RELATIVE) || e->operand + l->distance != address)
         return false;
     e->operand = address;
     return true;
@@ -27,7 +39,7 @@ RT_INLINE bool rt_fits(struct rt_thread *t, struct hd_expected *l, uintptr_t add
 RT_INLINE void rt_met(struct rt_thread *t, uint32_t link, unsigned accesses) {
     struct hd_expected *l = hd_link_at(&t->expect, link);
     *t->met += accesses;
-    t->passed = 1;
+    t->passed = HD_COUNTS_CALL;
     t->expect.before = link;
     t->expect.at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
 }
@@ -37,9 +49,12 @@ RT_INLINE void rt_met(struct rt_thread *t, uint32_t link, unsigned accesses) {
 RT_INLINE bool rt_meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
     struct hd_expected *l = hd_link_at(&t->expect, link);
     if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
-    if (unlikely(!rt_fits(t, l, address))) return false;
-    rt_met(t, link, 1);
-    return true;
+    if (unlikely(!rt_owns(t, address, l->shape))) return false;
+    rt_window_open(t, link);
+    bool fits = rt_fits(t, l, address);
+    if (likely(fits)) rt_met(t, link, 1);
+    rt_window_close(t, link);
+    return fits;
 }
 
 /* The same from code that has no hook of ours: is it this access that is expected? */

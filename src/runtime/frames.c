@@ -79,11 +79,11 @@ void rt_frames_unwind(struct rt_thread *t, uintptr_t sp) {
 }
 
 RT_HOOK void __sanitizer_cov_trace_pc(void);
-RT_HOOK void __sanitizer_cov_trace_pc(void) { rt_self.passed += RT_PASSED; }
+RT_HOOK void __sanitizer_cov_trace_pc(void) { rt_self.passed++; }
 RT_HOOK void __sanitizer_cov_trace_pc_guard(uint32_t *guard);
 RT_HOOK void __sanitizer_cov_trace_pc_guard(uint32_t *guard) {
     (void)guard;
-    rt_self.passed += RT_PASSED;
+    rt_self.passed++;
 }
 RT_HOOK void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop);
 RT_HOOK void __sanitizer_cov_trace_pc_guard_init(uint32_t *start, uint32_t *stop) {

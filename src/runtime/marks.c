@@ -2,6 +2,7 @@
  * marked in them. 0: all eight may be accessed; 1 to 7: only the first that many, to
  * which ORDERS may be added; WHOLE and a reason: none. */
 #include "runtime/marks.h"
+#include "runtime/windows.h"
 
 #include <string.h>
 
@@ -22,6 +23,7 @@ static void note_page(uintptr_t at) {
 
 void rt_mark_order(uintptr_t address) {
     if (rt.mode != HD_SCHED_SERIAL || rt.check_only || !rt_words_map()) return;
+    rt_windows_drop(&rt_self);
     note_page(address);
     uint8_t *mark = rt_word(address);
     if (!(*mark & WHOLE)) *mark |= ORDERS;
@@ -32,6 +34,7 @@ void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
     uintptr_t end = (address + bytes) & ~7ul;
     if (end <= address) return;
     if (!rt_words_map()) return;
+    rt_windows_drop(&rt_self);
     for (uintptr_t at = address, stop; at < end; at = stop) {
         stop = page_end(at, end);
         note_page(at);

@@ -87,7 +87,6 @@ static void unhush(int64_t left) {
 
 /* ---- recording ---------------------------------------------------------------------------- */
 
-#define CLEAR_LIMIT (256u * 1024u)
 /* Of a block that is freed so many bytes are marked: uses after free are found there. */
 #define MOST_MARKED (1024u * 1024u)
 
@@ -123,12 +122,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (block == NULL) return;
     uint32_t site = rt_site(t, pc);
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
-    if (bytes <= CLEAR_LIMIT || rt.full) {
-        rt_shadow_clear(t, (uintptr_t)block, bytes);
-    } else {
-        rt_flush(t);
-        rt_new_epoch(t);
-    }
+    rt_owners_clear((uintptr_t)block, bytes);
     rt_unmark((uintptr_t)block, bytes);
     rt_stamp(t);
     rt_emit_extra(t, bytes, site);
@@ -144,8 +138,7 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, (uintptr_t)block, bytes);
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
-    if (bytes > CLEAR_LIMIT) rt_flush(t);
-    rt_shadow_clear(t, (uintptr_t)block, bytes);
+    rt_owners_clear((uintptr_t)block, bytes);
     if (type & UNMAPPED)
         rt_unmark((uintptr_t)block, bytes);
     else
@@ -161,7 +154,7 @@ static void lives_on(struct rt_thread *t, void *block, size_t old, size_t bytes,
     uint32_t site = rt_site(t, pc);
     if (bytes > old) {
         if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block + old, bytes - old);
-        rt_shadow_clear(t, (uintptr_t)block + old, bytes - old);
+        rt_owners_clear((uintptr_t)block + old, bytes - old);
     }
     rt_stamp(t);
     rt_emit_extra(t, bytes, site);
@@ -242,9 +235,9 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
         if (bytes > old / 2 || old <= SMALL_BLOCK || !rt_is_c_library((uintptr_t)real.malloc))
             lives_on(t, block, old, bytes, pc);
         rt_unmark((uintptr_t)block, old);
-        rt_access_range(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
+        rt_access(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
         size_t usable = real.usable(block);
-        if (bytes < old) rt_shadow_clear(t, (uintptr_t)block + bytes, old - bytes);
+        if (bytes < old) rt_owners_clear((uintptr_t)block + bytes, old - bytes);
         set_bounds(block, bytes, usable > old ? usable : old);
     } else if (alone && (moved != NULL || bytes == 0)) {
         dies(t, block, old, type, pc);

@@ -29,11 +29,6 @@ static void done(struct rt_thread *t, const char *object, uintptr_t pc) {
 static void seen(struct rt_thread *t, const char *object, uintptr_t pc) {
     rt_emit_sync(t, HD_EV_ONCE_PASS, 0, (uintptr_t)object, pc);
 }
-/* Comes after all who came before, and before all who come later. */
-static void done_too(struct rt_thread *t, const char *object, uintptr_t pc) {
-    seen(t, object, pc);
-    done(t, object, pc);
-}
 
 /* ---- parallel regions ------------------------------------------------------------------------ */
 
@@ -53,7 +48,7 @@ static void member(void *argument) {
     region->function(region->data);
     t = rt_enter();
     if (t == NULL) return;
-    done_too(t, &region->ended, (uintptr_t)region->function);
+    rt_emit_done_too(t, &region->ended, (uintptr_t)region->function);
     t->region = around;
     t->blocking = blocking;
     rt_leave(t);
@@ -133,7 +128,7 @@ RT_EXPORT unsigned GOMP_parallel_reductions(REGION, unsigned flags) {
     RT_EXPORT type name parameters {                              \
         struct rt_thread *t = rt_enter();                         \
         if (t == NULL) return REAL(name) arguments;               \
-        done_too(t, &region_of(t)->barrier, RT_CALLER);           \
+        rt_emit_done_too(t, &region_of(t)->barrier, RT_CALLER);   \
         rt_block_enter(t);                                        \
         result REAL(name) arguments;                              \
         rt_block_leave(t);                                        \
@@ -293,7 +288,7 @@ static void run_task(void *argument) {
     task->function(task->data);
     t = rt_enter();
     if (t != NULL) {
-        done_too(t, &region_of(t)->tasks, (uintptr_t)task->function);
+        rt_emit_done_too(t, &region_of(t)->tasks, (uintptr_t)task->function);
         t->region = around;
         t->blocking = blocking;
         rt_leave(t);

@@ -1,4 +1,4 @@
-/* Full recordings under free: a byte of shadow for every 8 bytes of memory says whose they are. An
+/* Free: a byte of shadow for every 8 bytes of memory says whose they are. An
  * access to what another thread has touched takes a place in the global order, a stamp. */
 #define _GNU_SOURCE
 #include "runtime/rt.h"
@@ -28,6 +28,23 @@ static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
     return t->stamp <= other;
 }
 
+static void now_shared(const struct rt_thread *t) {
+    uint64_t latest = atomic_load(&rt_shared_stamp);
+    while (latest < t->stamp &&
+           !atomic_compare_exchange_weak(&rt_shared_stamp, &latest, t->stamp)) {
+    }
+}
+
+bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
+    uint8_t *owner = rt_word(address), now = *owner;
+    if (rt.mode != HD_SCHED_FREE || t->owner == RT_OWNER_NONE || now == RT_OWNER_SHARED ||
+        changes_hands(t, now))
+        return false;
+    *owner = write || now == 0 ? t->owner : RT_OWNER_SHARED;
+    if (!write && now != 0) now_shared(t);
+    return true;
+}
+
 static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) {
     bool stamp = false, shares = false;
     uint8_t mine = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER;
@@ -46,11 +63,7 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
         }
     }
     if (stamp) rt_stamp(t);
-    if (!shares) return;
-    uint64_t latest = atomic_load(&rt_shared_stamp);
-    while (latest < t->stamp &&
-           !atomic_compare_exchange_weak(&rt_shared_stamp, &latest, t->stamp)) {
-    }
+    if (shares) now_shared(t);
 }
 
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write) {

@@ -199,7 +199,7 @@ static void start(int forked_from) {
     static struct rt_slot *slots;
     if (slots == NULL) slots = rt_map(RT_MAX_THREADS * sizeof *slots);
     rt.slot = slots;
-    rt.full = rt.options.full;
+    rt.records = rt.options.full == HD_FULL_EXPECTED;
     rt.always_slow = rt.options.states;
     rt_force_start();
     rt_noise_start();
@@ -209,6 +209,7 @@ static void start(int forked_from) {
     t->busy++;
     t->inside++;
     rt.mode = rt.options.scheduler;
+    rt_blocks_choose();
     rt_signals_start();
     rt_threads_start(t);
     t->inside--;
@@ -241,6 +242,7 @@ RT_EXPORT __attribute__((noreturn)) void quick_exit(int status) {
 typedef int main_function(int, char **, char **);
 static main_function *program_main;
 static int main_and_last_turn(int count, char **arguments, char **environment) {
+    rt.in_main = true;
     int status = program_main(count, arguments, environment);
     last_turn();
     return status;
@@ -266,14 +268,8 @@ static void at_exit(int status, void *unused) {
 void rt_process_ends(int status) {
     struct hd_wire_session *session = rt.session;
     if (session == NULL || session->pid != getpid()) return;
-    struct rt_thread *t = &rt_self;
-    if (t->state == RT_RUNNING && !t->busy && !t->inside) {
-        t->busy++;
-        rt_flush(t); /* accesses that were left out since the last event */
-        t->busy--;
-    }
     session->exit_status = status & 0xff;
-    session->has_branches |= rt_self.branches_emitted != 0 || rt_self.passed >= RT_PASSED;
+    session->has_branches |= rt_self.branches_emitted != 0 || rt_self.passed > HD_COUNTS_CALL;
     __atomic_store_n(&session->ended, 1, __ATOMIC_SEQ_CST);
     /* The parent waits for the process from here on, not for its events. */
     __atomic_fetch_add(&session->wake, 1, __ATOMIC_SEQ_CST);
@@ -321,6 +317,7 @@ static void in_child(struct rt_thread *t, int parent) {
     uint32_t busy = t->busy, inside = t->inside;
     struct rt_pending *pending = t->pending;
     memset(t, 0, sizeof *t);
+    t->open = (char *)rt_nothing_open;
     t->pending = pending;
     t->busy = busy;
     t->inside = inside;
@@ -406,29 +403,10 @@ RT_EXPORT pid_t vfork(void) {
 
 /* ---- unloaded libraries ------------------------------------------------------------------- */
 
-/* What ran or was at these addresses is no longer what will: no thread's accesses from now on are
- * repetitions of earlier ones. Under free a thread that runs meanwhile can't call into a library
- * loaded later without some synchronisation, which ends its epoch as well. */
-static void forget_accesses(struct rt_thread *t) {
-    rt_flush(t);
-    for (uint32_t i = 0; rt.mode == HD_SCHED_SERIAL && i < rt.threads; i++) {
-        struct rt_thread *other = rt.slot[i].thread;
-        if (other == NULL || other == t || other->state == RT_NEW) continue;
-        if (other->deferred_count != 0) {
-            rt_emit_as(t, other);
-            rt_flush(other);
-            rt_emit_back(t, other);
-        }
-        rt_new_epoch(other);
-    }
-    rt_new_epoch(t);
-}
-
 RT_EXPORT int dlclose(void *handle) {
     int result = REAL(dlclose)(handle);
     struct rt_thread *t = rt_enter();
     if (t == NULL) return result;
-    forget_accesses(t); /* while their sites are known */
     rt_modules_closed();
     rt_leave(t);
     return result;

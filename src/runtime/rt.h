@@ -1,5 +1,5 @@
-/* The runtime's own header: the thread record, the event path, the shadow cell, and what the parts
- * of the runtime offer each other. Everything here runs inside the program under test. The words
+/* The runtime's own header: the thread record, the event path, and what the parts of the runtime
+ * offer each other. Everything here runs inside the program under test. The words
  * are explained in docs/glossary.md.
  *
  * Ground rules
@@ -7,17 +7,17 @@
  * 1. On the path of a memory access: no system call, no lock, no malloc, no stdio. errno is the
  *    program's: what may change it saves it. The slow paths may make system calls and map memory
  *    (rt_map); nothing of the runtime calls the program's malloc while it is inside (rule 3).
- * 2. Serial: only the thread that has the turn writes events, changes shadow cells, and changes
- *    records of other threads. What is shared beyond that (who has the turn, queues of ready and
+ * 2. Serial: only the thread that has the turn writes events, and changes records of other
+ *    threads. What is shared beyond that (who has the turn, queues of ready and
  *    waiting threads) is guarded by the scheduler's lock. Free: each thread writes its own stream
- * and record; cells are shared without locks, and a lost update costs an event or a stamp, no more.
+ * and record; rt_words is shared without locks, and a lost update costs a stamp, no more.
  * 3. `inside` > 0: the thread is in an interceptor; what that calls is not recorded. `busy` > 0:
  * the runtime's state is being changed; a signal's handler waits until it is 0 again. Code of the
  *    program's (start functions, handlers, initialisers, fork handlers) runs with both at 0.
  * 4. Lock order: an object's bucket (rt_object_get), then the scheduler's lock; a stripe of
- * atomic.c, then nothing; the lock of modules and that of signals, then nothing. None is held while
- * a thread waits for its turn, blocks, or runs the program's code. In a forked child all are made
- * free.
+ *    atomic.c, or the lock of sync_once.c, then nothing; the lock of modules and that of signals,
+ *    then nothing. None is held while a thread waits for its turn, blocks, or runs the program's
+ *    code. In a forked child all are made free.
  * 5. A signal handler of ours may look at the thread's record and keep the signal. It may change
  *    other state only if `busy` is 0 and the interrupted code is not the runtime's.
  * 6. Memory that the program gave an address of is read and written only by functions in the
@@ -28,8 +28,8 @@
 #define HEDDLE_RUNTIME_RT_H
 
 #include "runtime/base.h"
-#include "trace/expect.h"
-#include "trace/wire.h"
+#include "trace/hook.h"
+#include "trace/token.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -61,40 +61,45 @@ struct rt_frame {
 #define RT_SPIN_KEYS 4u
 #define RT_READ_PLACES 8u
 
-/* Rounds of a loop that takes the same lock at the same place again and again (polling.c). */
-struct rt_poll {
-    uintptr_t lock, pc;
-    struct hd_wire_chunk *chunk;          /* that the last two rounds are in; NULL: not known */
-    uint32_t sequence;                    /* of that chunk */
-    struct hd_wire_event *first, *second; /* where they begin */
-    uint64_t calls, branches;             /* that were recorded when the second began */
-};
-
 /* Lives in thread-local storage; other threads reach it through rt.slot[number].thread. The first
  * two cache lines are what a memory access touches. */
 struct rt_thread {
-    /* first, as __heddle_passed: compiled code adds RT_PASSED at every branch. With one call, the
+    /* first, as __heddle_branched: compiled code adds one at every branch. With one call, the
      * upper half of the tail of the event that comes next */
     uint64_t passed;
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
     uint64_t calls_mark; /* hook calls so far = calls_mark - left */
-    uint32_t epoch; /* unique over the run: this thread between two synchronisation operations */
-    uint32_t salt; /* mixed into shadow slots: 0 under serial, differs between threads under free */
     uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */
     uint32_t site_base;
     uint32_t number;
     uint32_t children; /* threads that it has made */
     struct hd_wire_event *cursor, *chunk_end;
-    /* full recordings: what is expected of it next; where what came as expected is counted (in the
+    /* what is expected of it next; where what came as expected is counted (in the
      * chunk), and how much of that `calls_emitted` knows of; its byte of rt_words */
     struct hd_expect expect;
     uint64_t *met;
-    uint64_t met_seen, nowhere; /* what is counted while there is no chunk */
+    uint64_t *choices;      /* in the chunk, too; */
+    uint64_t choice;        /* the bit there of the next choice; 0: there is no room for it */
+    uint8_t *put, *put_end; /* where the next record goes, and where there is no room for one */
+    uint64_t met_seen, nowhere, no_choices; /* what is counted while there is no chunk */
+    uint64_t stamp_stored;                  /* the latest stamp that has a record (free) */
     uint8_t owner;
     /* the latest hook of a block that is not over, all as expected and not yet counted (rt_settle)
      */
-    const struct rt_hook *block;
-    const struct rt_hook *slow_block; /* the same if it has gone the slow way, and was counted */
+    const struct hd_hook *block;
+    uint32_t *window; /* of each link (windows.h); NULL: there are none */
+    uint32_t *sure;   /* links */
+    uint32_t sures, sure_next;
+    uint32_t block_counted;           /* hooks of that block that were counted all the same */
+    const struct hd_hook *slow_block; /* the same if it has gone the slow way, and was counted */
+    /* blocks whose hooks are stores (blocks.c): how many of a block were told when a signal came;
+     * those that were passed are being told */
+    uint32_t told;
+    const struct hd_hook *told_block; /* its first hook */
+    char *open;                       /* blocks that are open (struct rt_open), */
+    uint64_t open_at;                 /* and where there are some */
+    bool telling;
+    bool in_block; /* at a hook behind which others of its block come */
     bool expects;
     bool closed; /* nothing may come as expected until the next event: see rt_close */
     uint32_t closed_at, hook_link;
@@ -104,14 +109,11 @@ struct rt_thread {
                                                            top as the trace knows it */
     struct rt_frame *frame_base, *frame_end;
     uint64_t calls_emitted, branches_emitted; /* with the events so far; the latter only in them */
-    uint32_t owner_tag;                       /* number, as a shadow cell can hold it */
     uint32_t inside;        /* depth of interceptors: what they call is not recorded */
     volatile uint32_t busy; /* in the middle of the runtime's own state: a signal must wait */
     volatile uint32_t signals_pending;
     volatile uint32_t blocking; /* between rt_block_enter and rt_block_leave */
     volatile uint32_t suspect;  /* the watchdog is about to take the turn from this thread */
-    uintptr_t *deferred;        /* cells with accesses that were left out in this epoch */
-    uint32_t deferred_count, deferred_room;
     struct hd_wire_chunk *chunk;
     uint32_t sequence; /* of the next chunk (free) */
     uint64_t stamp;    /* the last one it took (free) */
@@ -144,13 +146,12 @@ struct rt_thread {
     uintptr_t wait_object, wait_pc;
     struct rt_thread *next; /* in the ready queue, or in an object's wait list */
     uint64_t slice_end;     /* calls at which the quantum is over */
-    uint64_t mark;          /* the call that is recorded whatever the filter says; 0: none */
+    uint64_t mark;          /* a call that the policy wants to know of; 0: none */
     /* sites and addresses of atomics that it reads again and again in its turn */
     uint64_t spin_key[RT_SPIN_KEYS];
     uint64_t spin_mark;
     uint32_t spin_keys, spins;
     uint32_t spin_said; /* keys, as bits, that are recorded, with nothing else recorded since */
-    struct rt_poll poll;
     /* places where it read last, and its state at the present read (0: not taken), for state.c */
     uintptr_t read_pc[RT_READ_PLACES];
     uint32_t reads;
@@ -173,6 +174,7 @@ struct rt_thread {
     uintptr_t fork_pc; /* where it makes a child process, and the number of that; 0: not known */
     uint32_t fork_number;
     uint16_t reading; /* the channel that it is about to get something from (files.c); 0: none */
+    uintptr_t address[HD_HOOK_BLOCK]; /* of the hooks of a block that are stores */
 };
 
 #define RT_GO_RUN 1u
@@ -200,6 +202,11 @@ none:
     return false;
 }
 
+/* Counts calls of which it is known that so many are left; in one instruction, too. */
+RT_INLINE void rt_count_all(struct rt_thread *t, uint64_t calls) {
+    __asm__("subq %1, %0" : "+m"(t->left) : "r"(calls) : "cc");
+}
+
 /* `left` of a thread whose accesses are checked and not recorded: as good as -1, but nothing else
  * need be looked at. */
 #define RT_LEFT_CHECKS (-(1ll << 62))
@@ -218,31 +225,31 @@ struct rt_slot {
     bool made, ended, detached, c11;
     bool outside;   /* was made by code that waits out of our sight: begins without the turn */
     uint64_t calls; /* that it made, once it has ended */
-    /* free: the thread's present epoch and the stamp that it began with; after its end 0 and the
-     * last stamp. Here, not in the thread's own storage, because others look when that may be gone.
-     */
-    _Atomic uint32_t epoch;
-    _Atomic uint64_t epoch_stamp;
-    _Atomic uint64_t stamp; /* full recordings: its latest */
+    /* free: its latest stamp. Here, not in the thread's own storage, because others look when that
+     * may be gone */
+    _Atomic uint64_t stamp;
 };
 
 struct rt_global {
     struct hd_wire_session *session; /* NULL: not recording */
     enum hd_scheduler mode;
-    bool full;
-    bool always_slow; /* sites that the fast path could mix up, states, forcing, or checking */
+    bool records; /* are stored in place of events (token.h) */
+    /* round robin with long slices, and no other reason to stop in the middle of a block: a slice
+     * goes on to the last hook of a block. And hooks may be stores (blocks.c) */
+    bool whole_blocks, stores;
+    bool always_slow; /* each access is looked at: states, forcing, or checking */
     bool forcing;     /* threads are suspended at targets (force.c) */
     bool noisy;       /* threads are held up at synchronisation (noise.c) */
     bool checking;    /* accesses are checked (check.c)... */
     bool check_only;  /* ...and not recorded */
+    bool in_main;     /* the program's main was called */
     bool startup;     /* of all runs: they are forked later (startup.h) */
     /* code of a library that takes malloc's place and is compiled for us; 0: there is none */
     uintptr_t allocator_lo, allocator_bytes;
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
-    _Atomic uint64_t stamp; /* free: the global order */
-    _Atomic uint32_t epochs;
+    _Atomic uint64_t stamp;   /* free: the global order */
     _Atomic uint32_t signals; /* condition signals, numbered from 1 */
     _Atomic uint32_t rounds;
     int parent;
@@ -257,7 +264,6 @@ extern struct rt_global rt;
 /* ---- sites (sites.c) ---------------------------------------------------------------------- */
 
 uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc);
-uint32_t rt_site_of_low(uint32_t pc); /* the site whose address has these low 29 bits, 0 if none */
 uint32_t rt_site_known(uintptr_t pc); /* in the modules that were entered, 0 if it is in none */
 void rt_modules_scan(void);
 void rt_modules_closed(void);
@@ -283,86 +289,8 @@ RT_INLINE bool rt_is_allocators(uintptr_t pc) {
 
 /* ---- shadow (shadow.c) -------------------------------------------------------------------- */
 
-/* clang-format off */
-/* One cell for every 8 bytes of memory, found through a two-level table so that any address works.
- *
- * It has four slots. A slot holds one kind of access: eight times its code address plus the address
- * accessed, salted; in one cell that tells apart code addresses by their low 29 bits, and offsets.
- *
- * The word `owner`:
- *
- *     bits    field     meaning
- *     0-15    steps     bit 4i+j (i, j < 4): an access of slot i directly after one of slot j to the
- *                       same offset has been recorded, or the two are of different offsets
- *     16-19   latest    slots that hold the latest access to their offset
- *     20-23   recorded  slots that hold the latest recorded access to their offset
- *     24      mixed     the slots are of several offsets
- *     25      listed    the thread has listed the cell as one that may have deferred accesses
- *     26-31   tag       the thread that last touched the cell
- *     32-63   epoch     and its epoch then
- *
- * An access is left out if its slot, and the step to it from the thread's previous access to the
- * location, are recorded already in this epoch and nobody else came in between. When that run of
- * accesses ends (by one that is recorded, at the end of the epoch, or because another thread comes)
- * and its latest access is of another slot than the latest recorded one, it is deferred: steps that
- * lead there are recorded again, as events that count no call. So the trace has exactly the steps
- * that the thread took, and the accesses of other threads stand between the right two. */
-/* clang-format on */
-struct rt_cell_bits {
-    uint32_t steps : 16, latest : 4, recorded : 4, mixed : 1, listed : 1, tag : 6;
-    uint32_t epoch;
-};
-struct rt_cell {
-    union {
-        uint64_t owner;
-        struct {
-            uint32_t low, epoch; /* read apart, so that a store of one half does not stall them */
-        };
-        struct rt_cell_bits bits; /* for a debugger; the hooks use the masks below */
-    };
-    uint32_t slot[4];
-};
-_Static_assert(sizeof(struct rt_cell_bits) == 8, "the fields fill a word");
-_Static_assert(sizeof(struct rt_cell) == 24, "three bytes of shadow for one");
-
-#define RT_LATEST_SHIFT 16
-#define RT_RECORDED_SHIFT 20
-#define RT_CELL_MIXED (1u << 24)
-#define RT_CELL_LISTED (1u << 25)
-#define RT_TAG_SHIFT 26
-#define RT_TAG(owner) ((unsigned)((owner) >> RT_TAG_SHIFT) & 0x3f)
-#define RT_TAG_ALIEN 0x3fu  /* threads beyond the tags, atomics, free: always another thread */
-#define RT_TAG_SHARED 0x3eu /* free: read by several threads; the epoch is the version */
-#define RT_OWNER_ALIEN ((uint64_t)RT_TAG_ALIEN << RT_TAG_SHIFT)
-/* Slot i is the latest of its offset, and recorded. */
-#define RT_LATEST_RECORDED(i) ((1u << RT_LATEST_SHIFT | 1u << RT_RECORDED_SHIFT) << (i))
-/* Slots from which a step to slot i is recorded; only the low four bits count. */
-RT_INLINE uint32_t rt_steps_to(uint32_t low, unsigned i) { return low >> 4 * i; }
-/* Slots that are the latest of their offset, but not as far as the trace knows. */
-RT_INLINE uint32_t rt_deferred(uint32_t low) {
-    return low >> RT_LATEST_SHIFT & ~(low >> RT_RECORDED_SHIFT) & 15;
-}
-
-/* A region is 4 GB of memory, so that the low half of an address finds the cell in it. */
-#define RT_SHADOW_SHIFT 32
-#define RT_SHADOW_ENTRIES (1u << (48 - RT_SHADOW_SHIFT))
-extern struct rt_cell *rt_shadow[RT_SHADOW_ENTRIES];
-struct rt_cell *rt_shadow_map(uintptr_t address); /* NULL: address has no shadow */
-void rt_shadow_clear(struct rt_thread *t, uintptr_t address, size_t bytes);
-
-#define RT_SHADOW_OFFSET(address) ((uint32_t)(address) >> 3)
-
-RT_INLINE struct rt_cell *rt_cell(uintptr_t address) {
-    uintptr_t index = address >> RT_SHADOW_SHIFT;
-    if (unlikely(index >= RT_SHADOW_ENTRIES)) return NULL;
-    struct rt_cell *base = rt_shadow[index];
-    if (unlikely(base == NULL)) base = rt_shadow_map(address);
-    if (unlikely(base == NULL)) return NULL;
-    return base + RT_SHADOW_OFFSET(address);
-}
-
-/* A byte for every 8 bytes of memory: under serial what nobody may access there (marks.c), in full
- * recordings under free who touched it last (owners.c). It is all that an access has to know of
+/* A byte for every 8 bytes of memory: under serial what nobody may access there (marks.c), under
+ * free who touched it last (owners.c). It is all that an access has to know of
  * memory if it comes as expected and the byte is the thread's `owner`. One piece of address space,
  * wherever the system puts it; NULL if it gives none. Its pages are there when they are touched. */
 extern uint8_t *rt_words;
@@ -376,6 +304,8 @@ RT_INLINE uint8_t *rt_word(uintptr_t address) {
 #define RT_OWNER_SHARED 0xffu /* several threads have read it */
 #define RT_OWNER_OTHER 0xfeu  /* nobody in particular: whoever comes takes a stamp */
 #define RT_OWNER_NONE 0xfdu   /* of a thread that there is no byte for: nothing is its own */
+/* An access to 8 bytes that are not the thread's: they are now, if that takes no stamp. */
+bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write);
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
 void rt_owners_atomic(uintptr_t address, unsigned log_size);
 /* The stamp with which memory last became shared by readers: whoever reads such memory and has an
@@ -395,12 +325,10 @@ void rt_owners_clear(uintptr_t address, size_t bytes);
 /* Any plain access from a hook, which was counted. */
 void rt_access_slow(uintptr_t address, size_t size, bool write, uintptr_t pc);
 /* A plain access of any size and alignment, on behalf of an interceptor. */
-void rt_access_range(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
-/* The same through the filter, if the range is short: what one site does to it again and again in
- * an epoch is recorded once. */
 void rt_access(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 
-/* A plain access, of 1 to 8 bytes within a cell, to a word that synchronises (marks.h): atomic.c.
+/* A plain access, of 1 to 8 bytes within a word of 8, to a word that synchronises (marks.h):
+ * atomic.c.
  */
 void rt_plain_order(struct rt_thread *t, uintptr_t address, size_t size, bool write, uintptr_t pc);
 /* Inline assembly is about to do this (HD_ASSEMBLY_CODE) at pc: by way of assembly.c, to atomic.c.
@@ -408,12 +336,6 @@ void rt_plain_order(struct rt_thread *t, uintptr_t address, size_t size, bool wr
 void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
                  const uint64_t *registers);
 
-/* Before a cell is overwritten: records the accesses there that its owner has deferred. */
-void rt_flush_cell_slow(struct rt_thread *t, struct rt_cell *cell, uintptr_t address);
-RT_INLINE void rt_flush_cell(struct rt_thread *t, struct rt_cell *cell, uintptr_t address) {
-    if (unlikely(rt_deferred(cell->low))) rt_flush_cell_slow(t, cell, address);
-}
-void rt_deferred_free(struct rt_thread *t);               /* the thread ends: its list goes back */
 void rt_frames_unwind(struct rt_thread *t, uintptr_t sp); /* what a longjmp to sp left behind */
 
 /* ---- entering and leaving the runtime (thread.c) ------------------------------------------ */
@@ -598,22 +520,11 @@ void rt_child_taking(const volatile void *lock, bool reads, bool busy, uintptr_t
 /* A thread that nobody was seen to make comes after the calls that may have made it. */
 void rt_async_begun(struct rt_thread *t);
 
-/* ---- polling through locks (polling.c) ------------------------------------------------------ */
+/* ---- order without an object of the program's (sync_once.c) --------------------------------- */
 
-/* Before a thread takes a lock, or tries to. */
-#define RT_POLL_EVENTS 48 /* of a round */
-void rt_poll_slow(struct rt_thread *t);
-RT_INLINE void rt_poll(struct rt_thread *t, const volatile void *lock, uintptr_t pc) {
-    struct rt_poll *poll = &t->poll;
-    bool inside = poll->chunk != NULL && poll->chunk == t->chunk &&
-                  (size_t)(t->cursor - poll->second) <= RT_POLL_EVENTS;
-    if (!inside) { /* of a round that may come again */
-        poll->lock = (uintptr_t)lock;
-        poll->pc = pc;
-        poll->chunk = NULL;
-    }
-    if (poll->lock == (uintptr_t)lock && poll->pc == pc) rt_poll_slow(t);
-}
+/* An initialiser (ONCE) that is done again: after all who did it before, before all who find it
+ * done from now on. */
+void rt_emit_done_too(struct rt_thread *t, const char *object, uintptr_t pc);
 
 /* ---- lives of objects (sync_life.c) -------------------------------------------------------- */
 

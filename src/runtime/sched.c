@@ -3,6 +3,7 @@
  * goes with it. Under free nothing of this runs. */
 #define _GNU_SOURCE
 #include "runtime/sched.h"
+#include "runtime/windows.h"
 
 #include <signal.h>
 #include <time.h>
@@ -140,17 +141,17 @@ void sched_new_slice(struct rt_thread *t) {
     uint64_t slice = sched.policy->slice(t);
     if (sched.leaving != NULL && slice > calls_to_go) slice = calls_to_go > 0 ? calls_to_go : 1;
     slice_start = rt_calls(t);
-    t->slice_end = slice_start + slice;
+    /* one that went on to the end of a block counts as if it had not */
+    bool late = rt.whole_blocks && t->slice_end != 0 && slice_start - t->slice_end < HD_HOOK_BLOCK;
+    t->slice_end = (late ? t->slice_end : slice_start) + slice;
     sched_set_stop(t);
     t->spin_keys = 0;
 }
 
 void sched_take_stream(struct rt_thread *t) {
+    rt_windows_drop(t); /* others may have marked memory */
     rt_stream_is(t, sched.stream.chunk, sched.stream.cursor, sched.stream.end);
-    if (sched.stream.thread != t->number) {
-        rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
-        t->poll.chunk = NULL; /* others ran */
-    }
+    if (sched.stream.thread != t->number) rt_store(t, hd_wire_head(HD_EV_THREAD, 0, t->number), 0);
     sched_new_slice(t);
 }
 

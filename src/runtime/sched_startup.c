@@ -78,6 +78,7 @@ void rt_startup_ask(struct rt_thread *t) {
     uint64_t calls = rt_calls(t), at = 0;
     uint32_t keys = t->spin_keys;
     rt.startup = false;
+    rt_blocks_choose();
     set_calls(t, 0);
     sched_choose_policy();
     sched_new_slice(t);

@@ -49,16 +49,18 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     int saved = errno;
     bool outside = rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE;
     uint32_t blocking = t->blocking;
+    rt_tell_passed(t, context);
     rt_settle_for_handler(t);
+    uint32_t told = t->told;
+    const struct hd_hook *told_block = t->told_block;
+    t->told = 0;
     t->blocking = 0;
     t->busy++;
     t->inside++;
     if (outside) rt_sched_acquire(t);
-    rt_flush(t);
     rt_emit(t, HD_EV_HANDLER_ENTER, 0, (uint64_t)number, 0);
     rt_stamp(t);
     rt_emit(t, HD_EV_ONCE_PASS, 0, (uintptr_t)&user[number], 0);
-    rt_new_epoch(t);
     rt_signal_taken(t, number, info, 0);
     t->inside--;
     t->busy--;
@@ -69,9 +71,7 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     t->busy++;
     t->inside++;
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
-    rt_flush(t);
     rt_emit(t, HD_EV_HANDLER_LEAVE, 0, (uint64_t)number, 0);
-    rt_new_epoch(t);
     t->inside--;
     if (outside) {
         t->busy--;
@@ -79,6 +79,8 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
         t->busy++;
     }
     t->blocking = blocking;
+    t->told = told;
+    t->told_block = told_block;
     t->busy--;
     errno = saved;
 }
@@ -120,6 +122,7 @@ static void wrapper(int number, siginfo_t *info, void *context) {
  * again, and kills. */
 static void fault(int number, siginfo_t *info, void *context) {
     rt_fault(number, info, context);
+    rt_tell_passed(&rt_self, context);
     rt_settle(&rt_self);
     if (user[number].sa_handler != SIG_DFL) {
         wrapper(number, info, context);
@@ -216,6 +219,7 @@ static void nudge(int number, siginfo_t *info, void *context) {
     struct rt_thread *t = &rt_self;
     uintptr_t pc = (uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
     if (t->state == RT_RUNNING && !t->busy && !rt_is_runtime_code(pc)) {
+        rt_tell_passed(t, context);
         rt_settle(t);
         rt_sched_lend(t);
     }

@@ -73,19 +73,6 @@ static bool is_hooked(const struct dl_phdr_info *info) {
     return false;
 }
 
-/* The fast path tells code apart by the low 29 bits of its address. Does a module with hooks share
- * some with another? */
-static bool mixes_up(uintptr_t lo, uintptr_t hi) {
-    uintptr_t from = lo % HD_SITE_LIMIT, bytes = hi - lo;
-    for (uint32_t i = 0; i < modules; i++) {
-        if (module[i].gone || !module[i].hooked) continue;
-        uintptr_t other = module[i].lo % HD_SITE_LIMIT, other_bytes = module[i].hi - module[i].lo;
-        if ((other - from) % HD_SITE_LIMIT < bytes || (from - other) % HD_SITE_LIMIT < other_bytes)
-            return true;
-    }
-    return false;
-}
-
 static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     (void)size;
     uintptr_t lo = UINTPTR_MAX, hi = 0, image_lo = UINTPTR_MAX, image_hi = 0;
@@ -119,7 +106,6 @@ static int visit(struct dl_phdr_info *info, size_t size, void *first) {
     uint32_t i = modules;
     rt_unmark(image_lo, image_hi - image_lo); /* the loader maps it out of our sight */
     bool hooked = is_hooked(info);
-    if (hooked && mixes_up(lo, hi) && !rt.check_only) rt.always_slow = true;
     module[i] = (struct module){lo, hi, next_base, false, hooked};
     if (hooked && allocates) rt.allocator_lo = lo, rt.allocator_bytes = hi - lo;
     scan_mark[i] = scan_round;
@@ -169,6 +155,7 @@ void rt_modules_closed(void) {
     for (uint32_t i = 0; i < modules; i++)
         if (scan_mark[i] != scan_round) module[i].gone = true;
     rt_spin_unlock(&lock);
+    rt_blocks_closed();
     for (uint32_t i = 0; i < rt.threads; i++) {
         struct rt_thread *t = rt.slot[i].thread;
         if (t != NULL) __atomic_store_n(&t->text_size, 0, __ATOMIC_RELAXED);
@@ -225,13 +212,4 @@ void rt_modules_unlock(void) { lock.word = 0; }
 void rt_modules_forget(void) {
     modules = 0;
     next_base = 16;
-}
-
-uint32_t rt_site_of_low(uint32_t pc) {
-    for (uint32_t i = 0; i < modules; i++) {
-        uint32_t offset = (pc - (uint32_t)module[i].lo) % HD_SITE_LIMIT;
-        if (module[i].hooked && !module[i].gone && offset < module[i].hi - module[i].lo)
-            return module[i].base + offset;
-    }
-    return 0;
 }

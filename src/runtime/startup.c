@@ -48,8 +48,8 @@ void rt_startup_fail(enum hd_reply_state why, uint64_t number) {
 }
 
 void rt_startup_keep(struct hd_wire_chunk *chunk) {
-    long bytes = sizeof chunk->event;
-    if (syscall(SYS_pwrite64, here.file, chunk->event, bytes, here.written) != bytes)
+    long bytes = sizeof *chunk;
+    if (syscall(SYS_pwrite64, here.file, chunk, bytes, here.written) != bytes)
         rt_startup_fail(HD_REPLY_LONG, 0);
     here.written += (uint64_t)bytes;
     memset(chunk, 0, sizeof *chunk);

@@ -8,7 +8,6 @@
 void rt_note_life(struct rt_thread *t, enum hd_note_type note, enum hd_note_object what,
                   const volatile void *object, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    rt_flush(t);
     rt_stamp(t);
     rt_emit(t, HD_EV_NOTE, note | (unsigned)what << HD_NOTE_OBJECT_SHIFT, (uintptr_t)object, site);
 }

@@ -62,7 +62,6 @@ RT_PROGRAM static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clocki
 
 static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                       const struct timespec *deadline, unsigned flags, uintptr_t pc) {
-    rt_poll(t, m, pc);
     rt_before_sync(t, (uintptr_t)m, pc);
     if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     int result = mutex_take(t, m, clock, deadline, pc);
@@ -94,7 +93,6 @@ RT_PROGRAM static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsi
 }
 
 RT_PROGRAM static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc) {
-    rt_poll(t, m, pc);
     rt_before_sync(t, (uintptr_t)m, pc);
     int result = mutex_try(m);
     if (result == 0 || result == EOWNERDEAD)
@@ -255,7 +253,6 @@ static void tell_preference(struct rt_thread *t, const pthread_rwlock_t *l, uint
 
 static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clockid_t clock,
                        const struct timespec *deadline, uintptr_t pc) {
-    rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
     tell_preference(t, l, pc);
     if (deadline != NULL) rt_limit(t, deadline, clock, pc);
@@ -270,7 +267,6 @@ static int rwlock_lock(struct rt_thread *t, pthread_rwlock_t *l, bool write, clo
 }
 
 static int rwlock_trylock(struct rt_thread *t, pthread_rwlock_t *l, bool write, uintptr_t pc) {
-    rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
     tell_preference(t, l, pc);
     int result = rwlock_try(l, write);
@@ -345,7 +341,6 @@ RT_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
 
 static int spin_lock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
     int result = 0;
-    rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
     if (rt.mode == HD_SCHED_SERIAL) {
         while ((result = REAL(pthread_spin_trylock)(l)) == EBUSY) {
@@ -363,7 +358,6 @@ static int spin_lock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
 }
 
 static int spin_trylock(struct rt_thread *t, pthread_spinlock_t *l, uintptr_t pc) {
-    rt_poll(t, l, pc);
     rt_before_sync(t, (uintptr_t)l, pc);
     int result = REAL(pthread_spin_trylock)(l);
     unsigned flags = HD_LOCK_SPIN | (result == 0 ? HD_LOCK_BY_TRY : 0);

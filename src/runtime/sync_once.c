@@ -9,6 +9,18 @@
 /* glibc sets this bit of a pthread_once_t when the initialiser has returned. */
 #define ONCE_DONE_BIT 2
 
+/* Free: what is done comes after all that was, and before all that will be, as one step. */
+static struct rt_spin done_too;
+void rt_once_unlock(void) { done_too.word = 0; }
+
+void rt_emit_done_too(struct rt_thread *t, const char *object, uintptr_t pc) {
+    bool free = rt.mode == HD_SCHED_FREE;
+    if (free) rt_spin_lock(&done_too);
+    rt_emit_sync(t, HD_EV_ONCE_PASS, 0, (uintptr_t)object, pc);
+    rt_emit_sync(t, HD_EV_ONCE_DONE, 0, (uintptr_t)object, pc);
+    if (free) rt_spin_unlock(&done_too);
+}
+
 #define ONCE(what) (HD_NOTE_ONCE | (what) << HD_NOTE_OBJECT_SHIFT)
 
 struct running {

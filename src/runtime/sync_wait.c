@@ -177,7 +177,6 @@ static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr
             uint32_t site = rt_site(waiter, waiter->wait_pc);
             rt_emit_extra(waiter, number, site);
             rt_emit(waiter, HD_EV_WAIT, 0, (uintptr_t)c, site);
-            rt_new_epoch(waiter);
             rt_emit_back(t, waiter);
             if (!all) break;
         }

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <threads.h>
 
-__thread struct rt_thread rt_self;
+__thread struct rt_thread rt_self = {.open = (char *)rt_nothing_open};
 
 /* Code that `heddle cc` has assembled counts its branches here without a call. */
 _Static_assert(offsetof(struct rt_thread, passed) == 0, "rt_self begins with the branch count");
-extern RT_HOOK __thread uint64_t __heddle_passed __attribute__((alias("rt_self")));
+extern RT_HOOK __thread uint64_t __heddle_branched __attribute__((alias("rt_self")));
 
 #define FRAMES (256u * 1024u) /* more calls than a default stack can hold; address space only */
 
@@ -24,13 +24,12 @@ static bool end_key_made;
 
 static void attach(struct rt_thread *t, uint32_t number) {
     t->number = number;
-    t->owner_tag = number + 1 < RT_TAG_SHARED ? number + 1 : RT_TAG_ALIEN;
     t->tid = rt_gettid();
     t->handle = pthread_self();
     t->left = -1;
     t->calls_mark = UINT64_MAX; /* no calls yet */
     t->calls_emitted = t->branches_emitted = 0;
-    t->passed = 1;
+    t->passed = HD_COUNTS_CALL;
     t->text_size = 0;
     t->sequence = 0;
     t->mark = t->force_call = 0;
@@ -45,8 +44,7 @@ static void attach(struct rt_thread *t, uint32_t number) {
     t->overflow = 0;
     t->stack_low = t->stack_end = 0;
     t->registered = true;
-    t->stamp = 0;
-    t->epoch = 0; /* until BEGIN there is nothing to record */
+    t->stamp = t->stamp_stored = 0;
     if (rt.checking) rt_check_thread_starts(t);
     rt.slot[number].handle = t->handle;
     __atomic_store_n(&rt.slot[number].thread, t, __ATOMIC_RELEASE);
@@ -94,7 +92,6 @@ static void thread_end(struct rt_thread *t) {
     t->busy++;
     t->inside++; /* and so it stays: what runs after this is not recorded */
     if (rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE) rt_sched_acquire(t);
-    rt_flush(t);
     rt_robust_end(t);
     rt_stamp(t);
     if (t->number != 0 && t->stack_end != 0) { /* the first thread's stays */
@@ -103,11 +100,7 @@ static void thread_end(struct rt_thread *t) {
     }
     rt_emit(t, HD_EV_END, 0, 0, 0);
     struct rt_slot *slot = &rt.slot[t->number];
-    if (rt.mode == HD_SCHED_FREE) {
-        rt_chunk_submit(t);
-        atomic_store_explicit(&slot->epoch_stamp, t->stamp, memory_order_relaxed);
-        atomic_store_explicit(&slot->epoch, 0, memory_order_release);
-    }
+    if (rt.mode == HD_SCHED_FREE) rt_chunk_submit(t);
     slot->calls = rt_calls(t);
     slot->ended = true;
     if (rt.checking) rt_check_thread_ends(t);
@@ -123,7 +116,6 @@ static void thread_end(struct rt_thread *t) {
     struct rt_frame *frames = t->frame_base;
     t->frame = t->frame_low = t->frame_emitted = t->frame_base = t->frame_end = NULL;
     rt_unmap(frames, FRAMES * sizeof *frames);
-    rt_deferred_free(t);
     rt_expect_end(t);
     rt_signals_let(&mask);
     rt_signals_end(t);
@@ -228,7 +220,6 @@ static void *trampoline(void *argument) {
     rt_stamp(t);
     rt_emit(t, HD_EV_BEGIN, 0, 0, 0);
     emit_stack_block(t);
-    rt_new_epoch(t);
     t->inside = 0;
     t->busy = 0;
     if (t->signals_pending) rt_leave_signals(t);

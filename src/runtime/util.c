@@ -186,4 +186,5 @@ void rt_locks_reset(void) {
     rt_files_unlock();
     rt_sockets_unlock();
     rt_epoll_unlock();
+    rt_once_unlock();
 }

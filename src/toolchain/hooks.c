@@ -1,10 +1,11 @@
 /* Hooks in the compilers' assembly become what is cheaper: counting a branch is two instructions in
  * place of a call, and the hook of an access gets a few words of data, by which the runtime knows
- * the place in the program (struct rt_hook). A call clobbers whatever these clobber. */
+ * the place in the program (trace/hook.h). A call clobbers whatever these clobber. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/vector.h"
 #include "toolchain/compiler.h"
+#include "trace/hook.h"
 #include "trace/wire.h"
 
 #include <ctype.h>
@@ -13,8 +14,8 @@
 #include <string.h>
 
 #define BRANCH "__sanitizer_cov_trace_pc"
-static const char count_branch[] = "\tmovq\t__heddle_passed@gottpoff(%rip), %rax\n"
-                                   "\taddq\t$65536, %fs:(%rax)\n";
+static const char count_branch[] = "\tmovq\t__heddle_branched@gottpoff(%rip), %rax\n"
+                                   "\tincq\t%fs:(%rax)\n";
 
 /* ---- lines -------------------------------------------------------------------------------------
  */
@@ -77,7 +78,7 @@ static bool ends_block(const char *line, const char *end) {
 
 struct hook {
     const char *line, *next; /* the line of its call, and the one after that */
-    unsigned shape;          /* as struct rt_hook has it; 0: it counts a branch */
+    unsigned shape;          /* as struct hd_hook has it; 0: it counts a branch */
     unsigned index, more;    /* in its block */
     bool wide;               /* of more than 8 bytes, or not aligned; always alone */
 };
@@ -100,8 +101,6 @@ static void read_access(const char *name, size_t length, struct hook *hook) {
     hook->shape = kind | size << 8;
 }
 
-enum { MOST_IN_BLOCK = 64 };
-
 /* The hooks from `first` on are a block. */
 static void make_block(hook_list *hooks, size_t first) {
     size_t count = hooks->size - first;
@@ -121,7 +120,7 @@ static void find_hooks(const char *text, const char *end, hook_list *hooks) {
         struct hook hook = {.line = line, .next = next};
         if (name != NULL) read_access(name, length, &hook);
         bool branch = name != NULL && length == strlen(BRANCH) && memcmp(name, BRANCH, length) == 0;
-        bool member = hook.shape != 0 && !hook.wide && hooks->size - first < MOST_IN_BLOCK;
+        bool member = hook.shape != 0 && !hook.wide && hooks->size - first < HD_HOOK_BLOCK;
         if (!member && (hook.shape != 0 || ends_block(line, next))) {
             make_block(hooks, first);
             first = hooks->size;
@@ -138,21 +137,54 @@ static void find_hooks(const char *text, const char *end, hook_list *hooks) {
 /* ---- the new text ------------------------------------------------------------------------------
  */
 
-static const char tell_access[] = "\tmovq\t__heddle_table@GOTPCREL(%%rip), %%rax\n"
-                                  "\tleaq\t.Lheddle_hook%zu(%%rip), %%rsi\n"
-                                  "\tcall\t*%u(%%rax)\n";
+/* Twelve bytes, which the runtime may put a store in place of (src/runtime/blocks.c). */
+static const char tell_access[] = "\tleaq\t.Lheddle_hook%zu(%%rip), %%rsi\n"
+                                  "\tcall\t__heddle_thunks+%u\n";
 static const char hooks_begin[] = "\t.section\theddle_hooks,\"aw\",@progbits\n\t.p2align\t3\n";
 static const char hook_data[] = ".Lheddle_hook%zu:\n\t.long\t0, %u\n";
 enum { HOOK_BYTES = sizeof tell_access + sizeof hook_data + 100 };
 
-/* Where the runtime's table (src/runtime/events.h) has the function of a hook. */
-static unsigned function_of(const struct hook *hook) {
-    enum { ALONE, FIRST, NEXT, LAST, WIDE };
-    unsigned role =
-        hook->index == 0 ? (hook->more == 0 ? ALONE : FIRST) : (hook->more == 0 ? LAST : NEXT);
-    unsigned size = (unsigned)__builtin_ctz(hook->shape >> 8);
-    unsigned shape = (hook->shape & 0xff) == HD_EV_WRITE ? 4 + size : size;
-    return (hook->wide ? 8u * WIDE : 8u * role + shape) * (unsigned)sizeof(void *);
+/* Once for each program or library, however many units have it: the way into the runtime's table,
+ * 16 bytes for each function; and before anything else of it runs, the runtime is told of its
+ * hooks. */
+#define THUNKS "__heddle_thunks"
+#define IN_GROUP(section, flags, type) \
+    "\t.section\t" section ",\"" flags "G\",@" type "," THUNKS ",comdat\n"
+#define HIDDEN(symbol) "\t.weak\t" symbol "\n\t.hidden\t" symbol "\n"
+static const char thunks_begin[] = IN_GROUP(".text." THUNKS, "ax", "progbits")
+    HIDDEN(THUNKS) "\t.p2align\t4\n"
+                   "\t.type\t" THUNKS ", @function\n" THUNKS ":\n\t.cfi_startproc\n";
+static const char thunk[] = "\tmovq\t__heddle_table@GOTPCREL(%%rip), %%rax\n"
+                            "\tjmp\t*%u(%%rax)\n"
+                            "\t.p2align\t4\n";
+static const char thunks_end[] =
+    "\t.cfi_endproc\n\t.size\t" THUNKS ", .-" THUNKS "\n"
+    "\t.hidden\t__start_heddle_hooks\n\t.hidden\t__stop_heddle_hooks\n" HIDDEN(
+        "__heddle_begin") "\t.type\t__heddle_begin, @function\n"
+                          "__heddle_begin:\n\t.cfi_startproc\n"
+                          "\tleaq\t__start_heddle_hooks(%rip), %rdi\n"
+                          "\tleaq\t__stop_heddle_hooks(%rip), %rsi\n"
+                          "\tleaq\t" THUNKS "(%rip), %rdx\n"
+                          "\tjmp\t*__heddle_module@GOTPCREL(%rip)\n"
+                          "\t.cfi_endproc\n\t.size\t__heddle_begin, .-__heddle_begin\n" IN_GROUP(
+                              ".init_array.00098", "aw",
+                              "init_array") "\t.p2align\t3\n\t.quad\t__heddle_begin\n";
+enum {
+    THUNKS_BYTES = sizeof thunks_begin + HD_HOOK_FUNCTIONS * (sizeof thunk + 10) + sizeof thunks_end
+};
+
+static char *put_thunks(char *to) {
+    to = mempcpy(to, thunks_begin, sizeof thunks_begin - 1);
+    for (unsigned i = 0; i < HD_HOOK_FUNCTIONS; i++)
+        to += sprintf(to, thunk, i * (unsigned)sizeof(void *));
+    return mempcpy(to, thunks_end, sizeof thunks_end - 1);
+}
+
+static unsigned thunk_of(const struct hook *hook) {
+    unsigned function = hook->wide
+                            ? HD_HOOK_WIDE
+                            : hd_hook_function(hook->shape, hook->index, hook->more, HD_EV_WRITE);
+    return function * HD_HOOK_THUNK;
 }
 
 char *hd_inline_hooks(const char *text, size_t bytes, size_t *new_bytes) {
@@ -163,7 +195,8 @@ char *hd_inline_hooks(const char *text, size_t bytes, size_t *new_bytes) {
         hd_vector_free(&hooks);
         return NULL;
     }
-    char *result = hd_alloc(bytes + hooks.size * HOOK_BYTES + sizeof hooks_begin + 2, 1);
+    char *result =
+        hd_alloc(bytes + hooks.size * HOOK_BYTES + sizeof hooks_begin + THUNKS_BYTES + 2, 1);
     char *to = result;
     for (size_t i = 0; i < hooks.size; i++) {
         const struct hook *hook = &hooks.data[i];
@@ -172,16 +205,19 @@ char *hd_inline_hooks(const char *text, size_t bytes, size_t *new_bytes) {
         if (hook->shape == 0)
             to = mempcpy(to, count_branch, sizeof count_branch - 1);
         else
-            to += sprintf(to, tell_access, i, function_of(hook));
+            to += sprintf(to, tell_access, i, thunk_of(hook));
     }
     to = mempcpy(to, from, (size_t)(end - from));
     if (to[-1] != '\n') *to++ = '\n';
     to = mempcpy(to, hooks_begin, sizeof hooks_begin - 1);
+    bool any = false;
     for (size_t i = 0; i < hooks.size; i++) {
         const struct hook *hook = &hooks.data[i];
+        any = any || hook->shape != 0;
         if (hook->shape != 0)
             to += sprintf(to, hook_data, i, hook->shape | hook->index << 16 | hook->more << 24);
     }
+    if (any) to = put_thunks(to);
     *new_bytes = (size_t)(to - result);
     hd_vector_free(&hooks);
     return result;

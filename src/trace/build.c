@@ -14,6 +14,8 @@ void hd_build_start(struct hd_builder *builder, struct hd_trace *trace,
     memset(trace, 0, sizeof *trace);
     memset(builder, 0, sizeof *builder);
     trace->format = format;
+    trace->kept = HD_KEEP_ALL;
+    builder->most = HD_EVENT_LIMIT;
     trace->memory = builder->memory = hd_zalloc(1, sizeof *builder->memory);
     builder->trace = trace;
     /* the empty stack */
@@ -34,14 +36,22 @@ static void resize_columns(struct hd_trace *trace, size_t count) {
     RESIZE(trace->stack, count);
     RESIZE(trace->branches, count);
     RESIZE(trace->calls, count);
+    if (trace->number != NULL) RESIZE(trace->number, count);
+}
+
+void hd_build_numbers(struct hd_builder *builder) {
+    struct hd_trace *trace = builder->trace;
+    RESIZE(trace->number, builder->capacity > 0 ? builder->capacity : 1);
+    for (uint32_t i = 0; i < trace->events; i++) trace->number[i] = i;
 }
 
 bool hd_build_grow(struct hd_builder *builder, size_t more, struct hd_error *error) {
     size_t events = builder->trace->events;
-    if (more > HD_EVENT_LIMIT - events)
-        return hd_fail(error, HD_ERR_LIMIT, "more than %u events; record or cut a shorter trace",
-                       HD_EVENT_LIMIT);
+    if (more > HD_EVENT_LIMIT - events || events > builder->most)
+        return hd_fail(error, HD_ERR_LIMIT, "more than %zu events; record or cut a shorter trace",
+                       builder->most);
     size_t wanted = events + more, doubled = builder->capacity * 2;
+    if (doubled > builder->most) doubled = builder->most;
     if (wanted < doubled) wanted = doubled;
     if (wanted < FIRST_EVENTS) wanted = FIRST_EVENTS;
     resize_columns(builder->trace, wanted);
@@ -95,6 +105,7 @@ void hd_trace_free(struct hd_trace *trace) {
     free(trace->stack);
     free(trace->branches);
     free(trace->calls);
+    free(trace->number);
     free(trace->extra_event);
     free(trace->extra_value);
     free(trace->stack_parent);

@@ -25,6 +25,7 @@ struct hd_builder {
     struct hd_trace_memory *memory;
     size_t capacity;       /* of the event columns */
     size_t extra_capacity; /* of the extra columns */
+    size_t most;           /* events; a few more may be added */
 };
 
 /* Makes *trace an empty one. On any failure from here on, hd_trace_free cleans up. */
@@ -37,6 +38,8 @@ static inline bool hd_build_reserve(struct hd_builder *builder, size_t more,
     return more <= builder->capacity - builder->trace->events ||
            hd_build_grow(builder, more, error);
 }
+/* From now on events get their numbers from whoever adds them. */
+void hd_build_numbers(struct hd_builder *builder);
 /* Gives an event its extra value; events come in ascending order. */
 void hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value);
 void hd_build_warn(struct hd_builder *builder, const char *format, ...)

@@ -4,25 +4,10 @@
 #include "base/alloc.h"
 #include "base/vector.h"
 #include "trace/build.h"
+#include "trace/expand_links.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The links of a thread, which are found by what makes them. */
-struct links {
-    struct hd_expect expect;
-    uint32_t links, room; /* the one at 0 counts */
-    struct link_slot {
-        uint64_t key; /* hd_link_key + 1; 0: empty */
-        uint32_t link;
-    } * slot;
-    uint32_t slots;
-    /* where each link was met by the latest walk along them */
-    struct link_mark {
-        uint32_t walk, position;
-    } * mark;
-    uint32_t walk;
-};
 
 struct hd_expand {
     HD_VECTOR(struct links *) thread; /* by number; NULL until it has an event */
@@ -63,9 +48,9 @@ static struct links *links_of(struct hd_expand *expand, uint32_t thread) {
     return *of;
 }
 
-static struct link_slot *slot_of(const struct links *links, uint64_t key) {
-    uint32_t mask = links->slots - 1, at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & mask;
-    while (links->slot[at].key != 0 && links->slot[at].key != key) at = (at + 1) & mask;
+static struct link_slot *slot_of(const struct links *links, uint32_t number) {
+    uint32_t mask = links->slots - 1, at = (number * 0x9e3779b1u >> 7) & mask;
+    while (links->slot[at].number != 0 && links->slot[at].number != number) at = (at + 1) & mask;
     return &links->slot[at];
 }
 
@@ -83,297 +68,235 @@ static void make_room(struct links *links) {
     links->slots *= 2;
     links->slot = hd_zalloc(links->slots, sizeof *links->slot);
     for (uint32_t i = 0; i < slots; i++)
-        if (old[i].key != 0) *slot_of(links, old[i].key) = old[i];
+        if (old[i].number != 0) *slot_of(links, old[i].number) = old[i];
     free(old);
 }
 
-/* There can be 2^45 keys and no more links than events: an offset has no room for more than that
- * many, and what is beyond has none. */
-#define MOST_LINKS (UINT32_MAX / HD_LINK_BYTES)
-
-static uint32_t link_of(struct links *links, uint64_t head, uint64_t tail) {
-    uint64_t key = hd_link_key(head, tail) + 1;
-    struct link_slot *slot = slot_of(links, key);
-    if (slot->key == key) return slot->link;
-    if (links->links == MOST_LINKS) return 0;
+/* The link of a number, which is made if it is not known; numbers have three bytes. */
+static uint32_t link_of(struct links *links, uint32_t number) {
+    struct link_slot *slot = slot_of(links, number);
+    if (slot->number == number) return slot->link;
     make_room(links);
     uint32_t link = links->links++ * HD_LINK_BYTES;
     memset(hd_link_at(&links->expect, link), 0, HD_LINK_BYTES);
-    *slot_of(links, key) = (struct link_slot){key, link};
+    *slot_of(links, number) = (struct link_slot){number, link};
     return link;
 }
 
-static size_t put_in(struct hd_expect *e, struct hd_wire_event *out, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        if (e->at == 0) return i;
-        out[i] = hd_expected_event(e);
-        hd_expect_met(e);
-    }
-    return count;
-}
-
-/* ---- loops -------------------------------------------------------------------------------- */
-
-enum {
-    LEAST_ROUNDS = 4, /* that are worth it */
-    LEAST_EVENTS = 16,
-    TURNED = 32 /* longer loops begin where they do */
-};
-
-/* Follows the links from the one that is expected next on, until one comes again; returns how many
- * come before that one, and *length, how many from there on; 0 if none comes again, or too late. A
- * link that is about to turn (expect.h) leads out of its loop. */
-static size_t find_cycle(struct links *links, size_t most, uint32_t *offset, size_t *length) {
-    const struct hd_expect *e = &links->expect;
-    uint32_t at = e->at;
-    if (++links->walk == 0) { /* marks of 2^32 walks ago look new */
-        memset(links->mark, 0, links->room * sizeof *links->mark);
-        links->walk = 1;
-    }
-    *length = 0;
-    for (size_t walked = 0; at != 0; walked++) {
-        struct link_mark *mark = &links->mark[at / HD_LINK_BYTES];
-        if (mark->walk == links->walk) {
-            *length = walked - mark->position;
-            return mark->position;
-        }
-        if (walked == most) break;
-        *mark = (struct link_mark){links->walk, (uint32_t)walked};
-        offset[walked] = at;
-        const struct hd_expected *l = hd_link_at(e, at);
-        bool leaves =
-            l->count == 1 && (l->flags & (HD_LINK_TURNS | HD_LINK_TURNING)) == HD_LINK_TURNS;
-        at = leaves && l->exit != 0 ? l->exit : l->next;
-    }
-    return most;
-}
-
-/* How many rounds come before a link turns. */
-static uint64_t until_turn(const struct hd_expect *e, const uint32_t *offset, size_t length) {
-    uint32_t rounds = UINT32_MAX;
-    for (size_t i = 0; i < length; i++) {
-        uint32_t more = hd_link_at(e, offset[i])->count - 1;
-        if (more < rounds) rounds = more;
-    }
-    return rounds;
-}
-
-/* What a link leads to that is not only about the next event. */
-static bool is_bookkeeping(const struct hd_expected *l) {
-    return (l->shape & 0xff) >= HD_EV_THREAD;
-}
-
-/* Is what the first round builds on the same as for the others: the event before it? */
-static bool is_steady(const struct hd_expect *e, const uint32_t *offset, size_t length) {
+size_t expand_put(struct hd_expect *expect, struct hd_wire_event *out, size_t count) {
+    struct hd_expect e = *expect; /* where nothing else is written to */
     size_t i = 0;
-    while (i < length && is_bookkeeping(hd_link_at(e, offset[i]))) i++;
-    if (i == length || !(hd_link_at(e, offset[i])->flags & HD_LINK_RELATIVE)) return true;
-    return e->before == offset[length - 1] && !is_bookkeeping(hd_link_at(e, e->before));
-}
-
-/* One round, without having it happen: operands, from what is expected now. */
-static void follow(struct hd_expect *e, const uint32_t *offset, size_t length, uint64_t rounds,
-                   uint64_t *operand) {
-    for (size_t i = 0; i < length; i++) {
-        const struct hd_expected *l = hd_link_at(e, offset[i]);
-        operand[i] = hd_expected_operand(e, l);
-        if (l->operand != HD_LINK_NOWHERE) operand[i] += l->stride * rounds;
-        hd_expect_past(e, l->shape & 0xff, operand[i]);
-    }
-}
-
-/* A round to come. Every operand goes on by the same amount in each: one that has a stride, what is
- * relative to it, and depths of calls. */
-struct round {
-    size_t length;
-    uint32_t offset[HD_LOOP_LENGTH];
-    uint64_t operand[HD_LOOP_LENGTH], stride[HD_LOOP_LENGTH];
-};
-
-static void foresee(const struct hd_expect *e, struct round *round) {
-    struct hd_expect now = *e;
-    follow(&now, round->offset, round->length, 0, round->operand);
-    follow(&now, round->offset, round->length, 1, round->stride);
-    for (size_t i = 0; i < round->length; i++) round->stride[i] -= round->operand[i];
-}
-
-/* Where rounds are best begun: a word that is read in one round and written at the beginning of the
- * next one is better read and written in the same. Returns how many events come before that. */
-static size_t best_start(const struct round *round) {
-    int gain[TURNED + 1] = {0}, best = 0, now = 0;
-    size_t start = 0;
-    if (round->length > TURNED) return 0;
-    for (size_t i = 0; i < round->length; i++)
-        for (size_t k = i + 1; k < round->length; k++) {
-            uint64_t stride = round->stride[i], step = round->operand[k] - round->operand[i];
-            if (stride == 0 || round->stride[k] != stride) continue;
-            /* together as it is, or if rounds begin between the two */
-            int change = step == 0 ? -1 : step == stride ? 1 : 0;
-            gain[i + 1] += change;
-            gain[k + 1] -= change;
-        }
-    for (size_t i = 0; i < round->length; i++) {
-        now += gain[i];
-        if (now <= best) continue;
-        best = now;
-        start = i;
-    }
-    return start;
-}
-
-static void turn(struct round *round, size_t start) {
-    uint32_t was[TURNED];
-    memcpy(was, round->offset, round->length * sizeof *was);
-    for (size_t i = 0; i < round->length; i++) round->offset[i] = was[(i + start) % round->length];
-}
-
-static void take_loop(struct hd_expect *e, const struct round *round, uint64_t rounds,
-                      struct hd_expand_loop *loop) {
-    loop->length = round->length;
-    loop->rounds = rounds;
-    for (size_t i = 0; i < round->length; i++) {
-        struct hd_expected *l = hd_link_at(e, round->offset[i]);
-        loop->body[i] = (struct hd_loop_event){
-            {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, round->operand[i]),
-             l->site | (uint64_t)l->rest << 32},
-            round->stride[i]};
-        hd_expect_past(e, l->shape & 0xff, round->operand[i] + round->stride[i] * (rounds - 1));
-        if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride * rounds;
-        l->count -= (uint32_t)rounds;
-    }
-    e->before = round->offset[round->length - 1];
-}
-
-/* Of so many events that are to be put in, makes a loop if they are one. As many as *made says were
- * written to `out` before. If there is no loop, *singly says how many have to be put in before it
- * is worth another try. *steady, if the latest were a round; after the call, if those will be. */
-static bool make_loop(struct links *links, uint64_t met, bool *steady, struct hd_expand_loop *loop,
-                      struct hd_wire_event *out, size_t room, size_t *made, uint64_t *singly) {
-    struct hd_expect *e = &links->expect;
-    struct round round;
-    bool after_round = *steady;
-    *steady = false;
-    *singly = met;
-    *made = 0;
-    if (met < LEAST_EVENTS) return false;
-    size_t most = met < HD_LOOP_LENGTH ? (size_t)met : HD_LOOP_LENGTH;
-    size_t before = find_cycle(links, most, round.offset, &round.length);
-    *singly = before;
-    if (round.length == 0 || before > room) return false;
-    if (before != 0) {
-        *made = put_in(e, out, before);
-        met -= *made;
-        out += *made;
-        room -= *made;
-        memmove(round.offset, round.offset + before, round.length * sizeof *round.offset);
-        *singly = 1;
-        if (e->at != round.offset[0]) return false; /* that can't be */
-        after_round = false;
-    }
-    uint64_t rounds = until_turn(e, round.offset, round.length);
-    *singly = (rounds + 1) * round.length;
-    if (rounds < LEAST_ROUNDS || met / round.length < LEAST_ROUNDS) return false;
-    if (!after_round && !is_steady(e, round.offset, round.length)) {
-        *singly = round.length;
-        *steady = true;
-        return false;
-    }
-    foresee(e, &round);
-    size_t start = best_start(&round);
-    if (start != 0 && start <= room) {
-        *made += put_in(e, out, start);
-        met -= start;
-        turn(&round, start);
-        foresee(e, &round);
-        rounds = until_turn(e, round.offset, round.length);
-    }
-    take_loop(e, &round, rounds < met / round.length ? rounds : met / round.length, loop);
-    return true;
+    while (i < count && e.at != 0) out[i++] = expand_next(&e);
+    *expect = e;
+    return i;
 }
 
 /* ---- streams ------------------------------------------------------------------------------ */
 
-/* How many events come before this stored one, and the event as it was. */
-static uint64_t met_before(struct hd_wire_event *event) {
-    unsigned kind = hd_wire_kind(event->head);
-    if (kind == HD_EV_EXPECTED) return hd_wire_operand(event->head);
-    if (kind == HD_EV_THREAD || kind == HD_EV_STAMP) {
-        uint64_t met = event->tail >> 32;
-        event->tail = (uint32_t)event->tail;
-        return met;
-    }
-    if (!(event->head & HD_WIRE_AFTER)) return 0;
-    uint64_t met = hd_wire_calls(event->tail);
-    event->head &= ~(uint64_t)HD_WIRE_AFTER;
-    event->tail = hd_tail_with_calls(event->tail, 1);
-    return met;
+static bool is_stamp(const struct hd_token *token) {
+    return token->link == HD_TOKEN_OTHER &&
+           (token->other == HD_TOKEN_STAMP || token->other == HD_TOKEN_STAMP_NEAR);
 }
 
-bool hd_expand_at_stamp(const struct hd_expand_at *at, struct hd_wire_event event) {
-    return hd_wire_kind(event.head) == HD_EV_STAMP &&
-           (event.tail >> 32 == 0 || (at->counted && at->met == 0));
+bool hd_expand_at_stamp(const struct hd_expand_at *at, const uint8_t *record, size_t length) {
+    struct hd_token token;
+    if (length == 0 || (*record & 3) != HD_TOKEN_OTHER) return false;
+    return hd_token_get(record, length, &token) && is_stamp(&token) &&
+           (token.met == 0 || (at->counted && at->met == 0));
 }
 
-uint64_t hd_expand_stamp(struct hd_expand_at *at, struct hd_wire_event event) {
+uint64_t hd_expand_stamp(struct hd_expand_at *at, const uint8_t *record, size_t length,
+                         size_t *taken) {
+    struct hd_token token = {0};
+    (void)hd_token_get(record, length, &token);
+    *taken = token.length;
     at->counted = false;
-    return hd_wire_operand(event.head);
+    at->stamp += token.value;
+    return at->stamp;
 }
 
-size_t hd_expand_events(struct hd_expand *expand, struct hd_expand_at *at,
-                        const struct hd_wire_event *event, size_t count, size_t *taken,
-                        struct hd_wire_event *out, size_t room, struct hd_expand_loop *loop,
-                        bool *good) {
+/* The event of a record, and its link (0: none). False if there is no such link. */
+static bool event_of(struct links *links, const struct hd_token *token, struct hd_wire_event *event,
+                     uint32_t *link) {
+    const struct hd_expect *e = &links->expect;
+    if (token->link == HD_TOKEN_OTHER) {
+        *link = token->given && token->number != 0 ? link_of(links, token->number) : 0;
+        *event = token->event;
+        unsigned kind = hd_wire_kind(event->head);
+        return kind != HD_EV_NONE && !hd_is_of_stream(event->head);
+    }
+    if (token->link == HD_TOKEN_NEXT)
+        *link = e->at;
+    else if (token->link == HD_TOKEN_SECOND)
+        *link = hd_token_second(e);
+    else
+        *link = slot_of(links, token->number)->link;
+    const struct hd_expected *l = hd_link_at(e, *link);
+    if (*link == 0 || l->shape == 0) return false;
+    uint64_t operand = token->other == HD_OPERAND_EXPECTED ? hd_link_operand(e, l, false)
+                                                           : hd_token_operand(token, e, l);
+    uint32_t counts = token->given ? token->counts : l->rest;
+    *event = (struct hd_wire_event){hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, operand),
+                                    l->site | (uint64_t)counts << 32};
+    return true;
+}
+
+/* Takes the record itself, before which all is put in. False if it is no good. */
+static bool take_record(struct hd_expand *expand, struct hd_expand_at *at, struct links **links,
+                        const struct hd_token *token, struct hd_wire_event *out, size_t *made) {
+    if (token->link != HD_TOKEN_OTHER || token->other == HD_TOKEN_EVENT) {
+        struct hd_wire_event event;
+        uint32_t link;
+        at->stored++;
+        if (*links == NULL || !event_of(*links, token, &event, &link)) return false;
+        out[(*made)++] = event;
+        hd_expect_learn(&(*links)->expect, link, event.head, event.tail, token->met);
+    } else if (token->other == HD_TOKEN_THREAD) {
+        at->stored++;
+        at->thread = token->value < HD_THREAD_LIMIT ? (uint32_t)token->value : HD_THREAD_LIMIT;
+        *links = links_of(expand, at->thread);
+        out[(*made)++] = (struct hd_wire_event){hd_wire_head(HD_EV_THREAD, 0, token->value), 0};
+    } else if (token->other == HD_TOKEN_CHOICES && *links != NULL) {
+        (*links)->expect.choices = token->value;
+    }
+    return true;
+}
+
+/* ---- the usual records --------------------------------------------------------------------- */
+
+static inline uint64_t some_bytes(const uint8_t *from, unsigned bytes) {
+    uint64_t value;
+    memcpy(&value, from, sizeof value);
+    return value & ((1ull << 8 * bytes) - 1);
+}
+
+/* Bytes of an operand, by the way to say it: four bits each. */
+#define OPERAND_BYTES 0x06432100u
+
+/* Takes records of events that differ a little and come after a few expected ones, which is most of
+ * a program that is not regular: hd_token_get and take_record with everything in registers. Stops
+ * where a record is something else, or may not be all there, or there may be no room for what it
+ * makes. Returns how many bytes were taken. */
+static __attribute__((flatten)) size_t take_usual(struct links *links, struct hd_expand_at *at,
+                                                  const uint8_t *record, size_t length,
+                                                  struct hd_wire_event *out, size_t room,
+                                                  size_t *made, bool *good) {
+    struct hd_expect e = links->expect;
+    struct hd_wire_event *to = out, *end = out + room;
+    const uint8_t *from = record, *last = record + length - (HD_TOKEN_BYTES + 8);
+    if (length < HD_TOKEN_BYTES + 8) return 0;
+    while (from <= last) {
+        unsigned control = *from, which = control & 3, way = control >> 2 & 7;
+        if (which == HD_TOKEN_OTHER || way > HD_OPERAND_WHOLE) break;
+        unsigned met_bytes = hd_token_met_bytes(control);
+        const uint8_t *rest = from + 1 + met_bytes;
+        uint64_t met = met_bytes == 0 ? e.met[0] : some_bytes(from + 1, met_bytes);
+        if (met >= EXPAND_LEAST_EVENTS || met >= (size_t)(end - to)) break;
+        uint64_t left = met;
+        for (; left != 0 && e.at != 0; left--) *to++ = expand_next(&e);
+        if (unlikely(left != 0)) {
+            at->met = left;
+            at->counted = true;
+            *good = false;
+            break;
+        }
+        uint32_t link = e.at;
+        if (which == HD_TOKEN_SECOND) {
+            link = hd_token_second(&e);
+        } else if (which == HD_TOKEN_LINK) {
+            link = slot_of(links, (uint32_t)some_bytes(rest, 3))->link;
+            rest += 3;
+        }
+        struct hd_expected *l = hd_link_at(&e, link);
+        uint32_t counts = l->rest;
+        if (control & HD_TOKEN_COUNTS) {
+            counts = HD_COUNTS_CALL | *rest;
+            if (unlikely(*rest++ == HD_TOKEN_BRANCHES)) {
+                counts = (uint32_t)some_bytes(rest, 4);
+                rest += 4;
+            }
+        }
+        unsigned bytes = OPERAND_BYTES >> way * 4 & 0xf;
+        uint64_t value = some_bytes(rest, bytes);
+        from = rest + bytes;
+        at->stored++;
+        if (unlikely(link == 0 || l->shape == 0)) {
+            *good = false;
+            break;
+        }
+        uint64_t operand = value;
+        if (way != HD_OPERAND_WHOLE) {
+            operand = hd_link_operand(&e, l, way == HD_OPERAND_SECOND);
+            uint64_t distance = value >> 1 ^ (0 - (value & 1));
+            operand += distance << hd_token_shift(l->shape);
+        }
+        struct hd_wire_event event = {l->shape | operand << 16, l->site | (uint64_t)counts << 32};
+        *to++ = event;
+        hd_expect_learn(&e, link, event.head, event.tail, met);
+    }
+    links->expect = e;
+    *made += (size_t)(to - out);
+    return (size_t)(from - record);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+/* Puts in some of at->met events, or makes a loop of them; false if nothing was expected there. */
+static bool put_some(struct links *links, struct hd_expand_at *at, struct hd_wire_event *out,
+                     size_t room, size_t *made, struct hd_expand_loop *loop, bool *steady) {
+    uint64_t singly = at->met;
+    size_t before = 0;
+    bool found = loop != NULL && expand_make_loop(links, at->met, steady, loop, out + *made,
+                                                  room - *made, &before, &singly);
+    *made += before;
+    at->met -= before;
+    if (found) {
+        at->met -= loop->rounds * loop->length;
+        return true;
+    }
+    if (singly > at->met) singly = at->met;
+    size_t most = room - *made < singly ? room - *made : (size_t)singly;
+    if (most < singly) *steady = false;
+    size_t put = expand_put(&links->expect, out + *made, most);
+    *made += put;
+    at->met -= put;
+    return put == most;
+}
+
+size_t hd_expand_records(struct hd_expand *expand, struct hd_expand_at *at, const uint8_t *record,
+                         size_t length, size_t *taken, struct hd_wire_event *out, size_t room,
+                         struct hd_expand_loop *loop, bool *good) {
     struct links *links = links_of(expand, at->thread);
     size_t i = 0, made = 0;
-    bool steady = false;
     *good = true;
     if (loop != NULL) loop->rounds = 0;
-    while (i < count && made < room && !hd_expand_at_stamp(at, event[i])) {
-        struct hd_wire_event now = event[i];
-        uint64_t met = met_before(&now);
-        if (met != 0 && !at->counted) {
-            at->met = met;
+    while (i < length && made < room) {
+        struct hd_token token;
+        if (links != NULL && !at->counted) {
+            i +=
+                take_usual(links, at, record + i, length - i, out + made, room - made, &made, good);
+            if (!*good || i == length || made == room) break;
+        }
+        if (!hd_token_get(record + i, length - i, &token)) {
+            *good = false;
+            break;
+        }
+        if (token.usual && links != NULL) token.met = links->expect.met[0];
+        if (token.met != 0 && !at->counted) {
+            at->met = token.met;
             at->counted = true;
         }
-        if (at->met != 0) {
-            uint64_t singly = at->met;
-            size_t before = 0;
-            bool found =
-                loop != NULL && links != NULL &&
-                make_loop(links, at->met, &steady, loop, out + made, room - made, &before, &singly);
-            made += before;
-            at->met -= before;
-            if (found) {
-                at->met -= loop->rounds * loop->length;
-                break;
-            }
-            if (singly > at->met) singly = at->met;
-            size_t most = room - made < singly ? room - made : (size_t)singly;
-            if (most < singly) steady = false;
-            size_t put = links != NULL ? put_in(&links->expect, out + made, most) : 0;
-            made += put;
-            at->met -= put;
-            if (put < most) {
-                *good = false;
-                break;
-            }
-            continue;
+        bool steady = false, looped = false;
+        while (at->met != 0 && made < room && *good && !looped) {
+            *good = links != NULL && put_some(links, at, out, room, &made, loop, &steady);
+            looped = loop != NULL && loop->rounds != 0;
         }
+        if (!*good || looped || made == room || is_stamp(&token)) break;
         at->counted = false;
-        steady = false;
-        i++;
-        bool unlinked = (now.head & HD_WIRE_UNLINKED) != 0;
-        now.head &= ~(uint64_t)HD_WIRE_UNLINKED;
-        unsigned kind = hd_wire_kind(now.head);
-        if (kind == HD_EV_EXPECTED) continue;
-        out[made++] = now;
-        if (kind == HD_EV_THREAD) {
-            uint64_t number = hd_wire_operand(now.head);
-            at->thread = number < HD_THREAD_LIMIT ? (uint32_t)number : HD_THREAD_LIMIT;
-            links = links_of(expand, at->thread);
-        } else if (links != NULL && kind != HD_EV_NONE) {
-            uint32_t link = unlinked ? 0 : link_of(links, now.head, now.tail);
-            hd_expect_learn(&links->expect, link, now.head, now.tail, met);
+        i += token.length;
+        if (!take_record(expand, at, &links, &token, out, &made)) {
+            *good = false;
+            break;
         }
     }
     *taken = i;

@@ -14,6 +14,14 @@
  * operand makes another step, other counts come, or another link follows, that is expected too: the
  * link *turns*.
  *
+ * Two steps: if a link's operand goes on by one of two steps, now this one, now that one, in no
+ * order that is known (two lists that are merged), neither is expected: the link has a *choice*,
+ * and one bit is kept for each of its events. If the same step comes often enough, that ends.
+ *
+ * Anywhere: a link whose operands have shown no order (what is found through hashes) *strays*. The
+ * same operand as last time is expected, and nothing else is tried until a step, or a distance from
+ * the event before, comes twice.
+ *
  * Links are named by their offset in the thread's table. Which one an event has is for the two
  * sides to find out, each in its own way; the event that has none (UNLINKED) says so. */
 #ifndef HEDDLE_TRACE_EXPECT_H
@@ -31,8 +39,15 @@ enum { /* flags of a link */
        HD_LINK_TURNS = 2,   /* `trip`, `other` and `exit` were right last time */
        HD_LINK_TURNING = 4, /* the next event is the first of a round; `rest` and `other_rest` are
                                exchanged */
-       HD_LINK_DOUBTED = 8  /* the last turn was not as expected */
+       HD_LINK_DOUBTED = 8, /* the last turn was not as expected */
+       HD_LINK_EITHER = 16, /* it has a choice: the step is `stride`, which came last, or `other`;
+                               `distance` is the last operand */
+       HD_LINK_WAVERS = 32, /* the last step that was not expected was `other`, and came soon */
+       HD_LINK_STRAYS = 64, /* `operand` is the last one, `other` the last step, `stride` 0 */
+       HD_LINK_LOST = 128   /* the last operand was not expected, nor was the one before */
 };
+#define HD_LINK_SOON 16u /* events after which a step does not come soon */
+#define HD_LINK_SURE 64u /* equal steps after which there is no choice any more */
 struct hd_expected {
     uint64_t operand; /* expected next; HD_LINK_NOWHERE if that is not kept here */
     uint64_t stride;  /* from one operand to the next; if relative, the last operand stored */
@@ -41,7 +56,8 @@ struct hd_expected {
     uint32_t count;   /* events to come in this round; if it does not turn, less those so far */
     uint32_t site;
     uint64_t other;    /* the last step that was not the stride */
-    uint64_t distance; /* of the operand from that of the event before, when last stored */
+    uint64_t distance; /* of the operand from that of the event before, when last stored; if it has
+                          a choice, the last operand */
     uint32_t trip;     /* events of the last round */
     uint32_t exit;     /* the link that came after it at the last turn; 0: none */
     uint32_t other_rest;
@@ -52,10 +68,17 @@ _Static_assert(sizeof(struct hd_expected) == HD_LINK_BYTES, "a link is a cache l
 #define HD_LINK_NOWHERE UINT64_MAX /* no operand is that large */
 
 struct hd_expect {
-    uint32_t at;              /* link that is expected next; 0: nothing is */
-    uint32_t before;          /* of the latest event; 0: none */
+    union {
+        struct {
+            uint32_t at;     /* link that is expected next; 0: nothing is */
+            uint32_t before; /* of the latest event; 0: none */
+        };
+        uint64_t both;
+    };
     uint64_t operand;         /* of the latest event that is not bookkeeping */
     uint64_t depth;           /* of calls */
+    uint64_t met[2];          /* events that came as expected before the last two that did not */
+    uint64_t choices;         /* reading: of the links to come that have one, the next in bit 0 */
     struct hd_expected *link; /* the one at 0 is never in use, and all zeros */
 };
 
@@ -71,22 +94,34 @@ static inline uint64_t hd_link_key(uint64_t head, uint64_t tail) {
 /* Events that are stored whatever is expected, and teach nothing: they are about the stream. */
 static inline bool hd_is_of_stream(uint64_t head) {
     unsigned kind = hd_wire_kind(head);
-    return kind == HD_EV_THREAD || kind == HD_EV_STAMP || kind == HD_EV_EXPECTED;
+    return kind == HD_EV_THREAD || kind == HD_EV_STAMP;
 }
 
 /* A COUNT has no site, and says something else each time. */
 static inline bool hd_may_be_linked(uint64_t head) { return hd_wire_kind(head) != HD_EV_COUNT; }
 
-static inline uint64_t hd_expected_operand(const struct hd_expect *e, const struct hd_expected *l) {
-    if (l->flags & HD_LINK_RELATIVE) return e->operand + l->distance;
+/* Where the operand of a link's next event is expected, or where its second step would lead. */
+static inline uint64_t hd_link_operand(const struct hd_expect *e, const struct hd_expected *l,
+                                       bool second) {
+    if (l->flags & HD_LINK_RELATIVE) return second ? l->stride : e->operand + l->distance;
+    if (l->flags & HD_LINK_EITHER) return l->distance + (second ? l->other : l->stride);
     if ((l->shape & 0xff) == HD_EV_PUSH) return e->depth + 1;
     if ((l->shape & 0xff) == HD_EV_POP) return e->depth - 1;
-    return l->operand;
+    if (!second) return l->operand;
+    uint64_t change = l->other - l->stride;
+    return l->flags & HD_LINK_TURNING ? l->operand - change : l->operand + change;
 }
 
+/* The same when it came as expected, by its choice if it has one. */
+static inline uint64_t hd_expected_operand(const struct hd_expect *e, const struct hd_expected *l) {
+    return hd_link_operand(e, l, (l->flags & HD_LINK_EITHER) != 0 && (e->choices & 1) != 0);
+}
+
+/* An event that comes where there is a choice is not, unless whoever asks keeps that. */
 static inline bool hd_is_expected(const struct hd_expect *e, uint64_t head, uint64_t tail) {
     const struct hd_expected *l = hd_link_at(e, e->at);
-    return l->shape == (head & 0xffff) && l->site == hd_wire_site(tail) && l->rest == tail >> 32 &&
+    return !(l->flags & HD_LINK_EITHER) && l->shape == (head & 0xffff) &&
+           l->site == hd_wire_site(tail) && l->rest == tail >> 32 &&
            hd_expected_operand(e, l) == hd_wire_operand(head);
 }
 
@@ -115,6 +150,11 @@ static inline void hd_link_exchange(struct hd_expected *l) {
 /* Its count is at 0: the event that came was the last of a round, or the first. What the next one
  * is expected to be; returns the link that is expected after this one. */
 static inline uint32_t hd_link_turn(struct hd_expected *l) {
+    if (l->flags & HD_LINK_EITHER) { /* the same step all the time */
+        l->flags &= (uint16_t)~HD_LINK_EITHER;
+        l->operand = l->distance + l->stride;
+        return l->next;
+    }
     if (!(l->flags & HD_LINK_TURNS)) return l->next; /* 2^32 events */
     if (l->flags & HD_LINK_TURNING) {
         hd_link_exchange(l);
@@ -128,11 +168,27 @@ static inline uint32_t hd_link_turn(struct hd_expected *l) {
     return l->exit != 0 ? l->exit : l->next;
 }
 
+/* An event of a link that has a choice: it took the second step, or not. What comes last is what is
+ * expected first. */
+static inline void hd_link_choose(struct hd_expected *l, uint64_t operand, bool second) {
+    /* without a branch, since which one it is can't be foreseen */
+    uint64_t all = 0 - (uint64_t)second, change = (l->stride ^ l->other) & all;
+    l->stride ^= change;
+    l->other ^= change;
+    l->count = (l->count & ~(uint32_t)all) | (HD_LINK_SURE & (uint32_t)all);
+    l->distance = operand;
+}
+
 /* The event that is expected has come. */
 static inline void hd_expect_met(struct hd_expect *e) {
     struct hd_expected *l = hd_link_at(e, e->at);
     uint64_t operand = hd_expected_operand(e, l);
-    if (l->operand != HD_LINK_NOWHERE) l->operand = operand + l->stride;
+    if (l->operand != HD_LINK_NOWHERE) {
+        l->operand = operand + l->stride;
+    } else if (l->flags & HD_LINK_EITHER) {
+        hd_link_choose(l, operand, (e->choices & 1) != 0);
+        e->choices >>= 1;
+    }
     hd_expect_past(e, l->shape & 0xff, operand);
     e->before = e->at;
     e->at = --l->count != 0 ? l->next : hd_link_turn(l);
@@ -172,6 +228,12 @@ static inline bool hd_link_turned_otherwise(struct hd_expected *l) {
     return true;
 }
 
+/* Nothing that was expected of its operand came. */
+static inline void hd_link_stray(struct hd_expected *l) {
+    l->flags = (uint16_t)((l->flags & ~(HD_LINK_LOST | HD_LINK_WAVERS)) | HD_LINK_STRAYS);
+    l->stride = 0;
+}
+
 /* An operand that was not expected at a link that is not relative. A step that comes twice becomes
  * the stride, unless it comes after as many events as last time: then the link turns. What is as
  * far from the event before as last time is expected there from now on. */
@@ -181,18 +243,77 @@ static inline void hd_link_step(struct hd_expected *l, uint64_t operand, uint64_
     if (turning && hd_link_turned_otherwise(l)) return;
     uint32_t round = hd_link_round(l);
     if (step == l->stride) return; /* it is its counts */
-    if (round == 0) {              /* another link came, and so began a round */
+    bool again = step == l->other && round < HD_LINK_SOON && (l->shape & 0xff) <= HD_EV_WRITE;
+    bool either = again && (l->flags & HD_LINK_WAVERS);
+    l->flags = (uint16_t)((l->flags & ~HD_LINK_WAVERS) | (again ? HD_LINK_WAVERS : 0));
+    if (round == 0) { /* another link came, and so began a round */
         l->other = step;
+    } else if (either && !(round == l->trip && round >= 2)) {
+        hd_link_new_round(l, false);
+        l->flags = (uint16_t)((l->flags & ~HD_LINK_WAVERS) | HD_LINK_EITHER);
+        l->other = l->stride;
+        l->stride = step;
+        l->count = HD_LINK_SURE;
     } else if (round == 1 && step == l->other) {
+        l->other = l->stride;
         l->stride = step;
         hd_link_new_round(l, false);
     } else if (round == 1 && distance == l->distance) {
         l->flags |= HD_LINK_RELATIVE;
         hd_link_new_round(l, false);
     } else {
+        bool lost = round == 1 && l->flags & HD_LINK_LOST;
         hd_link_new_round(l, step == l->other);
         l->other = step;
+        l->flags = (uint16_t)((l->flags & ~HD_LINK_LOST) | (round == 1 ? HD_LINK_LOST : 0));
+        if (lost) hd_link_stray(l);
     }
+}
+
+/* An operand of a link that strays, which is not the same as last time. */
+static inline void hd_link_strayed(struct hd_expected *l, uint64_t operand, uint64_t distance) {
+    uint64_t step = operand - l->operand;
+    if (step == l->other) {
+        l->flags &= (uint16_t)~HD_LINK_STRAYS;
+        l->stride = step;
+        l->count = 0;
+    } else if (distance == l->distance) {
+        l->flags ^= HD_LINK_STRAYS | HD_LINK_RELATIVE;
+        l->count = 0;
+    }
+    l->other = step;
+}
+
+/* The same of a link that has a choice. A jump is no reason to give that up, two are. */
+#define HD_LINK_JUMPED (HD_LINK_SURE + 1)
+static inline void hd_link_chose(struct hd_expected *l, uint64_t operand) {
+    uint64_t step = operand - l->distance;
+    if (step == l->stride || step == l->other) {
+        hd_link_choose(l, operand, step != l->stride);
+    } else if (l->count != HD_LINK_JUMPED) {
+        l->count = HD_LINK_JUMPED + 1;
+    } else {
+        l->flags &= (uint16_t)~HD_LINK_EITHER;
+        l->other = step;
+        l->count = 0;
+    }
+}
+
+/* An operand of a relative link, or its counts, that were not expected. */
+static inline void hd_link_parted(struct hd_expected *l, uint64_t step, uint64_t distance) {
+    if (distance != l->distance && step == l->other) {
+        l->flags &= (uint16_t)~HD_LINK_RELATIVE;
+        l->stride = step;
+    } else if (distance != l->distance && !(l->flags & HD_LINK_TURNS)) {
+        bool lost = hd_link_round(l) == 1 && l->flags & HD_LINK_LOST;
+        hd_link_new_round(l, false);
+        l->flags |= HD_LINK_LOST;
+        if (lost) {
+            l->flags &= (uint16_t)~HD_LINK_RELATIVE;
+            hd_link_stray(l);
+        }
+    }
+    l->other = step;
 }
 
 /* An event that was not expected, at a link that is known. */
@@ -202,11 +323,11 @@ static inline void hd_link_missed(struct hd_expected *l, uint64_t operand, uint6
     if (l->flags & HD_LINK_RELATIVE) {
         uint64_t step = operand - l->stride; /* which is the last one */
         if (first) (void)hd_link_turned_otherwise(l);
-        if (step == l->other && distance != l->distance) {
-            l->flags &= (uint16_t)~HD_LINK_RELATIVE;
-            l->stride = step;
-        }
-        l->other = step;
+        hd_link_parted(l, step, distance);
+    } else if (l->flags & HD_LINK_EITHER) {
+        hd_link_chose(l, operand);
+    } else if (l->flags & HD_LINK_STRAYS) {
+        if (operand != l->operand) hd_link_strayed(l, operand, distance);
     } else if (l->operand != HD_LINK_NOWHERE) {
         hd_link_step(l, operand, distance);
         first = first || hd_link_round(l) == 0;
@@ -222,6 +343,11 @@ static inline void hd_link_missed(struct hd_expected *l, uint64_t operand, uint6
 /* Another link came after it than was expected. After a long run that is a turn, and so it is if
  * the same link came at the last one; else what came is expected from now on. */
 static inline void hd_link_left(struct hd_expected *l, uint32_t came, uint64_t met) {
+    if (l->flags & HD_LINK_EITHER) {
+        l->exit = l->next;
+        l->next = came;
+        return;
+    }
     if (l->flags & HD_LINK_TURNING) {
         if (came != l->next) {
             l->exit = came;
@@ -242,14 +368,19 @@ static inline void hd_link_left(struct hd_expected *l, uint32_t came, uint64_t m
     l->next = came;
 }
 
-/* An event that was not expected, and its link (0: it has none); `met` is what it carries
- * (hd_carries_met), else 0. */
+static inline void hd_expect_counted(struct hd_expect *e, uint64_t met) {
+    e->met[0] = e->met[1];
+    e->met[1] = met;
+}
+
+/* An event that was not expected, and its link (0: it has none), after so many that were. */
 static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t head, uint64_t tail,
                                    uint64_t met) {
     uint64_t operand = hd_wire_operand(head), distance = operand - e->operand;
     unsigned kind = hd_wire_kind(head);
     struct hd_expected *l = hd_link_at(e, link);
     hd_expect_past(e, kind, operand);
+    hd_expect_counted(e, met);
     if (link == 0) {
         e->at = e->before = 0;
         return;
@@ -263,25 +394,12 @@ static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t 
     } else {
         hd_link_missed(l, operand, distance, (uint32_t)(tail >> 32));
     }
-    bool relative = (l->flags & HD_LINK_RELATIVE) != 0;
+    bool relative = (l->flags & HD_LINK_RELATIVE) != 0, either = (l->flags & HD_LINK_EITHER) != 0;
     if (relative) l->stride = operand;
-    l->operand = depth || relative ? HD_LINK_NOWHERE : operand + l->stride;
-    l->distance = distance;
+    l->operand = depth || relative || either ? HD_LINK_NOWHERE : operand + l->stride;
+    l->distance = either ? operand : distance;
     e->before = link;
     e->at = --l->count != 0 ? l->next : hd_link_turn(l);
-}
-
-/* Can the number of expected events before an event be stored in its count of calls? The event has
- * HD_WIRE_AFTER in its kind then, and counts one call. */
-static inline bool hd_carries_met(uint64_t head, uint64_t tail, uint64_t met) {
-    return hd_wire_kind(head) < HD_EV_THREAD && hd_wire_calls(tail) == 1 && met - 1 < 0xffff;
-}
-static inline uint64_t hd_tail_with_calls(uint64_t tail, uint64_t calls) {
-    return (tail & ~(0xffffull << 32)) | calls << 32;
-}
-/* A STAMP or THREAD has it in its tail. */
-static inline bool hd_stream_carries_met(uint64_t head, uint64_t met) {
-    return hd_wire_kind(head) != HD_EV_EXPECTED && met <= UINT32_MAX;
 }
 
 #endif

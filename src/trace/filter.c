@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LISTED_LIMIT = 1 << 20, LEAST_PAGES = 4 };
+enum { LEAST_PAGES = 4 };
 
 struct hd_filter *hd_filter_new(const struct hd_filter_options *options) {
     struct hd_filter *f = hd_zalloc(1, sizeof *f);
@@ -92,7 +92,7 @@ static void put_deferred(struct hd_filter *f, struct filter_thread *t, bool goes
 }
 
 void filter_list(struct hd_filter *f, struct filter_thread *t, uint64_t word) {
-    if (t->listed.size == LISTED_LIMIT) put_deferred(f, t, true);
+    if (t->listed.size == FILTER_LISTED_LIMIT) put_deferred(f, t, true);
     if (t->listed.size == 0) live_enter(&f->live, t->epoch, t->number);
     hd_vector_push(&t->listed, word);
 }
@@ -110,6 +110,7 @@ static void begin_again(struct hd_filter *f) {
     f->detail.size = f->detail_unused.size = 0;
     f->epochs = 0;
     f->generation++;
+    memset(f->recent, 0, sizeof f->recent);
     hd_states_clear(f->states);
 }
 
@@ -186,25 +187,17 @@ void hd_filter_prefetch(const struct hd_filter *f, uint64_t address) {
 
 bool hd_filter_access(struct hd_filter *f, uint32_t thread, bool write, uint64_t address,
                       uint64_t bytes, uint32_t site) {
+    if (likely(bytes - 1 < HD_FILTER_BYTES))
+        return filter_access_single(f, thread, write, address, (uint16_t)bytes, site);
     f->figures.accesses++;
-    if (unlikely(bytes == 0)) {
-        f->figures.kept++;
-        return true;
-    }
+    f->figures.kept++;
+    if (bytes == 0) return true;
     struct filter_thread *t = filter_thread_of(f, thread);
-    if (unlikely(t->epoch == 0 || f->tables->full)) filter_begin_epoch(f, t);
-    bool keep = true;
-    if (unlikely(bytes > HD_FILTER_BYTES)) {
-        uint64_t last = address + (bytes - 1);
-        filter_forget(f, address >> 3, (last < address ? UINT64_MAX : last) >> 3);
-        if (t->epoch == 0) filter_begin_epoch(f, t);
-    } else {
-        struct hd_filter_range range = {.site = site, .bytes = (uint16_t)bytes, .write = write};
-        filter_find_place(f, &range);
-        keep = filter_access_at(f, t, address, &range);
-    }
-    f->figures.kept += (unsigned)keep;
-    return keep;
+    if (t->epoch == 0 || f->tables->full) filter_begin_epoch(f, t);
+    uint64_t last = address + (bytes - 1);
+    filter_forget(f, address >> 3, (last < address ? UINT64_MAX : last) >> 3);
+    if (t->epoch == 0) filter_begin_epoch(f, t);
+    return true;
 }
 
 void hd_filter_event(struct hd_filter *f, uint32_t thread, unsigned kind, uint64_t address,

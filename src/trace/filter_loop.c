@@ -200,24 +200,44 @@ static void begin_epoch(struct hd_filter *f, struct filter_thread *t, struct hd_
     }
 }
 
+/* An access that the shortest way is not for. */
+static __attribute__((noinline)) bool access_slowly(struct hd_filter *f, struct filter_thread *t,
+                                                    uint64_t address, struct hd_filter_range *range,
+                                                    unsigned count, unsigned at) {
+    if (unlikely(t->epoch == 0 || f->tables->full)) begin_epoch(f, t, range, count);
+    return filter_access_at(f, t, address, &range[at]);
+}
+
 void hd_filter_rounds(struct hd_filter *f, uint32_t thread, struct hd_filter_range *range,
                       unsigned count, uint32_t rounds, const bool *passed,
                       struct hd_filter_batch *batch) {
     struct filter_thread *t = filter_thread_of(f, thread);
-    uint64_t seen = 0;
-    batch->count = 0;
+    struct hd_filter_kept *kept = batch->kept;
+    uint64_t unseen = 0;
+    uint32_t epoch = f->tables->full ? 0 : t->epoch;
     for (uint32_t round = 0; round < rounds; round++)
         for (unsigned i = 0; i < count; i++) {
-            uint64_t address = range[i].address;
-            range[i].address = (address + (uint64_t)range[i].stride) & HD_OPERAND_MASK;
-            if (passed != NULL && *passed++) continue;
-            seen++;
-            batch->round = round;
-            batch->range = i;
-            if (unlikely(t->epoch == 0 || f->tables->full)) begin_epoch(f, t, range, count);
-            if (filter_access_at(f, t, address, &range[i]))
-                batch->kept[batch->count++] = (struct hd_filter_kept){address, round, i};
+            struct hd_filter_range *now = &range[i];
+            uint64_t address = now->address;
+            unsigned bytes = now->bytes;
+            now->address = (address + (uint64_t)now->stride) & HD_OPERAND_MASK;
+            if (passed != NULL && *passed++) {
+                unseen++;
+                continue;
+            }
+            int keep = -1;
+            if (likely(epoch != 0 && ((bytes - 4) & ~4u) == 0))
+                keep = filter_access_quick(f, t, epoch, address, bytes, now);
+            if (unlikely(keep < 0)) {
+                batch->count = (size_t)(kept - batch->kept);
+                batch->round = round;
+                batch->range = i;
+                keep = access_slowly(f, t, address, range, count, i);
+                epoch = f->tables->full ? 0 : t->epoch;
+            }
+            if (keep) *kept++ = (struct hd_filter_kept){address, round, i};
         }
-    f->figures.accesses += seen;
+    batch->count = (size_t)(kept - batch->kept);
+    f->figures.accesses += (uint64_t)rounds * count - unseen;
     f->figures.kept += batch->count;
 }

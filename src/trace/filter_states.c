@@ -31,6 +31,10 @@ struct hd_states {
     uint16_t *slot;      /* states by content */
     uint32_t steps;
     uint32_t missed; /* states that were wanted and not made */
+    struct {
+        uint32_t place;
+        uint16_t bytes, state; /* HD_STATE_NONE: none */
+    } first;                   /* the latest that hd_states_first was asked for */
 };
 
 #define SLOTS (2 * HD_STATE_LIMIT)
@@ -41,6 +45,7 @@ static void make_tables(struct hd_states *s) {
     s->tables.step = hd_zalloc(1u << FIRST_BITS, sizeof *s->tables.step);
     s->states = HD_STATE_FIRST;
     s->steps = s->missed = 0;
+    s->first.state = HD_STATE_NONE;
     s->tables.full = false;
     s->place.size = 0;
     memset(s->slot, 0, SLOTS * sizeof *s->slot);
@@ -139,8 +144,13 @@ static uint16_t number_of(struct hd_states *s, const struct state *state) {
 }
 
 uint16_t hd_states_first(struct hd_states *s, uint32_t place, uint16_t bytes) {
+    if (s->first.state != HD_STATE_NONE && s->first.place == place && s->first.bytes == bytes)
+        return s->first.state;
     struct state state = {.place = {place}, .bytes = bytes, .places = 1};
-    return number_of(s, &state);
+    s->first.state = number_of(s, &state);
+    s->first.place = place;
+    s->first.bytes = bytes;
+    return s->first.state;
 }
 
 uint16_t hd_states_settled(struct hd_states *s, uint16_t number) {

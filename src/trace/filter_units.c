@@ -333,9 +333,70 @@ static bool access_several(struct hd_filter *f, struct filter_thread *t, uint64_
     return keep;
 }
 
+/* May access_each_word have the words of a page? If each is a unit of its own, or was not touched
+ * in this epoch, not all of them; and nothing goes on behind them. */
+static bool are_single(const struct hd_filter *f, uint32_t epoch, const uint64_t *cell,
+                       unsigned words, bool more) {
+    bool touched = false;
+    for (unsigned i = 0; i < words; i++) {
+        uint16_t low = (uint16_t)(cell[i] >> CELL_LOW), high = (uint16_t)(cell[i] >> CELL_HIGH);
+        if (low == HD_STATE_DETAIL) return false;
+        if ((cell[i] & CELL_EPOCH) != epoch) {
+            if (cell[i] & CELL_LISTED || (i == 0 && !filter_is_free(f, cell[i]))) return false;
+        } else if (low >= HD_STATE_FIRST) {
+            if (high != HD_STATE_GOES_ON || f->tables->bytes[low] != 8) return false;
+            touched = true;
+        } else if (low != HD_STATE_NONE || high != HD_STATE_NONE) {
+            return false;
+        }
+    }
+    if (!touched || !more) return touched;
+    uint16_t low = (uint16_t)(cell[words] >> CELL_LOW);
+    return low != HD_STATE_DETAIL &&
+           ((cell[words] & CELL_EPOCH) != epoch || low != HD_STATE_GOES_ON);
+}
+
+/* The same as access_several, for such words, as objects are copied whose fields were accessed one
+ * by one. */
+static bool access_each_word(struct hd_filter *f, const struct filter_thread *t, uint64_t address,
+                             uint64_t *cell, unsigned words, uint32_t place) {
+    bool keep = false, has_first = false;
+    uint16_t first = HD_STATE_NONE;
+    place |= HD_PLACE_WIDE;
+    for (unsigned i = 0; i < words; i++)
+        if ((cell[i] & CELL_EPOCH) != t->epoch) cell[i] = t->epoch;
+    for (unsigned i = 0; i < words && !keep; i++) {
+        uint16_t state = (uint16_t)(cell[i] >> CELL_LOW);
+        keep = state == HD_STATE_NONE ||
+               hd_states_step(f->states, f->tables, state, place, false).flags & HD_STEP_KEEP;
+    }
+    for (unsigned i = 0; i < words; i++) {
+        uint16_t state = (uint16_t)(cell[i] >> CELL_LOW), next;
+        if (state == HD_STATE_NONE) {
+            if (!has_first) first = hd_states_first(f->states, place, 8);
+            has_first = true;
+            next = first;
+        } else {
+            struct hd_step step = hd_states_step(f->states, f->tables, state, place, keep);
+            if (step.flags & HD_STEP_WAY) filter_put_way(f, t->number, address + i * 8, state);
+            next = step.next;
+        }
+        uint64_t rest = next == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
+        cell[i] = (uint32_t)cell[i] | (uint64_t)next << CELL_LOW | rest << CELL_HIGH;
+    }
+    return keep;
+}
+
 bool filter_access_units(struct hd_filter *f, struct filter_thread *t, uint64_t address,
                          unsigned bytes, uint32_t place) {
     uint64_t end = address + bytes;
+    unsigned words = bytes / 8, at_word = (address >> 3) % HD_PAGE_WORDS;
+    if (words > 1 && (address | bytes) % 8 == 0 && at_word + words <= HD_PAGE_WORDS) {
+        uint64_t *cell = cell_of(f, address >> 3);
+        bool more = at_word + words < HD_PAGE_WORDS;
+        if (cell != NULL && are_single(f, t->epoch, cell, words, more))
+            return access_each_word(f, t, address, cell, words, place);
+    }
     take(f, t->epoch, address >> 3, (end - 1) >> 3);
     cut(f, t, address);
     cut(f, t, end);

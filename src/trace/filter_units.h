@@ -5,6 +5,7 @@
 #include "trace/filter.h"
 #include "trace/filter_states.h"
 #include "trace/pages.h"
+#include "trace/wire.h"
 
 /* clang-format off */
 /* The cell of a word:
@@ -51,7 +52,21 @@ struct live_epochs {
 /* Searches of all pages; after so many, what is known is given up instead. */
 enum { SWEEP_LIMIT = 1 << 12 };
 
+enum { FILTER_LISTED_LIMIT = 1 << 20 }; /* words of a thread */
 enum { FILTER_PRESENT = 4096 };
+
+/* Places that were accessed from lately, each with its latest step (the private part of a range).
+ */
+enum { FILTER_RECENT_BITS = 10 };
+struct filter_recent {
+    uint64_t quick; /* the key, if there is a shortest way (filter_access_quick); else 0 */
+    uint64_t key;   /* filter_recent_key; 0: none */
+    struct hd_filter_range range;
+};
+/* For accesses that say their size themselves: hd_link_key. */
+static inline uint64_t filter_recent_key(uint32_t site, uint16_t bytes, bool write) {
+    return (uint64_t)(write ? HD_EV_WRITE : HD_EV_READ) << 32 | (uint64_t)bytes << 40 | site;
+}
 
 struct hd_filter {
     struct hd_filter_options options;
@@ -69,6 +84,7 @@ struct hd_filter {
     uint32_t generation;      /* of the numbers of places and states */
     uint32_t loop_generation; /* those that the latest loop has */
     struct hd_filter_figures figures;
+    struct filter_recent recent[1 << FILTER_RECENT_BITS]; /* by fold of the site */
 };
 
 /* Is the epoch over, for all that is known? */

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "trace/fold_parts.h"
+#include "trace/sharing_cells.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,15 @@ static void enter_frame(struct hd_fold *fold, struct hd_fold_thread *thread, uin
     thread->stack = node;
 }
 
+void fold_follow_call(struct hd_fold *fold, struct hd_fold_thread *thread,
+                      struct hd_wire_event event) {
+    uint64_t depth = hd_wire_operand(event.head);
+    if (hd_wire_kind(event.head) == HD_EV_PUSH)
+        enter_frame(fold, thread, depth, hd_wire_site(event.tail), hd_wire_step(event.tail));
+    else
+        leave_frames(thread, depth);
+}
+
 /* ---- threads ------------------------------------------------------------------------------ */
 
 static bool see_thread(struct hd_fold *fold, uint64_t number) {
@@ -79,8 +89,7 @@ static void note_block(struct hd_fold *fold, uint32_t event, bool has_extra, uin
     if (has_extra) hd_build_extra(fold->builder, event, extra);
 }
 
-/* What the fast path of hd_fold_events does not do for an event with something pending. */
-static void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event) {
+void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event) {
     struct hd_trace *trace = fold->builder->trace;
     uint64_t calls = fold_add(trace->calls[event], thread->calls);
     uint64_t branches = fold_add(trace->branches[event], thread->branches);
@@ -123,10 +132,8 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
         now->pending = true;
         return true;
     case HD_EV_PUSH:
-        enter_frame(fold, now, operand, hd_wire_site(event.tail), hd_wire_step(event.tail));
-        return true;
     case HD_EV_POP:
-        leave_frames(now, operand);
+        fold_follow_call(fold, now, event);
         return true;
     default:
         return true;
@@ -134,8 +141,6 @@ static bool fold_bookkeeping(struct hd_fold *fold, struct hd_wire_event event, u
 }
 
 /* ---- what is left out ---------------------------------------------------------------------- */
-
-enum { LOOK_AHEAD = 16 };
 
 static uint32_t noted_stack(struct hd_fold_thread *thread, uint32_t site) {
     if (thread->place == NULL || fold_place_of(thread, site)->site != site) return thread->stack;
@@ -152,17 +157,38 @@ static void put_in(void *context, const struct hd_filter_access *access) {
     struct hd_trace *trace = fold->builder->trace;
     unsigned flags = access->bytes <= UINT8_MAX ? access->bytes : 0;
     uint64_t head = hd_wire_head(access->write ? HD_EV_WRITE : HD_EV_READ, flags, access->address);
-    uint32_t at = fold_append(trace, access->thread, head, access->site,
-                              noted_stack(fold_thread(fold, access->thread), access->site));
+    uint32_t stack = noted_stack(fold_thread(fold, access->thread), access->site);
+    uint32_t at =
+        fold_append(trace, access->thread, head, access->site, stack, fold->number | HD_PUT_IN);
     trace->calls[at] = 0;
     trace->branches[at] = 0;
     if (flags == 0) hd_build_extra(fold->builder, at, access->bytes);
 }
 
-void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing) {
+void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing,
+                    const struct hd_trace_mark *mark, size_t marks) {
     struct hd_filter_options options = {.put = put_in, .context = fold};
     fold->filter = hd_filter_new(&options);
     fold->sharing = sharing;
+    fold->mark = mark;
+    fold->marks = marks;
+    hd_build_numbers(fold->builder);
+}
+
+/* Is the thread's call of this event marked? Asked for each event, in their order. */
+static bool is_marked(const struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+                      unsigned calls) {
+    const struct hd_trace_mark *end = fold->mark + fold->marks;
+    if (thread->mark == NULL) { /* the first event */
+        for (thread->mark = fold->mark; thread->mark < end && thread->mark->thread < number;)
+            thread->mark++;
+        for (thread->mark_end = thread->mark;
+             thread->mark_end < end && thread->mark_end->thread == number;)
+            thread->mark_end++;
+    }
+    uint64_t made = fold_add(fold_add(thread->counted, thread->calls), calls);
+    while (thread->mark < thread->mark_end && thread->mark->call < made) thread->mark++;
+    return thread->mark < thread->mark_end && thread->mark->call == made;
 }
 
 /* Is the event kept? Has what must stand before it put in. */
@@ -190,12 +216,11 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
     return true;
 }
 
-/* Its calls and branches are the next event's. */
-static void leave_out(struct hd_fold_thread *thread, unsigned calls, unsigned branches) {
-    thread->calls = fold_add(thread->calls, calls);
-    thread->branches = fold_add(thread->branches, branches);
-    thread->has_extra = false;
-    thread->pending = thread->calls != 0 || thread->branches != 0;
+/* Calls that were counted and are pending again. */
+static void uncount(struct hd_trace *trace, uint64_t *hook_calls, uint64_t calls) {
+    uint64_t here = calls < *hook_calls ? calls : *hook_calls;
+    *hook_calls -= here;
+    trace->hook_calls -= calls - here;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -216,7 +241,22 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     uint64_t hook_calls = 0, seen = 0;
     size_t i = 0;
     bool good = true;
+    bool plain = fold->filter != NULL && fold->marks == 0;
+    struct hd_pages *shared = fold->sharing != NULL ? hd_sharing_pages(fold->sharing) : NULL;
     for (; i < count; i++) {
+        if (plain && fold_is_access(event[i].head)) {
+            size_t folded = fold_accesses(fold, thread, *number, event + i, count - i, shared,
+                                          trace->recorded + seen);
+            seen += folded;
+            i += folded;
+            if (fold->error.code != HD_OK) {
+                *error = fold->error;
+                good = false;
+                break;
+            }
+            i--;
+            continue;
+        }
         uint64_t head = event[i].head, tail = event[i].tail;
         unsigned kind = hd_wire_kind(head);
         if (kind - 1u >= HD_EV_THREAD - 1u) {
@@ -237,28 +277,37 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
             break;
         }
         unsigned calls = hd_wire_calls(tail);
-        seen++;
+        uint64_t place = trace->recorded + seen++;
         if (fold->filter != NULL) {
             fold->ahead = count - i;
-            if (i + LOOK_AHEAD < count)
-                hd_filter_prefetch(fold->filter, hd_wire_operand(event[i + LOOK_AHEAD].head));
+            fold->number = place;
+            if (i + FOLD_LOOK_AHEAD < count)
+                hd_filter_prefetch(fold->filter, hd_wire_operand(event[i + FOLD_LOOK_AHEAD].head));
             bool kept = keeps(fold, thread, *number, head, hd_wire_site(tail));
+            if (fold->marks != 0 && is_marked(fold, thread, *number, calls)) {
+                kept = true;
+                fold->poll.goes_on = false; /* it stays */
+            }
             if (fold->error.code != HD_OK) {
                 *error = fold->error;
                 good = false;
                 break;
             }
             if (!kept) {
-                leave_out(thread, calls, hd_wire_branches(tail));
+                fold_leave_out(thread, calls, hd_wire_branches(tail));
                 continue;
             }
+            if (fold_begins_round(kind))
+                uncount(trace, &hook_calls,
+                        fold_poll(fold, thread, *number, head, hd_wire_site(tail)));
         }
         hook_calls += calls;
-        uint32_t at = fold_append(trace, *number, head, hd_wire_site(tail), thread->stack);
+        uint32_t at = fold_append(trace, *number, head, hd_wire_site(tail), thread->stack, place);
         trace->branches[at] = (uint16_t)hd_wire_branches(tail);
         trace->calls[at] = calls;
         if (__builtin_expect(thread->pending || kind == HD_EV_FREE, 0))
             fold_pending(fold, thread, at);
+        thread->counted += trace->calls[at];
     }
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
     trace->recorded += seen;
@@ -275,6 +324,7 @@ static void count_rest(struct hd_fold *fold) {
 
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error) {
     fold->ahead = 0;
+    fold->number = fold->builder->trace->recorded;
     if (fold->filter != NULL) hd_filter_finish(fold->filter);
     count_rest(fold);
     fold->builder->trace->threads = fold->thread_limit;

@@ -30,6 +30,18 @@ struct hd_fold_thread {
     uint64_t extra;
     uint64_t calls, branches;
     struct hd_fold_place *place; /* with a filter; NULL until there is an access */
+    /* if calls are marked: those that its events have; the next mark, and the end of its marks */
+    uint64_t counted;
+    const struct hd_trace_mark *mark, *mark_end;
+};
+
+/* The latest two rounds of a loop that may only wait (fold_polling.c). */
+struct hd_fold_poll {
+    bool goes_on;
+    uint32_t thread;
+    uint64_t head; /* of the event that a round begins with */
+    uint32_t site;
+    uint32_t first, second; /* events that they begin with; the same: there is one */
 };
 
 struct hd_fold {
@@ -43,17 +55,23 @@ struct hd_fold {
      * nothing. */
     struct hd_filter *filter;
     struct hd_sharing *sharing;
+    const struct hd_trace_mark *mark; /* calls that are kept all the same */
+    size_t marks;
     struct hd_block_sizes sizes;
+    struct hd_fold_poll poll;
+    uint64_t polled;        /* rounds that were taken out */
     struct fold_loop *loop; /* the present one; NULL until there is one */
     size_t ahead;           /* events that are still to come in this call */
+    uint64_t number;        /* of the present event, in the whole recording */
     struct hd_error error;  /* no room for what had to be put in */
     char reason[128];       /* why hd_fold_events stopped: the events are corrupt */
 };
 
 void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder);
 /* From now on accesses that add no step (filter.h) are left out; with `sharing`, which has seen all
- * of the trace once, also those of memory that nobody shares. */
-void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing);
+ * of the trace once, also those of memory that nobody shares. Events of marked calls are kept. */
+void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing,
+                    const struct hd_trace_mark *mark, size_t marks);
 /* Folds events of one stream, whose current thread is *thread, up to the next STAMP or the end.
  * *taken says how many it took. False with error->code HD_ERR_DAMAGED if the events are corrupt:
  * those before *taken are good. */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "trace/fold.h"
+#include "trace/pages.h"
 
 static inline uint64_t fold_add(uint64_t a, uint64_t b) {
     uint64_t sum;
@@ -17,8 +18,9 @@ static inline struct hd_fold_thread *fold_thread(struct hd_fold *fold, uint32_t 
 
 /* Appends an event whose counts and extra value are still to come. */
 static inline uint32_t fold_append(struct hd_trace *trace, uint32_t thread, uint64_t head,
-                                   uint32_t site, uint32_t stack) {
+                                   uint32_t site, uint32_t stack, uint64_t number) {
     uint32_t at = trace->events++;
+    if (trace->number != NULL) trace->number[at] = number;
     trace->thread[at] = (uint16_t)thread;
     trace->kind[at] = (uint8_t)hd_wire_kind(head);
     trace->flags[at] = (uint8_t)hd_wire_flags(head);
@@ -26,6 +28,25 @@ static inline uint32_t fold_append(struct hd_trace *trace, uint32_t thread, uint
     trace->site[at] = site;
     trace->stack[at] = stack;
     return at;
+}
+
+/* The same with a filter, of an event whose calls and branches are known and which has no extra
+ * value. Columns of bytes come last: a byte might be anything, and the others be read again. */
+static inline uint32_t fold_append_kept(struct hd_trace *trace, uint32_t thread, uint64_t head,
+                                        uint32_t site, uint32_t stack, uint64_t number,
+                                        uint64_t calls, uint64_t branches) {
+    uint32_t at = trace->events++, most = calls > UINT32_MAX ? UINT32_MAX : (uint32_t)calls;
+    uint8_t *kind = trace->kind, *flags = trace->flags;
+    trace->number[at] = number;
+    trace->operand[at] = hd_wire_operand(head);
+    trace->site[at] = site;
+    trace->stack[at] = stack;
+    trace->calls[at] = most;
+    trace->branches[at] = branches > UINT16_MAX ? UINT16_MAX : (uint16_t)branches;
+    trace->thread[at] = (uint16_t)thread;
+    kind[at] = (uint8_t)hd_wire_kind(head);
+    flags[at] = (uint8_t)hd_wire_flags(head);
+    return most;
 }
 
 /* Where the thread was when it last made an access from the site. Sites that share a slot take it
@@ -37,14 +58,88 @@ static inline struct hd_fold_place *fold_place_of(struct hd_fold_thread *thread,
     return &thread->place[fold_place_slot(site)];
 }
 
-static inline void fold_note_place(struct hd_fold_thread *thread, uint32_t site) {
+static inline void fold_need_places(struct hd_fold_thread *thread) {
     if (__builtin_expect(thread->place == NULL, 0))
         thread->place = hd_zalloc((size_t)1 << HD_FOLD_PLACE_BITS, sizeof *thread->place);
-    *fold_place_of(thread, site) = (struct hd_fold_place){site, thread->stack};
+}
+static inline void fold_note_place_at(struct hd_fold_thread *thread, uint32_t site,
+                                      uint32_t stack) {
+    fold_need_places(thread);
+    *fold_place_of(thread, site) = (struct hd_fold_place){site, stack};
+}
+static inline void fold_note_place(struct hd_fold_thread *thread, uint32_t site) {
+    fold_note_place_at(thread, site, thread->stack);
+}
+
+/* A function is entered (PUSH) or left (POP). */
+void fold_follow_call(struct hd_fold *fold, struct hd_fold_thread *thread,
+                      struct hd_wire_event event);
+
+/* Gives an event, which is appended, what is pending of its thread. */
+void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event);
+
+/* Its calls and branches are the next event's. */
+static inline void fold_leave_out(struct hd_fold_thread *thread, unsigned calls,
+                                  unsigned branches) {
+    thread->calls = fold_add(thread->calls, calls);
+    thread->branches = fold_add(thread->branches, branches);
+    thread->has_extra = false;
+    thread->pending = thread->calls != 0 || thread->branches != 0;
+}
+
+enum { FOLD_LOOK_AHEAD = 16 }; /* events; the memory of later ones is not fetched yet */
+
+/* An access that says its size itself: most events are. */
+static inline bool fold_is_access(uint64_t head) {
+    return hd_wire_kind(head) - 1u < HD_EV_WRITE && hd_wire_flags(head) != 0;
+}
+/* Folds such accesses of one thread, of which the first event is one, with a filter and without
+ * marks (fold_access.c). `shared`: the cells of what is shared (sharing_cells.h), or NULL; `place`:
+ * the number of the first. Returns how many were folded: one at least, unless fold->error is set.
+ */
+size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+                     const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
+                     uint64_t place);
+
+/* How many calls of the thread come before the next one that is marked, from the latest one that
+ * was folded on. */
+static inline uint64_t fold_before_mark(const struct hd_fold_thread *thread) {
+    if (thread->mark == thread->mark_end) return UINT64_MAX;
+    uint64_t made = fold_add(thread->counted, thread->calls);
+    return thread->mark->call > made ? thread->mark->call - made - 1 : 0;
 }
 
 /* Of a loop whose rounds are on their way (fold_loop.c), what comes before an access that is put in
- * now. */
+ * now; and the number of the present event. */
 void fold_loop_catch_up(struct hd_fold *fold);
+
+/* ---- polling (fold_polling.c) -------------------------------------------------------------- */
+
+/* May a round of a loop that only waits begin with it? */
+static inline bool fold_begins_round(unsigned kind) {
+    return kind == HD_EV_ATOMIC_READ || kind == HD_EV_ACQUIRE || kind == HD_EV_READ_ACQUIRE ||
+           kind == HD_EV_TRY_FAILED;
+}
+/* Before such an event is appended. A round that came again is taken out; returns its calls, which
+ * are pending again. */
+uint64_t fold_poll(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+                   uint64_t head, uint32_t site);
+
+/* Do all rounds of a loop have the same operands? */
+bool fold_is_still(const struct hd_loop_event *body, size_t length);
+/* What has been folded, before and after a round of such a loop. If a round was taken out in it,
+ * and all is the same but for the counts of that, and so it was with the round before, it will be
+ * so with all further ones: they are counted. */
+struct fold_still {
+    uint64_t polled, recorded;
+    bool polls;
+    uint32_t first, second, events, extras;
+    uint64_t pending_calls, pending_branches;
+    uint32_t calls, branches; /* of the event that the latest round begins with */
+};
+struct fold_still fold_still_now(struct hd_fold *fold, uint32_t thread);
+bool fold_is_same(struct fold_still before, struct fold_still now);
+void fold_count_still(struct hd_fold *fold, struct fold_still before, struct fold_still now,
+                      uint64_t rounds);
 
 #endif

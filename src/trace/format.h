@@ -13,10 +13,10 @@ enum { HD_FILE_MAGIC_BYTES = 8, HD_FILE_VERSION = 1 };
 
 /* Feature bits: what a reader must know to understand the file. */
 enum {
-    HD_FEATURE_NAMES = 1,    /* operands and sites are numbers of names in NAMES chunks */
-    HD_FEATURE_OLD = 2,      /* the same as the next, with other expectations: not read any more */
-    HD_FEATURE_EXPECTED = 4, /* events that came as expected are not stored (expect.h) */
-    HD_FEATURES_KNOWN = HD_FEATURE_NAMES | HD_FEATURE_EXPECTED
+    HD_FEATURE_NAMES = 1,   /* operands and sites are numbers of names in NAMES chunks */
+    HD_FEATURE_OLD = 2 | 4, /* the same as the next, in other forms: not read any more */
+    HD_FEATURE_RECORDS = 8, /* events that came as expected are not stored (expect.h, token.h) */
+    HD_FEATURES_KNOWN = HD_FEATURE_NAMES | HD_FEATURE_RECORDS
 };
 
 struct hd_file_header {
@@ -33,18 +33,23 @@ struct hd_file_header {
 #define HD_CHUNK_MODULE HD_FOURCC('M', 'O', 'D', 'U')
 #define HD_CHUNK_NAMES HD_FOURCC('N', 'A', 'M', 'E')
 #define HD_CHUNK_EVENTS_TYPE HD_FOURCC('E', 'V', 'N', 'T')
+#define HD_CHUNK_RECORDS_TYPE HD_FOURCC('R', 'E', 'C', 'O')
 #define HD_CHUNK_END HD_FOURCC('E', 'N', 'D', ' ')
 
 struct hd_file_chunk {
     uint32_t type;
     uint32_t length;   /* of the payload that follows */
-    uint32_t stream;   /* EVENTS; NAMES: enum hd_name_list */
-    uint32_t sequence; /* EVENTS: of the stream, from 0 */
-    uint32_t count;    /* events, names */
+    uint32_t stream;   /* EVENTS, RECORDS; NAMES: enum hd_name_list */
+    uint32_t sequence; /* EVENTS, RECORDS: of the stream, from 0 */
+    uint32_t
+        count; /* events, names; RECORDS: bytes of them, which are compressed if fewer follow */
     uint32_t reserved;
-    uint64_t stamp; /* EVENTS, first of a stream: its STAMP, if one comes before its first event */
+    uint64_t stamp; /* EVENTS, RECORDS, first of a stream: its STAMP, if one comes before its first
+                       event */
     uint64_t checksum; /* of header, payload and place in the file */
 };
+
+enum { HD_RECORDS_LIMIT = 1 << 20 }; /* bytes of records in a chunk */
 
 enum hd_name_list {
     HD_NAMES_THREADS = 0,

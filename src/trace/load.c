@@ -76,12 +76,15 @@ static enum hd_trace_format recognise(const uint8_t *bytes, size_t length) {
 bool hd_trace_read(const void *bytes, size_t length, const char *name,
                    const struct hd_trace_options *options, struct hd_trace *trace,
                    struct hd_error *error) {
+    static const struct hd_trace_options usual;
     struct hd_error unused;
     if (error == NULL) error = &unused;
+    if (options == NULL) options = &usual;
     enum hd_trace_format format =
-        options != NULL && options->format_given ? options->format : recognise(bytes, length);
+        options->format_given ? options->format : recognise(bytes, length);
     struct hd_builder builder;
     hd_build_start(&builder, trace, format);
+    if (options->most_events != 0) builder.most = options->most_events;
     bool good = true;
     if (good && format == HD_FORMAT_BINARY && !hd_binary_recognise(bytes, length))
         good = hd_fail(error, HD_ERR_FORMAT, "%s: not a heddle trace", name);

@@ -39,6 +39,12 @@ static inline bool hd_loop_is_access(const struct hd_loop_event *e) {
     return (kind == HD_EV_READ || kind == HD_EV_WRITE) && hd_wire_flags(e->event.head) != 0;
 }
 
+/* A function that is entered or left, at the same depth in each round. */
+static inline bool hd_loop_is_call(const struct hd_loop_event *e) {
+    unsigned kind = hd_wire_kind(e->event.head);
+    return (kind == HD_EV_PUSH || kind == HD_EV_POP) && hd_loop_signed(e->stride) == 0;
+}
+
 /* How many of the accesses from an address on, each a stride further, begin in the same page of so
  * many bytes (a power of two); at most `limit`. */
 static inline uint64_t hd_loop_in_page(uint64_t address, int64_t stride, uint64_t page_bytes,

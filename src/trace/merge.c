@@ -5,8 +5,11 @@
 #include "base/alloc.h"
 #include "trace/expand.h"
 #include "trace/fold.h"
+#include "trace/handover.h"
+#include "trace/lanes.h"
 #include "trace/pack.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +17,11 @@
 struct source {
     uint32_t stream;
     uint32_t chunk;              /* being read, HD_NONE after the last */
-    uint32_t thread;             /* current one of the stream */
     uint64_t stamp;              /* of the segment to be read next */
     bool opening;                /* nothing was read yet: the stamp is what the chunk header says */
-    struct hd_wire_event *event; /* of the chunk; NULL until it is needed */
-    size_t at;
+    struct hd_wire_event *event; /* of the chunk; NULL until they are needed, or its records */
+    uint8_t *record;
+    size_t at; /* events, or bytes of records, that were taken */
     struct hd_expand_at expand;
 };
 
@@ -28,10 +31,13 @@ struct merge {
     const struct hd_event_store *store;
     struct hd_builder *builder;
     struct hd_unpacker *unpacker;
-    struct hd_expand *expand; /* NULL: all events are stored */
+    struct hd_expand *expand; /* of records; NULL: all events are stored */
+    struct hd_lanes *lanes;   /* for these */
     struct hd_wire_event *expanded;
     struct hd_expand_loop *loop; /* after these */
     uint64_t made;               /* events from stored ones */
+    struct hd_handover *beside;  /* they are taken by another thread; NULL: by this one */
+    uint32_t *thread;            /* current one of each stream */
     struct hd_fold fold;
     struct hd_sharing *looking; /* the first of two readings, which makes no events; NULL */
     struct hd_progress *progress;
@@ -82,77 +88,165 @@ static void say_missing(struct merge *m, const char *what) {
 }
 
 /* The file checks, but what it holds was not made by a recorder. */
-static void stop(struct merge *m, const struct source *source, const char *why) {
-    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+static void stop_at(struct merge *m, uint32_t chunk, uint32_t stream, const char *why) {
     char line[256];
     snprintf(line, sizeof line, "all from offset %llu on, where stream %u holds %s",
-             (unsigned long long)chunk->offset, source->stream, why);
+             (unsigned long long)m->store->chunk.data[chunk].offset, stream, why);
     say_missing(m, line);
     m->stopped = true;
 }
 
+static bool decode_records(struct merge *m, const struct hd_event_chunk *chunk, uint8_t *record) {
+    if (chunk->length == chunk->count) {
+        memcpy(record, chunk->bytes, chunk->count);
+        return true;
+    }
+    return hd_lanes_unpack(m->lanes, chunk->bytes, chunk->length, record, chunk->count);
+}
+
+static void stop(struct merge *m, const struct source *source, const char *why) {
+    stop_at(m, source->chunk, source->stream, why);
+}
+
 static void decode(struct merge *m, struct source *source) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-    source->event = hd_alloc(chunk->count, sizeof *source->event);
+    bool good;
     source->at = 0;
-    if (!hd_unpack(m->unpacker, chunk->bytes, chunk->length, source->event, chunk->count))
-        stop(m, source, "events that cannot be unpacked");
+    if (m->expand != NULL) {
+        source->record = hd_alloc(chunk->count, 1);
+        good = decode_records(m, chunk, source->record);
+    } else {
+        source->event = hd_alloc(chunk->count, sizeof *source->event);
+        good = hd_unpack(m->unpacker, chunk->bytes, chunk->length, source->event, chunk->count);
+        m->builder->trace->raw_events += good ? chunk->count : 0;
+    }
+    if (!good) stop(m, source, "events that cannot be unpacked");
     m->decoded += chunk->length;
-    m->builder->trace->raw_events += m->stopped ? 0 : chunk->count;
     hd_progress_step(m->progress, m->decoded);
 }
 
+static void let_go(struct source *source) {
+    free(source->event);
+    free(source->record);
+    source->event = NULL;
+    source->record = NULL;
+}
+
+static uint64_t take_stamp(struct merge *m, struct source *source) {
+    if (m->expand == NULL) return hd_wire_operand(source->event[source->at++].head);
+    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+    size_t taken;
+    uint64_t stamp = hd_expand_stamp(&source->expand, source->record + source->at,
+                                     chunk->count - source->at, &taken);
+    source->at += taken;
+    return stamp;
+}
+
 /* Looks at events as they were recorded, or folds them: up to a STAMP or their end. */
-static bool take(struct merge *m, struct source *source, const struct hd_wire_event *event,
-                 size_t count, size_t *taken, struct hd_error *error) {
+static bool take(struct merge *m, uint32_t stream, const struct hd_wire_event *event, size_t count,
+                 size_t *taken, struct hd_error *error) {
     if (m->looking == NULL)
-        return hd_fold_events(&m->fold, event, count, &source->thread, taken, error);
-    hd_sharing_events(m->looking, event, count, &source->thread, taken);
+        return hd_fold_events(&m->fold, event, count, &m->thread[stream], taken, error);
+    hd_sharing_events(m->looking, event, count, &m->thread[stream], taken);
     return true;
 }
 
-static bool take_loop(struct merge *m, struct source *source, struct hd_error *error) {
-    struct hd_expand_loop *loop = m->loop;
+static bool take_loop(struct merge *m, uint32_t stream, struct hd_expand_loop *loop,
+                      struct hd_error *error) {
     if (m->looking == NULL)
-        return hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds, &source->thread,
+        return hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds, &m->thread[stream],
                             error);
-    hd_sharing_loop(m->looking, loop->body, loop->length, loop->rounds, &source->thread);
+    hd_sharing_loop(m->looking, loop->body, loop->length, loop->rounds, &m->thread[stream]);
+    return true;
+}
+
+/* Takes what was made of stored events. `cut`: what was to come after it can't be made. */
+static bool take_made(struct merge *m, uint32_t stream, const struct hd_wire_event *event,
+                      size_t count, struct hd_expand_loop *loop, bool cut, struct hd_error *error) {
+    size_t taken;
+    if (!take(m, stream, event, count, &taken, error)) return false;
+    if (loop != NULL && loop->rounds != 0 && !take_loop(m, stream, loop, error)) return false;
+    if (!cut) return true;
+    snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");
+    return hd_fail(error, HD_ERR_DAMAGED, "%s", m->fold.reason);
+}
+
+static bool count_made(struct merge *m, size_t made, const struct hd_expand_loop *loop,
+                       struct hd_error *error) {
+    m->made += made + loop->rounds * loop->length;
+    return m->made <= m->store->most_expected ||
+           hd_fail(error, HD_ERR_LIMIT, "more than %llu events",
+                   (unsigned long long)m->store->most_expected);
+}
+
+static void count_stored(struct merge *m, struct source *source) {
+    m->builder->trace->raw_events += source->expand.stored;
+    source->expand.stored = 0;
+}
+
+/* The same as take_some, for another thread to take. */
+static bool hand_over_some(struct merge *m, struct source *source, struct hd_error *error) {
+    const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
+    struct hd_batch *batch = hd_handover_room(m->beside);
+    if (batch == NULL) {
+        m->stopped = true;
+        return true;
+    }
+    struct hd_expand_loop *loop = &batch->loop[batch->loops];
+    size_t taken, room = HD_BATCH_EVENTS - batch->events;
+    bool good;
+    size_t made = hd_expand_records(m->expand, &source->expand, source->record + source->at,
+                                    chunk->count - source->at, &taken, batch->event + batch->events,
+                                    room < EXPANDED ? room : EXPANDED, loop, &good);
+    source->at += taken;
+    count_stored(m, source);
+    if (!count_made(m, made, loop, error)) return false;
+    batch->item[batch->items++] =
+        (struct hd_batch_item){.stream = source->stream,
+                               .chunk = source->chunk,
+                               .first = batch->events,
+                               .count = (uint32_t)made,
+                               .raw_events = m->builder->trace->raw_events,
+                               .loop = loop->rounds != 0 ? loop : NULL,
+                               .cut = !good};
+    batch->events += (uint32_t)made;
+    if (loop->rounds != 0) batch->loops++;
+    if (!good) m->stopped = true; /* the other thread says why */
     return true;
 }
 
 /* Takes events of the chunk, up to a STAMP or its end; of expected ones perhaps not all. */
 static bool take_some(struct merge *m, struct source *source, struct hd_error *error) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-    const struct hd_wire_event *event = source->event + source->at;
     size_t count = chunk->count - source->at, taken = 0;
     if (m->expand == NULL) {
-        bool good = take(m, source, event, count, &taken, error);
+        bool good = take(m, source->stream, source->event + source->at, count, &taken, error);
         source->at += taken;
         return good;
     }
+    if (m->beside != NULL) return hand_over_some(m, source, error);
     bool good;
-    struct hd_expand_loop *loop = m->loop;
-    size_t of_these, made = hd_expand_events(m->expand, &source->expand, event, count, &taken,
-                                             m->expanded, EXPANDED, loop, &good);
+    size_t made = hd_expand_records(m->expand, &source->expand, source->record + source->at, count,
+                                    &taken, m->expanded, EXPANDED, m->loop, &good);
     source->at += taken;
-    m->made += made + loop->rounds * loop->length;
-    if (m->made > m->store->most_expected)
-        return hd_fail(error, HD_ERR_LIMIT, "more than %llu events",
-                       (unsigned long long)m->store->most_expected);
-    if (!take(m, source, m->expanded, made, &of_these, error)) return false;
-    if (loop->rounds != 0 && !take_loop(m, source, error)) return false;
-    if (good) return true;
-    snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");
-    return hd_fail(error, HD_ERR_DAMAGED, "%s", m->fold.reason);
+    count_stored(m, source);
+    return count_made(m, made, m->loop, error) &&
+           take_made(m, source->stream, m->expanded, made, m->loop, !good, error);
 }
 
 /* Is there more before the next STAMP of the chunk? */
 static bool takes_on(const struct merge *m, const struct source *source) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
     if (source->at == chunk->count) return false;
-    struct hd_wire_event next = source->event[source->at];
-    if (m->expand == NULL) return hd_wire_kind(next.head) != HD_EV_STAMP;
-    return !hd_expand_at_stamp(&source->expand, next);
+    if (m->expand == NULL) return hd_wire_kind(source->event[source->at].head) != HD_EV_STAMP;
+    return !hd_expand_at_stamp(&source->expand, source->record + source->at,
+                               chunk->count - source->at);
+}
+
+/* Events that were taken; all that were made are. */
+static uint64_t recorded_so_far(struct merge *m) {
+    if (m->beside != NULL && !hd_handover_drain(m->beside)) m->stopped = true;
+    return m->builder->trace->recorded;
 }
 
 /* Reads the segment at the top of the heap, and on as long as the stream itself has the next one.
@@ -163,25 +257,25 @@ static bool run_source(struct merge *m, struct hd_error *error) {
     bool opening = source->opening && stamp != 0;
     source->opening = false;
     while (source->chunk != HD_NONE) {
-        if (source->event == NULL) decode(m, source);
+        if (source->event == NULL && source->record == NULL) decode(m, source);
         if (m->stopped) return true;
         const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-        uint64_t events_before = m->builder->trace->recorded;
+        uint64_t events_before = opening ? recorded_so_far(m) : 0;
         bool good = true;
-        while (good && takes_on(m, source)) good = take_some(m, source, error);
-        if (opening && m->builder->trace->recorded != events_before)
+        while (good && !m->stopped && takes_on(m, source)) good = take_some(m, source, error);
+        if (opening && recorded_so_far(m) != events_before && !m->stopped)
             return stop(m, source, "an event before its first stamp"), true;
+        if (good && m->stopped) return true;
         if (!good) {
             if (error->code != HD_ERR_DAMAGED) return false;
             return stop(m, source, m->fold.reason), true;
         }
         if (source->at == chunk->count) {
-            free(source->event);
-            source->event = NULL;
+            let_go(source);
             source->chunk = chunk->next;
             continue;
         }
-        uint64_t next = hd_expand_stamp(&source->expand, source->event[source->at++]);
+        uint64_t next = take_stamp(m, source);
         if (opening) {
             if (next != stamp) return stop(m, source, "another first stamp than it says"), true;
             opening = false;
@@ -206,12 +300,12 @@ static void open_sources(struct merge *m) {
         if (first == HD_NONE) continue;
         struct source source = {.stream = i,
                                 .chunk = first,
-                                .thread = i,
                                 .expand = {.thread = i},
                                 .stamp = m->store->chunk.data[first].stamp,
                                 .opening = true};
         push(m, source);
     }
+    for (uint32_t i = 0; i < m->store->stream.size; i++) m->thread[i] = i;
 }
 
 static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
@@ -234,16 +328,77 @@ static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
     return true;
 }
 
+/* ---- with a thread beside ----------------------------------------------------------------- */
+
+struct making {
+    struct merge *merge;
+    bool damaged, good;
+    struct hd_error error;
+};
+
+static void *make_all(void *context) {
+    struct making *making = context;
+    making->good = merge_all(making->merge, making->damaged, &making->error);
+    hd_handover_end(making->merge->beside);
+    return NULL;
+}
+
+/* Takes batches up to the last. False if something was wrong: with *item, at which one. */
+static bool take_batches(struct merge *m, struct hd_batch_item *wrong, struct hd_error *error) {
+    const struct hd_batch *batch;
+    bool good = true;
+    while ((batch = hd_handover_next(m->beside)) != NULL)
+        for (uint32_t i = 0; good && i < batch->items; i++) {
+            const struct hd_batch_item *item = &batch->item[i];
+            good = take_made(m, item->stream, batch->event + item->first, item->count, item->loop,
+                             item->cut, error);
+            if (good) continue;
+            *wrong = *item;
+            hd_handover_refuse(m->beside);
+        }
+    return good;
+}
+
+/* merge_all in a thread of its own, which makes the events that this one takes. *started is false
+ * if there can be none. */
+static bool merge_beside(struct merge *m, bool damaged, bool *started, struct hd_error *error) {
+    struct making making = {.merge = m, .damaged = damaged};
+    struct hd_trace_end end = m->builder->trace->end;
+    struct hd_batch_item wrong = {0};
+    pthread_t thread;
+    m->beside = hd_handover_new();
+    *started = pthread_create(&thread, NULL, make_all, &making) == 0;
+    bool good = false;
+    if (*started) {
+        struct hd_error refused;
+        bool took = take_batches(m, &wrong, &refused);
+        pthread_join(thread, NULL);
+        good = took ? making.good : refused.code == HD_ERR_DAMAGED;
+        if (took && !good) *error = making.error;
+        if (!took && !good) *error = refused;
+        if (!took && good) { /* whatever came after it */
+            m->builder->trace->end = end;
+            m->builder->trace->raw_events = wrong.raw_events;
+            stop_at(m, wrong.chunk, wrong.stream, m->fold.reason);
+        }
+    }
+    hd_handover_free(m->beside);
+    m->beside = NULL;
+    return good;
+}
+
 /* One reading of everything. */
 static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
     m->expected = 1;
     m->stopped = false;
     m->made = 0;
     m->builder->trace->raw_events = 0;
-    if (m->store->expected) m->expand = hd_expand_new();
+    if (m->store->records) m->expand = hd_expand_new();
     open_sources(m);
-    bool good = merge_all(m, damaged, error);
-    for (size_t i = 0; i < m->heap.size; i++) free(m->heap.data[i].event);
+    bool beside = m->store->beside && m->expand != NULL, good = true;
+    if (beside) good = merge_beside(m, damaged, &beside, error);
+    if (!beside) good = merge_all(m, damaged, error);
+    for (size_t i = 0; i < m->heap.size; i++) let_go(&m->heap.data[i]);
     m->heap.size = 0;
     hd_expand_free(m->expand);
     m->expand = NULL;
@@ -262,23 +417,30 @@ static void look_for_sharing(struct merge *m, bool damaged, struct hd_sharing *s
     hd_sharing_again(sharing);
 }
 
-bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_keep keep,
-              struct hd_builder *builder, struct hd_progress *progress, struct hd_error *error) {
-    struct merge m = {.store = store, .builder = builder, .progress = progress};
-    struct hd_sharing *sharing = keep == HD_KEEP_SHARED ? hd_sharing_new(0) : NULL;
+bool hd_merge(const struct hd_event_store *store, bool damaged,
+              const struct hd_trace_options *options, struct hd_builder *builder,
+              struct hd_error *error) {
+    struct merge m = {.store = store, .builder = builder, .progress = options->progress};
+    enum hd_trace_keep keep = builder->trace->kept;
+    bool shared = keep == HD_KEEP_SHARED || keep == HD_KEEP_CONCURRENT;
+    struct hd_sharing *sharing = shared ? hd_sharing_new(0, keep == HD_KEEP_SHARED) : NULL;
     m.unpacker = hd_unpacker_new();
-    if (store->expected) {
+    if (store->records) {
+        m.lanes = hd_lanes_new();
         m.expanded = hd_alloc(EXPANDED, sizeof *m.expanded);
         m.loop = hd_zalloc(1, sizeof *m.loop);
     }
+    m.thread = hd_alloc(store->stream.size, sizeof *m.thread);
     hd_fold_start(&m.fold, builder);
     if (sharing != NULL) look_for_sharing(&m, damaged, sharing);
-    if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing);
+    if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing, options->mark, options->marks);
     bool good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
+    hd_lanes_free(m.lanes);
     free(m.expanded);
     free(m.loop);
+    free(m.thread);
     hd_fold_free(&m.fold);
     hd_sharing_free(sharing);
     return good;

@@ -4,11 +4,11 @@
 
 #include "trace/build.h"
 
-/* An EVENTS chunk whose checksum was right. */
+/* An EVENTS or RECORDS chunk whose checksum was right. */
 struct hd_event_chunk {
     const uint8_t *bytes;
     uint32_t length;
-    uint32_t count;
+    uint32_t count;  /* events, or bytes of records */
     uint64_t offset; /* in the file, for messages */
     uint64_t stamp;  /* first of a stream: what the file says its first event stands under */
     uint32_t next;   /* of the same stream, HD_NONE */
@@ -22,17 +22,21 @@ struct hd_event_stream {
 struct hd_event_store {
     HD_VECTOR(struct hd_event_chunk) chunk;
     HD_VECTOR(struct hd_event_stream) stream; /* by number */
-    bool expected;                            /* not all events are stored (expect.h) */
-    uint64_t most_expected;                   /* of those that are not */
+    bool records;           /* in place of events (token.h): not all of these are stored */
+    uint64_t most_expected; /* events that there may be then */
+    bool beside;            /* a thread of its own makes the events */
 };
 
-/* Decodes, merges and folds everything into the builder's trace. A store with `damaged` set is cut
+/* Decodes, merges and folds everything, as the trace's `kept` says, into the builder's trace. A
+ * store with `damaged` set is cut
  * at the first missing stamp. What had to be left out is said in trace->end.missing. False only for
  * errors that leave nothing to show (limits). */
-bool hd_merge(const struct hd_event_store *store, bool damaged, enum hd_trace_keep keep,
-              struct hd_builder *builder, struct hd_progress *progress, struct hd_error *error);
+bool hd_merge(const struct hd_event_store *store, bool damaged,
+              const struct hd_trace_options *options, struct hd_builder *builder,
+              struct hd_error *error);
 
-/* Moves every WAIT of a merged trace directly behind the signal that woke it. */
-void hd_place_waits(struct hd_trace *trace);
+/* Moves every WAIT of a merged trace directly behind the signal that woke it. Events keep their
+ * numbers. */
+void hd_place_waits(struct hd_builder *builder);
 
 #endif

@@ -196,7 +196,7 @@ static void pack_columns(struct hd_packer *packer, const struct hd_wire_event *e
     for (size_t i = 0; i < count; i++) {
         uint64_t head = event[i].head, tail = event[i].tail;
         uint64_t key = shape_key(head, tail), operand = head >> 16;
-        uint32_t counts = (uint32_t)(tail >> 32), expected;
+        uint32_t counts = pack_counts(head, tail), expected;
         unsigned token;
         struct shape *before = &s->shape[s->previous];
         uint16_t number = before->next[0];

@@ -90,7 +90,7 @@ static inline uint64_t shape_key(uint64_t head, uint64_t tail) {
 
 /* Operands of one group are likely to be near each other: addresses; thread numbers; and so on. */
 static inline unsigned operand_group(uint64_t key) {
-    unsigned kind = key & (0xff & ~(HD_WIRE_AFTER | HD_WIRE_UNLINKED));
+    unsigned kind = key & 0xff;
     if (kind < HD_EV_THREAD) return kind >= HD_EV_FORK && kind <= HD_EV_END ? 1 : 0;
     return kind <= HD_EV_POP ? 2 + (kind - HD_EV_THREAD > 4 ? 4 : kind - HD_EV_THREAD) : 1;
 }
@@ -124,6 +124,17 @@ static inline unsigned older_slot(uint64_t operand) {
 static inline void remember(struct pack_state *s, uint64_t operand) {
     s->recent[recent_slot(operand)] = operand;
     s->older[older_slot(operand)] = operand;
+}
+
+/* Counts are packed as calls in the lower half and branches in the upper one; of a PUSH, what else
+ * stands there (wire.h). */
+static inline uint32_t pack_counts(uint64_t head, uint64_t tail) {
+    if (hd_wire_kind(head) == HD_EV_PUSH) return (uint32_t)(tail >> 32);
+    return hd_wire_calls(tail) | hd_wire_branches(tail) << 16;
+}
+static inline uint32_t unpack_counts(uint64_t head, uint32_t counts) {
+    if (hd_wire_kind(head) == HD_EV_PUSH) return counts;
+    return hd_counts(counts & 0xffff, counts >> 16);
 }
 
 /* Learns from an event of shape `now` that came after s->previous, unless it was its `next[0]`. */

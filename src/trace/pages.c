@@ -12,6 +12,17 @@ void hd_pages_init(struct hd_pages *pages) {
     memset(pages, 0, sizeof *pages);
     pages->slot = hd_zalloc(FIRST_SLOTS, sizeof(struct hd_memory_page *));
     pages->mask = FIRST_SLOTS - 1;
+    for (unsigned i = 0; i < HD_PAGES_RECENT; i++) pages->recent[i].number = HD_PAGE_NONE;
+}
+
+static void note_recent(struct hd_pages *pages, struct hd_memory_page *page) {
+    pages->recent[page->number % HD_PAGES_RECENT] = (struct hd_recent_page){page->number, page};
+}
+static bool is_recent(const struct hd_pages *pages, const struct hd_memory_page *page) {
+    return pages->recent[page->number % HD_PAGES_RECENT].number == page->number;
+}
+static void forget_recent(struct hd_pages *pages, const struct hd_memory_page *page) {
+    if (is_recent(pages, page)) pages->recent[page->number % HD_PAGES_RECENT].number = HD_PAGE_NONE;
 }
 
 void hd_pages_free(struct hd_pages *pages) {
@@ -29,7 +40,7 @@ struct hd_memory_page *hd_pages_find_slow(struct hd_pages *pages, uint64_t numbe
          at = (at + 1) & pages->mask) {
         if (page->number != number) continue;
         page->used = true;
-        pages->recent[number % HD_PAGES_RECENT] = page;
+        note_recent(pages, page);
         return page;
     }
     return NULL;
@@ -62,7 +73,7 @@ struct hd_memory_page *hd_pages_add(struct hd_pages *pages, uint64_t number) {
     page->used = true;
     hd_vector_push(&pages->page, page);
     enter(pages, page);
-    pages->recent[number % HD_PAGES_RECENT] = page;
+    note_recent(pages, page);
     return page;
 }
 
@@ -80,8 +91,7 @@ void hd_pages_remove(struct hd_pages *pages, struct hd_memory_page *page) {
         at = next;
     }
     pages->slot[at] = NULL;
-    if (pages->recent[page->number % HD_PAGES_RECENT] == page)
-        pages->recent[page->number % HD_PAGES_RECENT] = NULL;
+    forget_recent(pages, page);
     struct hd_memory_page *last = pages->page.data[--pages->page.size];
     pages->page.data[page->index] = last;
     last->index = page->index;
@@ -92,14 +102,14 @@ struct hd_memory_page *hd_pages_oldest(struct hd_pages *pages) {
     for (;;) {
         if (pages->hand >= pages->page.size) pages->hand = 0;
         struct hd_memory_page *page = pages->page.data[pages->hand];
-        bool recent = pages->recent[page->number % HD_PAGES_RECENT] == page;
+        bool recent = is_recent(pages, page);
         if (page == pages->spared) {
             pages->hand++;
             continue;
         }
         if (!page->used && !recent) return page;
         if (recent && !page->used) /* out, so that it is looked up again if it is in use */
-            pages->recent[page->number % HD_PAGES_RECENT] = NULL;
+            forget_recent(pages, page);
         page->used = false;
         pages->hand++;
     }

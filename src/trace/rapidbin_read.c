@@ -143,7 +143,7 @@ bool hd_rapidbin_read(const uint8_t *bytes, size_t length, const char *path,
                  "the header promises %llu events, the file has %llu", (unsigned long long)claimed,
                  (unsigned long long)there);
     bool good = read_words(&r, bytes + RAPIDBIN_HEADER, claimed < there ? claimed : there,
-                           options != NULL ? options->progress : NULL);
+                           options->progress);
     hd_map_free(&r.threads.known);
     hd_map_free(&r.locks.known);
     hd_map_free(&r.variables.known);

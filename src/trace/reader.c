@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { TRUSTED_EVENTS = 1 << 24 };
+enum { TRUSTED_EVENTS = 1 << 24, BESIDE_BYTES = 1 << 21 };
 #define MOST_EXPECTED (1ull << 40)
 
 struct reader {
@@ -132,8 +132,12 @@ static bool read_names(struct reader *r, const struct hd_file_chunk *chunk, cons
 
 static bool read_events(struct reader *r, const struct hd_file_chunk *chunk, const uint8_t *payload,
                         uint64_t offset, struct hd_error *error) {
-    if (chunk->stream >= HD_THREAD_LIMIT || chunk->count == 0 || chunk->count > HD_PACK_EVENTS)
-        return malformed(error, "a corrupt EVENTS chunk");
+    bool records = chunk->type == HD_CHUNK_RECORDS_TYPE;
+    uint32_t most = records ? HD_RECORDS_LIMIT : HD_PACK_EVENTS;
+    if (chunk->stream >= HD_THREAD_LIMIT || chunk->count == 0 || chunk->count > most ||
+        (records && chunk->length > chunk->count) ||
+        records != ((r->features & HD_FEATURE_RECORDS) != 0))
+        return malformed(error, "a corrupt chunk of events");
     while (r->store.stream.size <= chunk->stream) {
         struct hd_event_stream none = {.first = HD_NONE, .last = HD_NONE};
         hd_vector_push(&r->store.stream, none);
@@ -197,6 +201,7 @@ static bool read_chunk(struct reader *r, const struct hd_file_chunk *chunk, cons
     case HD_CHUNK_NAMES:
         return read_names(r, chunk, payload, error);
     case HD_CHUNK_EVENTS_TYPE:
+    case HD_CHUNK_RECORDS_TYPE:
         return read_events(r, chunk, payload, offset, error);
     case HD_CHUNK_END:
         return read_end(r, from, error);
@@ -332,11 +337,20 @@ static bool give_names(struct reader *r, struct hd_error *error) {
     return true;
 }
 
+/* A thread beside costs a tenth of a millisecond, and pays where many events are stored. */
+static bool reads_beside(const struct hd_trace *trace, const struct hd_trace_options *options) {
+    if (options == NULL || options->threads == 0) return trace->stored_bytes >= BESIDE_BYTES;
+    return options->threads > 1;
+}
+
+static uint64_t readings_of(enum hd_trace_keep keep) {
+    return keep == HD_KEEP_SHARED || keep == HD_KEEP_CONCURRENT ? 2 : 1;
+}
+
 bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
                     const struct hd_trace_options *options, struct hd_builder *builder,
                     struct hd_error *error) {
     struct reader r = {.bytes = bytes, .length = length, .path = path, .builder = builder};
-    struct hd_progress *progress = options != NULL ? options->progress : NULL;
     struct hd_trace *trace = builder->trace;
     trace->file_bytes = length;
     bool good = read_header(&r, error) && read_chunks(&r, error);
@@ -346,20 +360,21 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
     if (good) {
         /* what everything else is made from is not a full recording any more */
         bool full = trace->options.full != 0 && trace->format == HD_FORMAT_BINARY;
-        trace->kept = full && options != NULL ? options->keep : HD_KEEP_ALL;
-        uint64_t readings = trace->kept == HD_KEEP_SHARED ? 2 : 1;
-        hd_progress_start(progress, "reading the trace", trace->stored_bytes * readings);
+        trace->kept = full ? options->keep : HD_KEEP_ALL;
+        uint64_t readings = readings_of(trace->kept);
+        hd_progress_start(options->progress, "reading the trace", trace->stored_bytes * readings);
         bool damaged = !r.has_end || !trace->end.whole;
-        r.store.expected = (r.features & HD_FEATURE_EXPECTED) != 0;
+        r.store.records = (r.features & HD_FEATURE_RECORDS) != 0;
         r.store.most_expected =
-            options != NULL && options->most_expected != 0 ? options->most_expected : MOST_EXPECTED;
+            options->most_expected != 0 ? options->most_expected : MOST_EXPECTED;
+        r.store.beside = reads_beside(trace, options);
         /* what the headers say is only a hint: a small file could claim a lot */
         size_t expected = r.events < TRUSTED_EVENTS ? (size_t)r.events : TRUSTED_EVENTS;
         if (trace->kept != HD_KEEP_ALL) expected = 0;
         good = hd_build_reserve(builder, expected, error) &&
-               hd_merge(&r.store, damaged, trace->kept, builder, progress, error);
+               hd_merge(&r.store, damaged, options, builder, error);
     }
-    if (good && trace->options.scheduler == HD_SCHED_FREE) hd_place_waits(trace);
+    if (good && trace->options.scheduler == HD_SCHED_FREE) hd_place_waits(builder);
     if (good && (r.features & HD_FEATURE_NAMES) != 0) good = give_names(&r, error);
     hd_vector_free(&r.store.chunk);
     hd_vector_free(&r.store.stream);

@@ -5,26 +5,34 @@
 
 #include "base/alloc.h"
 #include "trace/block_sizes.h"
-#include "trace/pages.h"
+#include "trace/sharing_cells.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* A cell: bits 0-31 the word's number plus one, 0 if it was not touched in this life; 32-47 the
  * first thread; 48 written; 49 touched by several threads; 50 a block was freed here since; 51
- * there is a number. In the second reading: the number, bit 51, and bit 49 if it is shared. */
+ * there is a number; 52 there is a first thread. What a thread does while it is the only one (see
+ * `alone`) does not count for these, but is noted: 53 touched before others did or may have, 54
+ * touched after them, 55 written. In the second reading: the number, bit 51, and bit 49 if it is
+ * shared. */
 #define NUMBER(cell) ((uint32_t)(cell))
 #define THREAD_SHIFT 32
 #define WRITTEN ((uint64_t)1 << 48)
-#define SEVERAL ((uint64_t)1 << 49)
+#define SEVERAL HD_SHARING_SEVERAL
 #define FREED ((uint64_t)1 << 50)
-#define NUMBERED ((uint64_t)1 << 51)
+#define NUMBERED HD_SHARING_NUMBERED
+#define CLAIMED ((uint64_t)1 << 52)
+#define ALONE_BEFORE ((uint64_t)1 << 53)
+#define ALONE_AFTER ((uint64_t)1 << 54)
+#define ALONE_WRITTEN ((uint64_t)1 << 55)
 
 enum {
     FREED_LIMIT = 1 << 20,
     FAR = 512,      /* strides that leave a page after a few accesses */
     LOOP_LOOK = 64, /* rounds of a loop that are looked at together, at first */
-    LOOP_PAUSE = 8  /* rounds after which it is tried again, at first */
+    LOOP_PAUSE = 8, /* rounds after which it is tried again, at first */
+    LOOK_AHEAD = 16
 };
 /* Words that large accesses and blocks may have in all; a trace with more is made to be slow, or
  * too large to be looked at twice. */
@@ -44,11 +52,25 @@ struct hd_sharing {
     struct hd_block_sizes sizes;
     /* what is known of the next event of each thread: EXT */
     HD_VECTOR(uint64_t) extra;
+    /* Threads that were made or seen, and not joined. If there is one only, all that others did or
+     * will do is ordered with what it does, by forks and joins. So that is no sharing. */
+    HD_VECTOR(uint8_t) thread; /* enum life of each */
+    uint32_t running;
+    bool forced;        /* memory counts that was accessed alone before and after the others */
+    bool alone;         /* there is one */
+    bool never_alone;   /* a thread came from nowhere: this can't be told */
+    uint32_t alone_was; /* the thread that was alone; ALONE_SEVERAL */
 };
 
-struct hd_sharing *hd_sharing_new(uint32_t pages) {
+enum life { UNKNOWN, FORKED, RUNS, JOINED };
+#define ALONE_NONE UINT32_MAX
+#define ALONE_SEVERAL (UINT32_MAX - 1)
+
+struct hd_sharing *hd_sharing_new(uint32_t pages, bool forced) {
     struct hd_sharing *s = hd_zalloc(1, sizeof *s);
+    s->forced = forced;
     s->limit = pages != 0 ? pages : HD_SHARING_PAGES;
+    s->alone_was = ALONE_NONE;
     hd_pages_init(&s->pages);
     return s;
 }
@@ -59,6 +81,7 @@ void hd_sharing_free(struct hd_sharing *s) {
     hd_map_free(&s->freed);
     hd_block_sizes_release(&s->sizes);
     hd_vector_free(&s->extra);
+    hd_vector_free(&s->thread);
     free(s->shared);
     free(s);
 }
@@ -106,19 +129,99 @@ static inline void set_shared(struct hd_sharing *s, uint64_t cell) {
     if (bit / 64 < s->room) s->shared[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
+static inline uint64_t claimed_by(uint32_t thread) {
+    return CLAIMED | (uint64_t)(uint16_t)thread << THREAD_SHIFT;
+}
+
+/* A word of which what was done alone counts after all. */
+static uint64_t counted(struct hd_sharing *s, uint64_t cell) {
+    if (s->alone_was == ALONE_SEVERAL)
+        cell |= SEVERAL;
+    else if (!(cell & CLAIMED))
+        cell |= claimed_by(s->alone_was);
+    else if ((uint16_t)(cell >> THREAD_SHIFT) != (uint16_t)s->alone_was)
+        cell |= SEVERAL;
+    if (cell & ALONE_WRITTEN) cell |= WRITTEN;
+    if ((cell & SEVERAL) && (cell & WRITTEN)) set_shared(s, cell);
+    return cell;
+}
+
 /* A thread touches a word. */
 static inline void touch(struct hd_sharing *s, uint64_t *cell, uint32_t thread, bool writes) {
     uint64_t was = *cell, now = was;
     if (NUMBER(was) == 0) {
-        now = (was & FREED) | NUMBERED | (uint64_t)(uint16_t)thread << THREAD_SHIFT | new_number(s);
+        now = (was & FREED) | NUMBERED | new_number(s);
         if (was & FREED) set_shared(s, now); /* the FREE was a write of it */
-    } else if ((uint16_t)(was >> THREAD_SHIFT) != (uint16_t)thread) {
-        now |= SEVERAL;
     }
+    if (s->alone) {
+        now |= (now & CLAIMED ? ALONE_AFTER : ALONE_BEFORE) | (writes ? ALONE_WRITTEN : 0);
+        if (s->forced && (now & ALONE_AFTER) && (now & ALONE_BEFORE)) now = counted(s, now);
+        *cell = now;
+        return;
+    }
+    if (now & ALONE_AFTER) now ^= ALONE_AFTER | (~now & ALONE_BEFORE);
+    if (!(now & CLAIMED))
+        now |= claimed_by(thread);
+    else if ((uint16_t)(now >> THREAD_SHIFT) != (uint16_t)thread)
+        now |= SEVERAL;
     if (writes) now |= WRITTEN;
     if (now == was) return;
     if ((now & SEVERAL) && (now & WRITTEN)) set_shared(s, now);
     *cell = now;
+}
+
+/* ---- threads ------------------------------------------------------------------------------ */
+
+static void count_running(struct hd_sharing *s, uint32_t thread, enum life life) {
+    uint8_t *was = &s->thread.data[thread];
+    bool ran = *was == FORKED || *was == RUNS, runs = life == FORKED || life == RUNS;
+    s->running += (unsigned)runs - (unsigned)ran;
+    *was = (uint8_t)life;
+    s->alone = s->running == 1 && !s->never_alone;
+}
+
+/* A thread that nobody made may have been there all the time: what was done alone counts. */
+static void count_what_was_alone(struct hd_sharing *s) {
+    for (size_t i = 0; i < s->pages.page.size; i++)
+        for (unsigned k = 0; k < HD_PAGE_WORDS; k++) {
+            uint64_t *cell = &s->pages.page.data[i]->cell[k];
+            if (*cell & (ALONE_BEFORE | ALONE_AFTER)) *cell = counted(s, *cell);
+        }
+}
+
+static void never_alone(struct hd_sharing *s) {
+    if (s->never_alone) return;
+    s->never_alone = true;
+    s->alone = false;
+    count_what_was_alone(s);
+}
+
+static enum life life_of(struct hd_sharing *s, uint32_t thread) {
+    while (s->thread.size <= thread) hd_vector_push(&s->thread, UNKNOWN);
+    return s->thread.data[thread];
+}
+
+/* An event of the thread comes. */
+static void see_thread(struct hd_sharing *s, uint32_t thread) {
+    enum life life = life_of(s, thread);
+    if (life == RUNS && !s->alone) return;
+    if (life == JOINED || (life == UNKNOWN && s->running != 0)) never_alone(s);
+    if (life == UNKNOWN && s->alone_was != ALONE_NONE) never_alone(s); /* all others were joined */
+    if (life != RUNS) count_running(s, thread, RUNS);
+    if (!s->alone || s->alone_was == thread) return;
+    s->alone_was = s->alone_was == ALONE_NONE ? thread : ALONE_SEVERAL;
+}
+
+static void follow_threads(struct hd_sharing *s, uint32_t thread, unsigned kind, uint64_t operand) {
+    if (operand > UINT16_MAX || operand == thread) return;
+    uint32_t other = (uint32_t)operand;
+    enum life life = life_of(s, other);
+    if (kind == HD_EV_FORK) {
+        if (life != UNKNOWN) never_alone(s);
+        count_running(s, other, FORKED);
+    } else if (life != UNKNOWN) {
+        count_running(s, other, JOINED);
+    }
 }
 
 /* ---- ranges ------------------------------------------------------------------------------- */
@@ -234,20 +337,59 @@ static void note_event(struct hd_sharing *s, uint32_t thread, uint64_t head, uin
         note_untouched(s, touched(address, bytes));
         break;
     }
+    case HD_EV_FORK:
+    case HD_EV_JOIN:
+        follow_threads(s, thread, kind, address);
+        break;
     default:
         break;
     }
 }
 
+/* Which cells need not be looked at again: those that have a number, and these bits. */
+struct settled {
+    uint64_t mask, bits;
+};
+
+/* What a cell is like that an access of the thread leaves as it is: one that nobody else touches.
+ */
+static struct settled settled_own(uint32_t thread, uint64_t written) {
+    return (struct settled){claimed_by(UINT16_MAX) | SEVERAL | ALONE_AFTER | NUMBERED | written,
+                            claimed_by(thread) | NUMBERED | written};
+}
+
+/* A plain access of one word. */
+static inline void note_word(struct hd_sharing *s, uint32_t thread, uint64_t head) {
+    bool writes = hd_wire_kind(head) == HD_EV_WRITE;
+    uint64_t word = hd_wire_operand(head) >> 3, *cell = cell_of(s, word, true);
+    if (cell == NULL) return;
+    struct settled own = settled_own(thread, writes ? WRITTEN : 0);
+    if ((*cell & own.mask) != own.bits || s->alone) touch(s, cell, thread, writes);
+}
+
+static inline bool is_of_word(uint64_t head) {
+    unsigned kind = hd_wire_kind(head), bytes = hd_wire_flags(head);
+    return kind - HD_EV_READ <= HD_EV_WRITE - HD_EV_READ && bytes != 0 &&
+           (hd_wire_operand(head) & 7) + bytes <= 8;
+}
+
 void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, size_t count,
                        uint32_t *thread, size_t *taken) {
     size_t i = 0;
+    bool seen = false; /* nothing has changed since an access of the thread */
     for (; i < count; i++) {
         uint64_t head = event[i].head;
         unsigned kind = hd_wire_kind(head);
         uint32_t number = *thread & 0xffff;
+        if (i + LOOK_AHEAD < count)
+            hd_pages_prefetch(&s->pages, hd_wire_operand(event[i + LOOK_AHEAD].head) >> 3);
+        if (seen && is_of_word(head) && !s->gave_up) {
+            note_word(s, number, head);
+            continue;
+        }
         if (kind == HD_EV_STAMP) break;
         if (s->gave_up) continue;
+        seen = false;
         if (kind == HD_EV_THREAD) {
             *thread = (uint32_t)hd_wire_operand(head) & 0xffff;
         } else if (kind == HD_EV_EXT) {
@@ -259,9 +401,10 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
                 extra = s->extra.data[number];
                 s->extra.data[number] = 0;
             }
+            see_thread(s, number);
             note_event(s, number, head, extra);
+            seen = kind <= HD_EV_WRITE;
         }
-        if (i + 16 < count) hd_pages_prefetch(&s->pages, hd_wire_operand(event[i + 16].head) >> 3);
     }
     *taken = i;
 }
@@ -274,6 +417,10 @@ static inline uint64_t numbered_again(struct hd_sharing *s) {
     uint64_t bit = s->numbers++;
     bool shared = bit / 64 >= s->room || (s->shared[bit / 64] >> bit % 64 & 1) != 0;
     return (bit + 1) | NUMBERED | (shared ? SEVERAL : 0);
+}
+
+struct hd_pages *hd_sharing_pages(struct hd_sharing *s) {
+    return s->gave_up ? NULL : &s->pages;
 }
 
 bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
@@ -293,11 +440,6 @@ bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
 }
 
 /* ---- loops -------------------------------------------------------------------------------- */
-
-/* Which cells need not be looked at again: those that have a number, and these bits. */
-struct settled {
-    uint64_t mask, bits;
-};
 
 static uint64_t settled_run(struct hd_sharing *s, uint64_t address, int64_t stride, uint64_t limit,
                             struct settled settled) {
@@ -339,7 +481,7 @@ uint64_t hd_sharing_run(struct hd_sharing *s, uint64_t address, int64_t stride, 
 /* In the first reading: how many rounds leave all cells of one event of the body as they are. */
 static uint64_t rounds_settled(struct hd_sharing *s, const struct hd_loop_event *e, uint32_t thread,
                                uint64_t limit) {
-    uint64_t address = hd_wire_operand(e->event.head), own = (uint64_t)thread << THREAD_SHIFT;
+    uint64_t address = hd_wire_operand(e->event.head);
     int64_t stride = hd_loop_signed(e->stride);
     uint64_t written = hd_wire_kind(e->event.head) == HD_EV_WRITE ? WRITTEN : 0;
     if (!hd_loop_in_words(address, stride, hd_wire_flags(e->event.head))) return 0;
@@ -347,10 +489,14 @@ static uint64_t rounds_settled(struct hd_sharing *s, const struct hd_loop_event 
     if (page == NULL) return 0;
     /* touched by this thread alone, or by several */
     uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS];
-    struct settled settled = {SEVERAL | written, SEVERAL | written};
-    if (!(cell & SEVERAL))
-        settled =
-            (struct settled){(uint64_t)0xffff << THREAD_SHIFT | SEVERAL | written, own | written};
+    struct settled settled = {SEVERAL | ALONE_AFTER | written, SEVERAL | written};
+    if (s->alone) {
+        uint64_t noted =
+            (cell & CLAIMED ? ALONE_AFTER : ALONE_BEFORE) | (written != 0 ? ALONE_WRITTEN : 0);
+        settled = (struct settled){noted | CLAIMED, noted | (cell & CLAIMED)};
+    } else if (!(cell & SEVERAL)) {
+        settled = settled_own(thread, written);
+    }
     if (stride == 0) return settled_run(s, address, 0, 1, settled) == 1 ? limit : 0;
     return settled_run(s, address, stride, limit, settled);
 }
@@ -378,19 +524,29 @@ static void unroll(struct hd_sharing *s, struct hd_loop_event *body, size_t leng
 void hd_sharing_loop(struct hd_sharing *s, struct hd_loop_event *body, size_t length,
                      uint64_t rounds, uint32_t *thread) {
     uint32_t number = *thread & 0xffff;
-    bool plain = true;
-    for (size_t i = 0; i < length && plain; i++) plain = hd_loop_is_access(&body[i]);
+    struct hd_loop_event access[HD_LOOP_LENGTH];
+    size_t accesses = 0;
+    bool plain = length <= HD_LOOP_LENGTH;
+    for (size_t i = 0; i < length && plain; i++) {
+        if (hd_loop_is_access(&body[i]))
+            access[accesses++] = body[i];
+        else
+            plain = hd_loop_is_call(&body[i]);
+    }
     if (!plain) {
         unroll(s, body, length, rounds, thread);
         return;
     }
-    if (rounds > 0 && length > 0 && number < s->extra.size) s->extra.data[number] = 0;
+    hd_loop_advance(body, length, rounds);
+    if (rounds == 0 || accesses == 0) return;
+    if (number < s->extra.size) s->extra.data[number] = 0;
+    see_thread(s, number);
     uint64_t look = LOOP_LOOK, pause = LOOP_PAUSE;
     while (rounds > 0 && !s->gave_up) {
         uint64_t settled = rounds < look ? rounds : look;
-        for (size_t i = 0; i < length && settled > 0; i++)
-            settled = rounds_settled(s, &body[i], number, settled);
-        hd_loop_advance(body, length, settled);
+        for (size_t i = 0; i < accesses && settled > 0; i++)
+            settled = rounds_settled(s, &access[i], number, settled);
+        hd_loop_advance(access, accesses, settled);
         rounds -= settled;
         if (settled == look) {
             look *= 4;
@@ -399,8 +555,7 @@ void hd_sharing_loop(struct hd_sharing *s, struct hd_loop_event *body, size_t le
         pause = settled < LOOP_PAUSE ? pause * 2 : LOOP_PAUSE;
         look = LOOP_LOOK;
         uint64_t now = rounds < pause ? rounds : pause;
-        note_rounds(s, body, length, now, number);
+        note_rounds(s, access, accesses, now, number);
         rounds -= now;
     }
-    hd_loop_advance(body, length, rounds);
 }

@@ -129,8 +129,7 @@ bool hd_text_read(const char *bytes, size_t length, const char *path,
                   struct hd_error *error) {
     struct hd_text_reader r = {.path = path, .builder = builder, .error = error};
     struct hd_trace *trace = builder->trace;
-    bool good = read_lines(&r, bytes, length, options != NULL ? options->progress : NULL) &&
-                hd_text_settle(&r);
+    bool good = read_lines(&r, bytes, length, options->progress) && hd_text_settle(&r);
     if (good) {
         trace->exact = true;
         trace->end.whole = true;

@@ -40,14 +40,17 @@ struct hd_trace_end {
 
 enum hd_trace_format { HD_FORMAT_BINARY = 0, HD_FORMAT_TEXT, HD_FORMAT_RAPIDBIN };
 
-/* What of a full recording (`record --full`, in which every access is) is read. Traces of other
- * kinds are read as they are. */
+/* What of a recording, which has every access, is loaded. Traces of text, and what was made from a
+ * part of a recording, are read as they are. */
 enum hd_trace_keep {
-    HD_KEEP_ALL = 0,
     /* every step: what adds none is left out (trace/filter.h), and counted as hook calls */
-    HD_KEEP_STEPS,
-    /* and, of these, accesses that touch memory which two threads access, one of them writing */
-    HD_KEEP_SHARED
+    HD_KEEP_STEPS = 0,
+    /* of these, accesses that touch memory which two threads access, one of them writing */
+    HD_KEEP_SHARED,
+    /* the same without triples that forks and joins put together in every run: what a thread does
+     * while it is the only one does not count as access of these two (trace/sharing.h) */
+    HD_KEEP_CONCURRENT,
+    HD_KEEP_ALL
 };
 
 struct hd_trace {
@@ -63,6 +66,10 @@ struct hd_trace {
     uint32_t *stack;    /* node of the call tree, 0 = empty */
     uint16_t *branches; /* since the thread's previous event, saturating */
     uint32_t *calls;    /* hook calls since the thread's previous event, elided ones included */
+    /* The number of an event is its place in the whole recording, whatever of that was loaded
+     * (hd_trace_number). NULL: all was, in its order. An access that the filter put in (filter.h)
+     * has that of the event that it stands before, and HD_PUT_IN */
+    uint64_t *number;
     /* 48-bit values of the events that have one (EXT), sorted by event */
     uint32_t extras;
     uint32_t *extra_event;
@@ -108,14 +115,29 @@ struct hd_trace {
 #define HD_STEP_VARIES UINT32_MAX
 #define HD_TEXT_SHIFT 24
 
+/* A call of a thread, counted from 1. */
+struct hd_trace_mark {
+    uint32_t thread;
+    uint64_t call;
+};
+
 struct hd_trace_options {
     enum hd_trace_format format; /* used if format_given */
     bool format_given;
     enum hd_trace_keep keep;
+    /* Calls whose events are loaded, whatever the filter says; in the order of threads and calls */
+    const struct hd_trace_mark *mark;
+    size_t marks;
     /* Events that may be put in where they came as expected: a small file can ask for many. 0: the
      * usual limit, which takes hours. */
     uint64_t most_expected;
-    struct hd_progress *progress; /* may be NULL */
+    /* 1: the file is read by the calling thread alone; 2: another one makes the events that it
+     * takes; 0: another one where many events are stored */
+    unsigned threads;
+    /* Events that may be loaded, and a few more; then HD_ERR_LIMIT. 0: as many as a trace can have
+     */
+    uint32_t most_events;
+    struct hd_progress *progress; /* may be NULL; called by the other one, if there is one */
 };
 
 /* Reads a trace of any format (told by its content; "-" is standard input). A damaged binary trace
@@ -134,6 +156,19 @@ void hd_trace_free(struct hd_trace *trace);
 /* What ran, in one word: the build ids of the program and of the libraries it had loaded. False if
  * the trace does not know them (text traces; a program without a build id). */
 bool hd_trace_build(const struct hd_trace *trace, char build[33]);
+
+/* What an event is called wherever a person sees it. */
+#define HD_PUT_IN ((uint64_t)1 << 63)
+static inline uint64_t hd_trace_name(const struct hd_trace *trace, uint32_t event) {
+    return trace->number != NULL ? trace->number[event] : event; /* with HD_PUT_IN */
+}
+static inline uint64_t hd_trace_number(const struct hd_trace *trace, uint32_t event) {
+    return hd_trace_name(trace, event) & ~HD_PUT_IN;
+}
+/* Is it an access that was left out earlier, and stands before the event of that number? */
+static inline bool hd_trace_is_put_in(const struct hd_trace *trace, uint32_t event) {
+    return (hd_trace_name(trace, event) & HD_PUT_IN) != 0;
+}
 
 /* The EXT value of an event, or `missing`. Sequential readers keep a cursor of their own. */
 uint64_t hd_trace_extra(const struct hd_trace *trace, uint32_t event, uint64_t missing);
@@ -174,6 +209,10 @@ struct hd_writer *hd_writer_open(const char *path, const struct hd_trace_about *
 /* Events of one stream, in their order; called for streams in any interleaving. */
 bool hd_writer_events(struct hd_writer *writer, uint32_t stream, const struct hd_wire_event *event,
                       size_t count, struct hd_error *error);
+/* Records of one stream (token.h), as they are in a chunk of a session. If a core is idle they are
+ * compressed, else only if that takes hardly any time. */
+bool hd_writer_records(struct hd_writer *writer, uint32_t stream, const uint8_t *record,
+                       size_t length, bool idle, struct hd_error *error);
 bool hd_writer_module(struct hd_writer *writer, const struct hd_trace_module *module,
                       struct hd_error *error);
 /* Writes what is pending to the file (called now and then, so that little is lost if the recorder

@@ -231,7 +231,7 @@ static bool unpack_events(struct hd_unpacker *unpacker, struct hd_wire_event *ev
         *base = operand;
         s->previous = number;
         event[i].head = (key & 0xffff) | operand << 16;
-        event[i].tail = key >> 16 | (uint64_t)counts << 32;
+        event[i].tail = key >> 16 | (uint64_t)unpack_counts(key, counts) << 32;
         if ((key & 0xff) == HD_EV_THREAD) switch_thread(s, operand);
     }
     return true;

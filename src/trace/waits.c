@@ -120,6 +120,7 @@ static void permute(struct placement *p) {
     PERMUTE(stack);
     PERMUTE(branches);
     PERMUTE(calls);
+    PERMUTE(number);
     uint32_t *position = scratch;
     for (uint32_t at = 0; at < trace->events; at++) position[p->order[at]] = at;
     for (uint32_t i = 0; i < trace->extras; i++) {
@@ -135,12 +136,13 @@ static void permute(struct placement *p) {
     free(extra);
 }
 
-void hd_place_waits(struct hd_trace *trace) {
-    struct placement p = {.trace = trace};
+void hd_place_waits(struct hd_builder *builder) {
+    struct placement p = {.trace = builder->trace};
     collect(&p);
     if (p.move.size > 0) drop_impossible(&p);
     if (p.move.size > 0) {
         make_order(&p);
+        if (p.trace->number == NULL) hd_build_numbers(builder);
         permute(&p);
     }
     hd_map_free(&p.signals);

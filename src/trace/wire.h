@@ -80,15 +80,14 @@ struct hd_wire_event {
     X(BRANCH, "branch", MARK)                                                                      \
     /* ---- bookkeeping: consumed by the reader, never seen by the model ---- */                   \
     /* operand: the events that follow in this stream are this thread's, or have this place in the \
-     * global order (free); counts: so many events came as expected before it (expect.h) */        \
+     * global order (free) */                                                                      \
     X(THREAD, "", BOOK)                                                                            \
     X(STAMP, "", BOOK)                                                                             \
-    X(EXT, "", BOOK)      /* operand: 48-bit value that belongs to the next event */               \
-    X(COUNT, "", BOOK)    /* operand: hook calls, site: branches; added to the next event's */     \
-    X(PUSH, "", BOOK)     /* function entry: operand = call depth after it, site = return address  \
-                             in the caller, counts = hd_wire_step */                               \
-    X(POP, "", BOOK)      /* operand: call depth to return to */                                   \
-    X(EXPECTED, "", BOOK) /* operand: so many events came as expected (expect.h) */
+    X(EXT, "", BOOK)   /* operand: 48-bit value that belongs to the next event */                  \
+    X(COUNT, "", BOOK) /* operand: hook calls, site: branches; added to the next event's */        \
+    X(PUSH, "", BOOK)  /* function entry: operand = call depth after it, site = return address     \
+                          in the caller, counts = hd_wire_step */                                  \
+    X(POP, "", BOOK)   /* operand: call depth to return to */
 
 enum hd_event_kind {
     HD_EV_NONE = 0,
@@ -97,12 +96,6 @@ enum hd_event_kind {
 #undef X
         HD_EV_KINDS
 };
-
-/* With a kind: so many events as its count of calls says came as expected before it (expect.h), and
- * it counts one call itself. */
-#define HD_WIRE_AFTER 0x80u
-/* With a kind: nothing is learnt from the event (expect.h). */
-#define HD_WIRE_UNLINKED 0x40u
 
 /* A compare-and-exchange: an update if it found what it expected, else a read. */
 #define HD_ATOMIC_COMPARES 0x80
@@ -233,12 +226,24 @@ static inline uint64_t hd_wire_head(unsigned kind, unsigned flags, uint64_t oper
 static inline unsigned hd_wire_kind(uint64_t head) { return head & 0xff; }
 static inline unsigned hd_wire_flags(uint64_t head) { return head >> 8 & 0xff; }
 static inline uint64_t hd_wire_operand(uint64_t head) { return head >> 16; }
+/* Counts: branches in the lower half, and calls in the upper one, as 2^16 less so many. So the
+ * counts of one call (HD_COUNTS_CALL) become those with a branch more by adding one, and what does
+ * not fit is larger than any. */
+#define HD_COUNTS_CALL 0xffff0000u
+static inline uint32_t hd_counts(unsigned calls, unsigned branches) {
+    return (0 - (uint32_t)calls) << 16 | (branches & 0xffff);
+}
+static inline unsigned hd_counts_calls(uint32_t counts) { return (0 - (counts >> 16)) & 0xffff; }
+static inline unsigned hd_counts_branches(uint32_t counts) { return counts & 0xffff; }
+
 static inline uint64_t hd_wire_tail(uint32_t site, unsigned calls, unsigned branches) {
-    return site | (uint64_t)(calls & 0xffff) << 32 | (uint64_t)(branches & 0xffff) << 48;
+    return site | (uint64_t)hd_counts(calls, branches) << 32;
 }
 static inline uint32_t hd_wire_site(uint64_t tail) { return (uint32_t)tail; }
-static inline unsigned hd_wire_calls(uint64_t tail) { return tail >> 32 & 0xffff; }
-static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 48; }
+static inline unsigned hd_wire_calls(uint64_t tail) {
+    return hd_counts_calls((uint32_t)(tail >> 32));
+}
+static inline unsigned hd_wire_branches(uint64_t tail) { return tail >> 32 & 0xffff; }
 /* Of a PUSH: bytes from the frame of the next outer function that has one (else from the end of the
  * thread's stack) down to this function's; a frame begins where its caller's stack pointer was
  * (DWARF's canonical frame address). 0 if that is not known. */
@@ -259,7 +264,7 @@ static inline uint32_t hd_wire_step(uint64_t tail) { return (uint32_t)(tail >> 3
  * own, the session, and asks for it in a slot of the channel. The parent maps the session, answers,
  * and from then on drains it; the process may die at any moment. */
 #define HD_WIRE_MAGIC 0x31656c6464656848ull /* "Heddle1" */
-#define HD_WIRE_VERSION 9u
+#define HD_WIRE_VERSION 10u
 #define HD_CHANNEL_ENV "HEDDLE_CHANNEL"
 
 #define HD_CHANNEL_SLOTS 256
@@ -279,7 +284,7 @@ struct hd_wire_options {
     uint32_t policy;    /* enum hd_policy (serial) */
     uint64_t seed;
     uint32_t quantum;  /* hook calls between preemptions (serial) */
-    uint32_t full;     /* record every access: enum hd_full */
+    uint32_t full;     /* enum hd_full */
     uint32_t children; /* record forked and exec'ed processes too */
     uint32_t process;  /* of a session or trace: its number among those */
     uint32_t watchdog_ms;
@@ -288,7 +293,8 @@ struct hd_wire_options {
     uint32_t check_waits; /* at each new violation, for the parent's answer */
     uint32_t states;      /* notes of what a thread that reads again has of its own (serial) */
 };
-/* Those that came as expected are counted (expect.h), or every one is stored. */
+/* Accesses: they are only checked, and not recorded; those that came as expected are counted
+ * (expect.h); every one is stored. */
 enum hd_full { HD_FULL_NOT = 0, HD_FULL_EXPECTED, HD_FULL_DIRECT };
 /* What counts as the same memory for such a check: bytes, words of eight, cache lines of 64. */
 enum hd_granularity { HD_GRANULARITY_BYTE = 0, HD_GRANULARITY_WORD, HD_GRANULARITY_LINE };
@@ -489,6 +495,7 @@ static inline uint64_t hd_wire_name_hash(const char *path) {
 
 #define HD_CHUNK_BYTES (64u * 1024u)
 #define HD_CHUNK_EVENTS ((HD_CHUNK_BYTES - 64u) / sizeof(struct hd_wire_event))
+#define HD_CHUNK_RECORDS (HD_CHUNK_BYTES - 64u) /* bytes of them */
 #define HD_MAX_CHUNKS 4096u
 #define HD_MAX_MODULES 1024u
 #define HD_STRINGS_BYTES (512u * 1024u)
@@ -508,14 +515,18 @@ struct hd_wire_chunk {
     uint32_t state; /* enum hd_chunk_state */
     uint32_t stream;
     uint32_t sequence; /* chunks of one stream count from 0 */
-    /* While it is OPEN: events from this index minus 1 on may yet be taken back; 0: none. Set
-     * before any of them is written. */
-    uint32_t unsettled;
-    /* Number of events that are in the chunk << HD_MET_BITS | events that came as expected after
-     * them: says something only if there are just so many. */
+    uint32_t unused;
+    /* Unless every event is stored (record --direct), there are records in place of events
+     * (token.h): bytes that are in the chunk << HD_MET_BITS | events that came as expected after
+     * them, and the choices of these. */
     uint64_t expected;
-    uint32_t reserved[10];
-    struct hd_wire_event event[HD_CHUNK_EVENTS];
+    uint64_t choices;
+    uint64_t events; /* about so many that its records tell of */
+    uint32_t reserved[6];
+    union {
+        struct hd_wire_event event[HD_CHUNK_EVENTS];
+        uint8_t record[HD_CHUNK_RECORDS];
+    };
 };
 
 struct hd_wire_module {
@@ -640,6 +651,5 @@ static inline struct hd_wire_chunk *hd_wire_chunk(struct hd_wire_session *s, uin
 
 _Static_assert(sizeof(struct hd_wire_event) == 16, "an event is two words");
 _Static_assert(sizeof(struct hd_wire_chunk) <= HD_CHUNK_BYTES, "a chunk fits its slot");
-_Static_assert(HD_EV_KINDS < HD_WIRE_UNLINKED, "kinds fit");
 
 #endif

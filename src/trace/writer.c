@@ -4,7 +4,9 @@
 #include "base/varint.h"
 #include "base/vector.h"
 #include "trace/format.h"
+#include "trace/lanes.h"
 #include "trace/pack.h"
+#include "trace/token.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +31,11 @@ struct hd_writer {
     struct hd_packer *packer;
     HD_VECTOR(struct stream) stream; /* by number */
     size_t pending;                  /* capacity of all streams together, in events */
+    bool records;                    /* in place of events: they do not wait */
+    struct hd_lanes *lanes;          /* for these; NULL until they are needed */
+    unsigned pause; /* chunks that are not tried, because those before became hardly smaller */
+    bool regular;   /* the last one that was tried became much smaller, which takes little time */
+    uint32_t tried;
     uint64_t events, chunks;
     bool failed; /* the file is no good any more: nothing further is written */
 };
@@ -136,13 +143,90 @@ static void make_room(struct hd_writer *writer, struct stream *stream, size_t co
     stream->capacity = (uint32_t)wanted;
 }
 
+/* ---- records ------------------------------------------------------------------------------ */
+
+static uint64_t first_stamp_of_records(const uint8_t *record, size_t length) {
+    struct hd_token token;
+    for (; hd_token_get(record, length, &token); record += token.length, length -= token.length) {
+        if (token.link != HD_TOKEN_OTHER) break;
+        if (token.other == HD_TOKEN_STAMP || token.other == HD_TOKEN_STAMP_NEAR) return token.value;
+        if (token.other != HD_TOKEN_EVENT ||
+            hd_kind_class(hd_wire_kind(token.event.head)) != HD_CLASS_BOOK)
+            break;
+    }
+    return 0;
+}
+
+enum { RECORDS_PAUSE = 15, RECORDS_LEAST = 256, REGULAR = 4, RECORDS_TRY = 16 };
+
+/* Returns how many bytes they are, compressed, at *packed; 0: it is not worth it. If no core is
+ * idle, it is where they become much smaller; which is tried now and then. */
+static size_t pack_records(struct hd_writer *writer, const uint8_t *record, size_t length,
+                           bool idle, const uint8_t **packed) {
+    if (length < RECORDS_LEAST) return 0;
+    if (!idle && !writer->regular && writer->tried++ % RECORDS_TRY != 0) return 0;
+    if (idle && writer->pause > 0) {
+        writer->pause--;
+        return 0;
+    }
+    if (writer->lanes == NULL) writer->lanes = hd_lanes_new();
+    size_t stored = hd_lanes_pack(writer->lanes, record, length, packed);
+    if (stored == 0 || stored > length - length / 8) writer->pause = RECORDS_PAUSE;
+    writer->regular = stored != 0 && stored <= length / REGULAR;
+    return stored < length ? stored : 0;
+}
+
+static struct stream *stream_of(struct hd_writer *writer, uint32_t number, struct hd_error *error) {
+    if (number >= STREAM_LIMIT) {
+        hd_fail(error, HD_ERR_LIMIT, "%s: stream %u, but streams go up to %u", writer->path, number,
+                STREAM_LIMIT - 1);
+        return NULL;
+    }
+    while (writer->stream.size <= number) hd_vector_push(&writer->stream, ((struct stream){0}));
+    return &writer->stream.data[number];
+}
+
+bool hd_writer_records(struct hd_writer *writer, uint32_t number, const uint8_t *record,
+                       size_t length, bool idle, struct hd_error *error) {
+    struct stream *stream = stream_of(writer, number, error);
+    if (stream == NULL) return false;
+    const uint8_t *payload = record;
+    size_t packed = pack_records(writer, record, length, idle, &payload);
+    struct hd_file_chunk header = {.type = HD_CHUNK_RECORDS_TYPE,
+                                   .stream = number,
+                                   .sequence = stream->sequence,
+                                   .count = (uint32_t)length};
+    if (stream->sequence == 0) header.stamp = first_stamp_of_records(record, length);
+    if (!write_chunk(writer, header, packed != 0 ? payload : record, packed != 0 ? packed : length,
+                     error))
+        return false;
+    stream->sequence++;
+    writer->events += length;
+    writer->chunks++;
+    return true;
+}
+
+/* Events that nobody expects, at the end of a stream of records. */
+static bool store_as_records(struct hd_writer *writer, uint32_t number,
+                             const struct hd_wire_event *event, size_t count,
+                             struct hd_error *error) {
+    for (size_t i = 0; i < count; i++) {
+        uint8_t record[HD_TOKEN_BYTES];
+        bool thread = hd_wire_kind(event[i].head) == HD_EV_THREAD;
+        uint8_t *end = thread ? hd_token_put_other(record, HD_TOKEN_THREAD, 0,
+                                                   hd_wire_operand(event[i].head), 4)
+                              : hd_token_put_event(record, 0, event[i].head, event[i].tail, 0);
+        if (!hd_writer_records(writer, number, record, (size_t)(end - record), false, error))
+            return false;
+    }
+    return true;
+}
+
 bool hd_writer_events(struct hd_writer *writer, uint32_t number, const struct hd_wire_event *event,
                       size_t count, struct hd_error *error) {
-    if (number >= STREAM_LIMIT)
-        return hd_fail(error, HD_ERR_LIMIT, "%s: stream %u, but streams go up to %u", writer->path,
-                       number, STREAM_LIMIT - 1);
-    while (writer->stream.size <= number) hd_vector_push(&writer->stream, ((struct stream){0}));
-    struct stream *stream = &writer->stream.data[number];
+    struct stream *stream = stream_of(writer, number, error);
+    if (stream == NULL) return false;
+    if (writer->records) return store_as_records(writer, number, event, count, error);
     while (count > 0) {
         if (stream->size == 0 && count >= HD_PACK_EVENTS) {
             if (!store_events(writer, number, event, HD_PACK_EVENTS, error)) return false;
@@ -262,6 +346,7 @@ void hd_writer_abandon(struct hd_writer *writer) {
     for (size_t i = 0; i < writer->stream.size; i++) free(writer->stream.data[i].event);
     hd_vector_free(&writer->stream);
     hd_packer_free(writer->packer);
+    hd_lanes_free(writer->lanes);
     free(writer->path);
     free(writer);
 }
@@ -270,7 +355,8 @@ struct hd_writer *hd_writer_create(const char *path, const struct hd_trace_about
                                    uint32_t features, uint32_t origin, struct hd_error *error) {
     struct hd_writer *writer = hd_zalloc(1, sizeof *writer);
     writer->path = hd_strdup(path);
-    writer->packer = hd_packer_new();
+    writer->records = (features & HD_FEATURE_RECORDS) != 0;
+    if (!writer->records) writer->packer = hd_packer_new();
     writer->keep_open = strcmp(path, "-") == 0;
     writer->fd = writer->keep_open ? STDOUT_FILENO
                                    : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -292,7 +378,7 @@ struct hd_writer *hd_writer_create(const char *path, const struct hd_trace_about
 
 struct hd_writer *hd_writer_open(const char *path, const struct hd_trace_about *about,
                                  struct hd_error *error) {
-    uint32_t features = about->options.full == HD_FULL_EXPECTED ? HD_FEATURE_EXPECTED : 0;
+    uint32_t features = about->options.full == HD_FULL_EXPECTED ? HD_FEATURE_RECORDS : 0;
     return hd_writer_create(path, about, features, HD_FORMAT_BINARY, error);
 }
 

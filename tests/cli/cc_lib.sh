@@ -8,17 +8,17 @@ expect_plain() { # OBJECT
 }
 # Branches are counted in place, without a call.
 expect_branches() { # OBJECT-OR-EXECUTABLE
-    nm "$1" | grep -q ' U __heddle_passed$' || { nm "$1"; fail "$1 counts no branches ($compiler)"; }
+    nm "$1" | grep -q ' U __heddle_branched$' || { nm "$1"; fail "$1 counts no branches ($compiler)"; }
     nm "$1" | grep -q __sanitizer_cov_trace_pc && fail "$1 still calls the hook ($compiler)"
     return 0
 }
 # Branches are counted by calls: what was not assembled by the stand-in for the assembler.
 expect_branch_calls() { # OBJECT-OR-EXECUTABLE
     nm "$1" | grep -q ' U __sanitizer_cov_trace_pc$' || { nm "$1"; fail "$1 calls no hook ($compiler)"; }
-    nm "$1" | grep -q __heddle_passed && fail "$1 counts in place ($compiler)"
+    nm "$1" | grep -q __heddle_branched && fail "$1 counts in place ($compiler)"
     return 0
 }
-expect_no_branches() { nm "$1" | grep -q '__sanitizer_cov\|__heddle_passed' && fail "$1 counts branches ($compiler)"; return 0; }
+expect_no_branches() { nm "$1" | grep -q '__sanitizer_cov\|__heddle_branched' && fail "$1 counts branches ($compiler)"; return 0; }
 
 needed() { readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p'; }
 # The runtime is needed, first of all libraries, and no sanitizer's runtime is.

@@ -68,8 +68,9 @@ static void read_some(const uint8_t *data, size_t size, struct hd_trace_options 
                       const struct hd_trace *all) {
     struct hd_trace trace;
     struct hd_error error;
-    for (int keep = HD_KEEP_STEPS; keep <= HD_KEEP_SHARED; keep++) {
+    for (int keep = HD_KEEP_STEPS; keep <= HD_KEEP_CONCURRENT; keep++) {
         options.keep = (enum hd_trace_keep)keep;
+        options.threads = 1 + (unsigned)keep % 2;
         if (!hd_trace_read(data, size, "input", &options, &trace, &error)) abort();
         check(&trace);
         if (trace.recorded != all->recorded || trace.end.whole != all->end.whole ||
@@ -80,8 +81,10 @@ static void read_some(const uint8_t *data, size_t size, struct hd_trace_options 
 }
 
 static void read_one(const uint8_t *data, size_t size) {
-    struct hd_trace_options options = {
-        .format = HD_FORMAT_BINARY, .format_given = true, .most_expected = 1 << 16};
+    struct hd_trace_options options = {.format = HD_FORMAT_BINARY,
+                                       .format_given = true,
+                                       .keep = HD_KEEP_ALL,
+                                       .most_expected = 1 << 16};
     struct hd_trace trace;
     struct hd_error error;
     if (!hd_trace_read(data, size, "input", &options, &trace, &error)) {

@@ -1,7 +1,7 @@
 /* Plays the program under test towards the recorder, without the runtime: shared memory in states
  * that a real program shows only for moments, or never. Compiled by plain gcc. */
 #define _GNU_SOURCE
-#include "trace/wire.h"
+#include "trace/token.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -53,11 +53,14 @@ static struct hd_wire_chunk *fill(uint32_t index, uint32_t stream, uint32_t sequ
     chunk->stream = stream;
     chunk->sequence = sequence;
     if (session->chunks_used <= index) session->chunks_used = index + 1;
+    if (from == 0) chunk->expected = 0;
     for (size_t i = from; i < to; i++) {
-        chunk->event[i].tail = hd_wire_tail(0, 1, 0);
         uint64_t head = hd_wire_head(HD_EV_WRITE, 8, next_address);
         if (i == 0 && sequence == 0) head = hd_wire_head(HD_EV_BEGIN, 0, 0);
-        __atomic_store_n(&chunk->event[i].head, head, __ATOMIC_RELEASE);
+        uint8_t *at = chunk->record + (chunk->expected >> HD_MET_BITS);
+        at = hd_token_put_event(at, 0, head, hd_wire_tail(0, 1, 0), 0);
+        __atomic_store_n(&chunk->expected, (uint64_t)(at - chunk->record) << HD_MET_BITS,
+                         __ATOMIC_RELEASE);
         next_address += 8;
     }
     return chunk;
@@ -100,6 +103,7 @@ int main(int argc, char **argv) {
         fill(0, 0, 0, 0, 50)->state = HD_CHUNK_OPEN;
         fill(1, 0, 7, 0, 50)->state = 12345;
         struct hd_wire_chunk *chunk = fill(2, 0, 1, 0, 0);
+        chunk->expected = ~0ull << HD_MET_BITS;
         for (size_t i = 0; i < HD_CHUNK_EVENTS; i++)
             chunk->event[i] = (struct hd_wire_event){0x0101010101010101ull * (i | 1), ~i};
         set(chunk, HD_CHUNK_FULL);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-extern __thread unsigned long __heddle_passed; /* the record's first word */
+extern __thread unsigned long __heddle_branched; /* the record's first word */
 
 static int shared;
 
@@ -39,7 +39,7 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "handled") == 0) signal(SIGSEGV, caught);
     if (strcmp(argv[1], "ours") == 0) {
         if (getenv("HEDDLE_CHANNEL") != NULL) /* the plain runs of a hunt pass */
-            memset((char *)&__heddle_passed + 8, 0x11, 500);
+            memset((char *)&__heddle_branched + 8, 0x11, 500);
         shared++;
     } else if (strcmp(argv[1], "lock") == 0) {
         pthread_mutex_unlock(bad);

@@ -199,7 +199,8 @@ static bool run(struct hd_job *job, const struct hd_checking *checking, struct h
     struct hd_observed observed;
     struct hd_error error;
     bool good = hd_run_checked(job, &host, checking, result, &observed, &error);
-    if (good && job->steering.full) good = hd_trace_load(result->trace_path, NULL, &trace, &error);
+    struct hd_trace_options all = {.keep = HD_KEEP_ALL};
+    if (good && checking->record) good = hd_trace_load(result->trace_path, &all, &trace, &error);
     if (!good) fprintf(stderr, "%s\n", error.message);
     by_runtime(&observed, triples, executed);
     hd_observed_free(&observed);
@@ -207,7 +208,7 @@ static bool run(struct hd_job *job, const struct hd_checking *checking, struct h
 }
 
 int main(int argc, char **argv) {
-    struct hd_checking checking = {0};
+    struct hd_checking checking = {.record = true};
     if (argc < 6) return 2;
     if (strcmp(argv[3], "word") == 0) checking.granularity = HD_GRANULARITY_WORD, unit_bytes = 8;
     if (strcmp(argv[3], "line") == 0) checking.granularity = HD_GRANULARITY_LINE, unit_bytes = 64;
@@ -215,8 +216,7 @@ int main(int argc, char **argv) {
                          .steering = {.scheduler = HD_SCHED_SERIAL,
                                       .policy = HD_POLICY_RANDOM,
                                       .seed = strtoull(argv[1], NULL, 10),
-                                      .quantum = (uint32_t)strtoul(argv[2], NULL, 10),
-                                      .full = true}};
+                                      .quantum = (uint32_t)strtoul(argv[2], NULL, 10)}};
     struct hd_result result;
     static struct found_list triples, executed, got_triples, got_executed; /* kept to the end */
     if (!run(&job, &checking, &result, &got_triples, &got_executed)) return 2;
@@ -227,7 +227,7 @@ int main(int argc, char **argv) {
            trace.events);
     if (strcmp(argv[4], "twice") != 0) return same ? 0 : 1;
     static struct found_list again_triples, again_executed;
-    job.steering.full = false;
+    checking.record = false;
     if (!run(&job, &checking, &result, &again_triples, &again_executed)) return 2;
     same &= equal("triple, not recorded", &triples, &again_triples);
     same &= equal("executed, not recorded", &executed, &again_executed);

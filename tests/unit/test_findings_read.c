@@ -25,36 +25,50 @@ static void add_full(struct hd_findings *findings) {
                                        .inlined = true},
                                       {.function = "outer"}};
     static struct hd_finding_lock lock[] = {{"m", "m", false}, {"n", "n", true}};
-    static struct hd_finding_event event[] = {
-        {.event = 5,
-         .thread = "T1",
-         .op = "w",
-         .verb = "writes",
-         .variable = "x",
-         .about = "x, in full",
-         .site = "a.c:3",
-         .file = "a.c",
-         .line = 3,
-         .column = 4,
-         .function = "inner",
-         .lock = lock,
-         .locks = 2,
-         .frame = frame,
-         .frames = 2},
-        {.event = 9, .thread = "T2", .op = "r", .verb = "reads", .variable = "x", .site = "l9"}};
+    static struct hd_finding_event event[] = {{.event = 5,
+                                               .number = 5000000000,
+                                               .put_in = true,
+                                               .thread = "T1",
+                                               .op = "w",
+                                               .verb = "writes",
+                                               .variable = "x",
+                                               .about = "x, in full",
+                                               .site = "a.c:3",
+                                               .file = "a.c",
+                                               .line = 3,
+                                               .column = 4,
+                                               .function = "inner",
+                                               .lock = lock,
+                                               .locks = 2,
+                                               .frame = frame,
+                                               .frames = 2},
+                                              {.event = 9,
+                                               .number = 9,
+                                               .thread = "T2",
+                                               .op = "r",
+                                               .verb = "reads",
+                                               .variable = "x",
+                                               .site = "l9"}};
     static struct hd_span witness[] = {{0, 3}, {7, 1}, {4, 2}};
     static struct hd_finding_step step[] = {
         {.lane = HD_NONE, .folded = 3, .event = HD_NONE, .text = "... 3 ...", .site = ""},
-        {.lane = 1, .event = 7, .text = "r(x)", .site = "a.c:3", .file = "d/a.c", .line = 3},
-        {.lane = 0, .event = 5, .next = true, .text = "w(x)", .site = "a.c:3"}};
+        {.lane = 1,
+         .event = 7,
+         .number = 7,
+         .text = "r(x)",
+         .site = "a.c:3",
+         .file = "d/a.c",
+         .line = 3},
+        {.lane = 0, .number = 5, .put_in = true, .next = true, .text = "w(x)", .site = "a.c:3"}};
     static struct hd_finding_step observed[] = {
-        {.lane = 0, .event = 5, .op = "w", .text = "w(x)", .site = "a.c:3"},
+        {.lane = 0, .event = 5, .number = 5, .op = "w", .text = "w(x)", .site = "a.c:3"},
         {.lane = HD_NONE, .event = HD_NONE, .folded = 1, .text = "... 1 ...", .site = ""},
-        {.lane = 1, .event = 7, .op = "r", .text = "r(x)", .site = "a.c:3"}};
-    static struct hd_finding_arrow arrow[] = {{7, 5, "signal"}}, seen[] = {{5, 7, "reads-from"}};
+        {.lane = 1, .event = 7, .number = 7, .op = "r", .text = "r(x)", .site = "a.c:3"}};
+    static struct hd_finding_arrow arrow[] = {{7, 5, 7, 5 | HD_PUT_IN, "signal"}},
+                                   seen[] = {{5, 7, 5, 7, "reads-from"}};
     static struct hd_finding_section section[] = {
         {.lane = 1, .lock = "m", .reading = true, .acquire = 6, .release = 8, .open = true},
-        {.lane = 0, .lock = "n", .acquire = 4, .release = HD_NONE}};
+        {.lane = 0, .lock = "n", .acquire = 4, .release = HD_NO_NUMBER}};
     static struct hd_finding_picture picture = {.arrow = arrow,
                                                 .arrows = 1,
                                                 .section = section,
@@ -151,7 +165,10 @@ static void read_is_written(void **state) {
     assert_string_equal(file.path, "t.std");
     assert_int_equal(file.findings.summary.candidates, 12);
     const struct hd_finding *one = &file.findings.list.data[0];
-    assert_int_equal(one->witness_spans, 3);
+    assert_int_equal(one->witness_count, 6);
+    assert_int_equal(one->witness_number[3], 7);
+    assert_true(one->event[0].put_in);
+    assert_true(one->event[0].number == 5000000000);
     assert_int_equal(one->witness_next, 1);
     assert_int_equal(one->step[1].lane, 1);
     assert_true(one->event[0].lock[1].reading);
@@ -220,8 +237,10 @@ static void mistakes(void **state) {
                 "f.json: finding 1: 'line' is not a number that can be"},
                {ONE ", \"witness\": [1, -2]}]}",
                 "f.json: finding 1: 'witness' has something that is no event"},
-               {ONE ", \"witness\": [4294967295]}]}",
+               {ONE ", \"witness\": [1.5]}]}",
                 "f.json: finding 1: 'witness' has something that is no event"},
+               {ONE ", \"events\": [{\"event\": -1}]}]}",
+                "f.json: finding 1: 'event' is not a number of an event"},
                {ONE ", \"schedule\": {\"events\": 1, \"next\": 2}}]}",
                 "f.json: finding 1: 'next' is more than there are events"},
                {ONE ", \"schedule\": []}]}", "f.json: finding 1: 'schedule' is not an object"},

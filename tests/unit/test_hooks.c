@@ -21,11 +21,11 @@ static char *functions(const char *text) {
     changed = hd_realloc(changed, bytes + 1, 1);
     changed[bytes] = '\0';
     for (char *line = strtok(changed, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        if (strstr(line, "__heddle_passed") != NULL) to += sprintf(to, "passed ");
+        if (strstr(line, "__heddle_branched") != NULL) to += sprintf(to, "passed ");
         static const char *const role[] = {"access", "first", "next", "last", "wide"};
         unsigned offset;
-        if (sscanf(line, "\tcall\t*%u(%%rax)", &offset) == 1)
-            to += sprintf(to, "%s ", role[offset / 64]);
+        if (sscanf(line, "\tcall\t__heddle_thunks+%u", &offset) == 1)
+            to += sprintf(to, "%s ", role[offset / 16 / 8]);
         else if (strstr(line, "call") != NULL)
             to += sprintf(to, "call ");
     }

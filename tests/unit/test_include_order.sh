@@ -1,6 +1,6 @@
 #!/bin/bash
 # The directories of src/ depend on each other in one order only, the runtime sees nothing of the
-# analyser but trace/wire.h and expect.h, one file includes libclang, and only cli/ prints, parses options or exits.
+# analyser but trace/wire.h, expect.h, token.h and hook.h, one file includes libclang, and only cli/ prints, parses options or exits.
 cd "${SOURCE:?}" || exit 2
 exec python3 - <<'PYTHON'
 import pathlib, re, sys
@@ -53,8 +53,8 @@ for path in files:
             elif top not in rank:
                 problems.append(f"{where}: {name} is in no directory of src/")
             elif here == "runtime":
-                if top != "runtime" and name not in ("trace/wire.h", "trace/expect.h"):
-                    problems.append(f"{where}: the runtime may include trace/wire.h and expect.h only, not {name}")
+                if top != "runtime" and name not in ("trace/wire.h", "trace/expect.h", "trace/token.h", "trace/hook.h"):
+                    problems.append(f"{where}: the runtime may include trace/wire.h, expect.h, token.h and hook.h only, not {name}")
             elif top == "runtime":
                 problems.append(f"{where}: the analyser may not include the runtime's {name}")
             elif top != here and rank[top] >= rank[here]:

@@ -87,7 +87,7 @@ static void steerings(void **state) {
                                       .quantum = UINT32_MAX,
                                       .watchdog_ms = 1,
                                       .no_trace = true,
-                                      .full = true,
+                                      .direct = true,
                                       .children = true,
                                       .check = true,
                                       .check_waits = true,

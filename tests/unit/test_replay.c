@@ -131,7 +131,7 @@ static void expect_races(const char *name, unsigned least_races, unsigned least_
     compile(name);
     static const struct hd_steering steering[] = {
         {.scheduler = HD_SCHED_SERIAL},
-        {.scheduler = HD_SCHED_SERIAL, .full = true},
+        {.scheduler = HD_SCHED_SERIAL, .direct = true},
     };
     for (size_t i = 0; i < sizeof steering / sizeof *steering; i++) {
         unsigned races = 0, failed = replay_findings(name, &steering[i], &races);

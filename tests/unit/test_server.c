@@ -103,8 +103,9 @@ static bool same_columns(const struct hd_trace *x, const struct hd_trace *y, boo
 
 static bool same_trace(const struct hd_result *a, const struct hd_result *b, bool anywhere) {
     struct hd_trace x, y;
-    if (!hd_trace_load(a->trace_path, NULL, &x, &problem) ||
-        !hd_trace_load(b->trace_path, NULL, &y, &problem))
+    struct hd_trace_options all = {.keep = HD_KEEP_ALL};
+    if (!hd_trace_load(a->trace_path, &all, &x, &problem) ||
+        !hd_trace_load(b->trace_path, &all, &y, &problem))
         fail_msg("%s", problem.message);
     bool same = same_columns(&x, &y, anywhere);
     for (uint32_t i = 0; same && i < x.modules; i++) {
@@ -147,7 +148,7 @@ static void compare(const char *name, const char *flags) {
                                        .policy = n % 2 ? HD_POLICY_POS : HD_POLICY_RANDOM,
                                        .seed = n,
                                        .quantum = 1 + n,
-                                       .full = n < 4};
+                                       .direct = n < 4};
         struct hd_result plain = run(&program, &steering, NULL);
         struct hd_result forked = run(&program, &steering, &host);
         assert_int_equal(hd_server_runs(server), 2 + n);
@@ -334,8 +335,8 @@ static void compare_begun(const struct hd_program *program, struct hd_host *host
     assert_int_equal(hd_server_runs(host->server), forked_before + 1);
     same_run(&plain, &forked);
     if (!same_trace(&plain, &forked, true))
-        fail_msg("policy %d quantum %u full %d", (int)steering->policy, steering->quantum,
-                 steering->full);
+        fail_msg("policy %d quantum %u direct %d", (int)steering->policy, steering->quantum,
+                 steering->direct);
     hd_result_free(&plain);
     if (steering->policy == HD_POLICY_REPLAY) {
         hd_result_free(&forked);
@@ -380,7 +381,7 @@ static void begins(void **state) {
                                        .quantum = n < 4 ? 7 : 1000 + n,
                                        .length = 20000,
                                        .depth = 4,
-                                       .full = n >= 4,
+                                       .direct = n >= 4,
                                        .states = n >= 6};
         compare_begun(&program, &host, &steering, 2 * n);
     }

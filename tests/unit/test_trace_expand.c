@@ -13,18 +13,23 @@ struct storing {
     struct hd_expect expect[THREADS];
     uint64_t key[LINKS]; /* of all threads; the first is none's */
     uint32_t links, most;
-    struct hd_wire_event *stored;
-    size_t size;
+    uint8_t *record, *end;
+    size_t stored; /* events */
     uint32_t thread;
-    uint64_t met;
+    uint64_t met, choices, stamp;
+    unsigned chosen, all_chosen;
 };
 
-static void store(struct storing *s, uint64_t head, uint64_t tail) {
-    s->stored[s->size++] = (struct hd_wire_event){head, tail};
+/* Choices stand before the record that counts the events which made them. */
+static void store_choices(struct storing *s) {
+    if (s->choices != 0) s->end = hd_token_put_choices(s->end, s->choices);
+    s->choices = 0;
+    s->chosen = 0;
 }
 
 static void store_met(struct storing *s) {
-    if (s->met != 0) store(s, hd_wire_head(HD_EV_EXPECTED, 0, s->met), 0);
+    store_choices(s);
+    if (s->met != 0) s->end = hd_token_put_other(s->end, HD_TOKEN_MET, s->met, 0, 0);
     s->met = 0;
 }
 
@@ -37,30 +42,53 @@ static uint32_t link_of(struct storing *s, uint64_t head, uint64_t tail) {
     return s->links++ * HD_LINK_BYTES;
 }
 
+/* Its link has a choice: is it one of the two? */
+static bool chooses(struct storing *s, struct hd_expect *expect, struct hd_wire_event e) {
+    struct hd_expected *l = hd_link_at(expect, expect->at);
+    if (!(l->flags & HD_LINK_EITHER) || l->shape != (e.head & 0xffff) ||
+        l->site != hd_wire_site(e.tail) || l->rest != e.tail >> 32)
+        return false;
+    bool second = hd_link_operand(expect, l, true) == hd_wire_operand(e.head);
+    if (!second && hd_link_operand(expect, l, false) != hd_wire_operand(e.head)) return false;
+    if (s->chosen == 64) store_met(s);
+    s->choices |= (uint64_t)second << s->chosen++;
+    s->all_chosen++;
+    expect->choices = second;
+    return true;
+}
+
 static void see(struct storing *s, struct hd_wire_event e) {
     struct hd_expect *expect = &s->expect[s->thread];
     if (hd_is_of_stream(e.head)) {
-        store(s, e.head, e.tail | s->met << 32);
+        store_choices(s);
+        uint64_t operand = hd_wire_operand(e.head);
+        if (hd_wire_kind(e.head) == HD_EV_THREAD) {
+            s->end = hd_token_put_other(s->end, HD_TOKEN_THREAD, s->met, operand, 4);
+            s->thread = (uint32_t)operand;
+        } else {
+            bool near = operand - s->stamp < 3; /* or 65,536; both are read */
+            s->end = hd_token_put_other(s->end, near ? HD_TOKEN_STAMP_NEAR : HD_TOKEN_STAMP, s->met,
+                                        operand - s->stamp, near ? 2 : 8);
+            s->stamp = operand;
+        }
         s->met = 0;
-        if (hd_wire_kind(e.head) == HD_EV_THREAD) s->thread = (uint32_t)hd_wire_operand(e.head);
         return;
     }
-    if (expect->at != 0 && hd_is_expected(expect, e.head, e.tail)) {
+    if (expect->at != 0 && (hd_is_expected(expect, e.head, e.tail) || chooses(s, expect, e))) {
         hd_expect_met(expect);
         s->met++;
         return;
     }
     uint64_t met = s->met;
     uint32_t link = link_of(s, e.head, e.tail);
-    uint64_t head = link != 0 ? e.head : e.head | HD_WIRE_UNLINKED;
-    if (met != 0 && hd_carries_met(head, e.tail, met)) {
-        store(s, head | HD_WIRE_AFTER, hd_tail_with_calls(e.tail, met));
-        s->met = 0;
-    } else {
-        store_met(s);
-        store(s, head, e.tail);
-        met = 0;
-    }
+    store_choices(s);
+    if (link != 0 && hd_link_at(expect, link)->shape != 0)
+        s->end = hd_token_put(s->end, expect, link, hd_wire_operand(e.head),
+                              (uint32_t)(e.tail >> 32), met);
+    else
+        s->end = hd_token_put_event(s->end, link, e.head, e.tail, met);
+    s->stored++;
+    s->met = 0;
     hd_expect_learn(expect, link, e.head, e.tail, met);
 }
 
@@ -72,13 +100,13 @@ static void storing_start(struct storing *s, uint32_t most_links) {
         s->expect[i].link = calloc(LINKS, sizeof *s->expect[i].link);
         assert_non_null(s->expect[i].link);
     }
-    s->stored = malloc(2 * EVENTS * sizeof *s->stored);
-    assert_non_null(s->stored);
+    s->end = s->record = malloc((2 * EVENTS + 1) * HD_TOKEN_BYTES);
+    assert_non_null(s->record);
 }
 
 static void storing_end(struct storing *s) {
     for (unsigned i = 0; i < THREADS; i++) free(s->expect[i].link);
-    free(s->stored);
+    free(s->record);
 }
 
 /* Expands in pieces of random length, each STAMP stepped over as the merger does; with loops, or
@@ -89,16 +117,25 @@ static size_t expand(const struct storing *s, struct hd_wire_event *out, bool lo
     struct hd_expand_at at = {.thread = 0};
     struct hd_expand_loop loop;
     size_t from = 0, made = 0;
-    while (from < s->size) {
-        if (hd_expand_at_stamp(&at, s->stored[from])) {
-            uint64_t stamp = hd_expand_stamp(&at, s->stored[from++]);
+    size_t size = (size_t)(s->end - s->record), piece = 0;
+    while (from < size) {
+        const uint8_t *record = s->record + from;
+        if (piece <= from) piece = from + 1 + below(300);
+        if (hd_expand_at_stamp(&at, record, size - from)) {
+            size_t taken;
+            uint64_t stamp = hd_expand_stamp(&at, record, size - from, &taken);
+            from += taken;
             out[made++] = (struct hd_wire_event){hd_wire_head(HD_EV_STAMP, 0, stamp), 0};
             continue;
         }
-        size_t taken, most = s->size - from, count = 1 + below(100), room = 1 + below(50);
+        size_t taken, room = 1 + below(50), length = 0;
         bool good;
-        made += hd_expand_events(expand, &at, s->stored + from, count < most ? count : most, &taken,
-                                 out + made, room, loops ? &loop : NULL, &good);
+        struct hd_token token;
+        /* whole records, as chunks have them */
+        while (from + length < piece && hd_token_get(record + length, size - from - length, &token))
+            length += token.length;
+        made += hd_expand_records(expand, &at, record, length, &taken, out + made, room,
+                                  loops ? &loop : NULL, &good);
         assert_true(good);
         from += taken;
         if (!loops || loop.rounds == 0) continue;
@@ -118,7 +155,7 @@ static size_t expand(const struct storing *s, struct hd_wire_event *out, bool lo
 struct loop {
     unsigned length;
     uint64_t address[8], stride[8];
-    bool field[8];
+    bool field[8], wavers[8];
 };
 
 static struct hd_wire_event of_loop(struct loop *loop, unsigned number, unsigned i,
@@ -130,7 +167,7 @@ static struct hd_wire_event of_loop(struct loop *loop, unsigned number, unsigned
                                                      : HD_EV_READ;
     uint64_t operand = loop->field[i] ? object + 8 * i : loop->address[i];
     if (kind == HD_EV_PUSH || kind == HD_EV_POP) operand = kind == HD_EV_PUSH ? 1 : 0;
-    loop->address[i] += loop->stride[i];
+    if (!loop->wavers[i] || below(2)) loop->address[i] += loop->stride[i];
     bool counts = kind == HD_EV_READ || kind == HD_EV_WRITE;
     return (struct hd_wire_event){hd_wire_head(kind, counts ? 8 : 0, operand),
                                   hd_wire_tail(100 * number + i, counts, counts ? i % 3 : 0)};
@@ -146,6 +183,7 @@ static size_t some_stream(struct hd_wire_event *event, unsigned chaos) {
                 loop[t][l].address[i] = 0x10000 + below(1 << 20);
                 loop[t][l].stride[i] = below(3) * 8;
                 loop[t][l].field[i] = below(3) == 0;
+                loop[t][l].wavers[i] = below(4) == 0;
             }
         }
     uint32_t thread = 0;
@@ -157,7 +195,8 @@ static size_t some_stream(struct hd_wire_event *event, unsigned chaos) {
             event[size++] = (struct hd_wire_event){hd_wire_head(HD_EV_THREAD, 0, thread), 0};
         }
         if (below(40) == 0)
-            event[size++] = (struct hd_wire_event){hd_wire_head(HD_EV_STAMP, 0, stamp++), 0};
+            event[size++] =
+                (struct hd_wire_event){hd_wire_head(HD_EV_STAMP, 0, stamp += 1 + below(5)), 0};
         unsigned number = (unsigned)below(4);
         for (uint64_t round = below(30); round > 0 && size + 64 < EVENTS; round--) {
             uint64_t object = 0x7f0000000000ull + below(1 << 16) * 16;
@@ -180,7 +219,7 @@ static void there_and_back(void **unused) {
     struct hd_wire_event *event = malloc(EVENTS * sizeof *event),
                          *back = malloc(2 * EVENTS * sizeof *back);
     assert_true(event != NULL && back != NULL);
-    size_t looped = 0;
+    size_t looped = 0, chosen = 0;
     for (unsigned round = 0; round < 60; round++) {
         unsigned chaos = round % 3 == 0 ? 0 : round % 3 == 1 ? 20 : 300;
         size_t size = some_stream(event, chaos);
@@ -194,10 +233,71 @@ static void there_and_back(void **unused) {
             assert_memory_equal(back, event, size * sizeof *event);
         }
         if (chaos == 0 && s.most == LINKS)
-            assert_true(s.size < size / 2); /* much of it was expected */
+            assert_true(s.stored < size / 2); /* much of it was expected */
+        chosen += s.all_chosen;
         storing_end(&s);
     }
     assert_true(looped > 60 * EVENTS / 20);
+    assert_true(chosen > 60 * EVENTS / 50);
+    free(event);
+    free(back);
+}
+
+/* Loops in loops, of the same number of rounds nearly each time, left at the end of a round or in
+ * its middle; some of their accesses are where others of the same or the next round are. */
+static size_t nested_stream(struct hd_wire_event *event) {
+    enum { SITES = 5 };
+    unsigned length = 1 + (unsigned)below(SITES), outer = (unsigned)below(3);
+    unsigned left_at = below(2) ? 0 : (unsigned)below(length), trip = 2 + (unsigned)below(40);
+    uint64_t stride = below(4) ? 8 * (1 + below(2)) : 0, step = below(2) ? 0 : 8 * below(200);
+    uint64_t offset[SITES];
+    bool own[SITES];
+    for (unsigned i = 0; i < SITES; i++) {
+        offset[i] = below(2) && i > 0 ? offset[below(i)] + below(3) * stride - stride
+                                      : 0x10000 + below(1 << 16) * 8;
+        own[i] = below(5) == 0; /* has another stride */
+    }
+    bool first_differs = below(2), relative = below(4) == 0;
+    size_t size = 0;
+    for (uint64_t pass = 0; size + 400 < EVENTS; pass++) {
+        uint64_t base = relative ? below(1 << 20) * 8 : pass * step;
+        for (unsigned i = 0; i < outer; i++)
+            event[size++] = (struct hd_wire_event){
+                hd_wire_head(HD_EV_READ, 8, relative ? base : 0x900000 + 8 * pass),
+                hd_wire_tail(200 + i, 1, 1)};
+        unsigned rounds = below(30) == 0 ? 1 + (unsigned)below(50) : trip;
+        for (unsigned k = 0; k < rounds * length + left_at; k++) {
+            unsigned i = k % length, round = k / length;
+            uint64_t operand = offset[i] + base + round * (own[i] ? 24 : stride);
+            event[size++] = (struct hd_wire_event){
+                hd_wire_head(i & 1 ? HD_EV_WRITE : HD_EV_READ, 8, operand),
+                hd_wire_tail(100 + i, 1, first_differs && round == 0 ? 5 : 1)};
+        }
+    }
+    return size;
+}
+
+static void loops_in_loops(void **unused) {
+    (void)unused;
+    struct hd_wire_event *event = malloc(EVENTS * sizeof *event),
+                         *back = malloc(2 * EVENTS * sizeof *back);
+    assert_true(event != NULL && back != NULL);
+    size_t looped = 0, all = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        size_t size = nested_stream(event);
+        struct storing s;
+        storing_start(&s, LINKS);
+        for (size_t i = 0; i < size; i++) see(&s, event[i]);
+        store_met(&s);
+        for (unsigned loops = 0; loops < 2; loops++) {
+            memset(back, 0, size * sizeof *event);
+            assert_int_equal(expand(&s, back, loops, &looped), size);
+            assert_memory_equal(back, event, size * sizeof *event);
+        }
+        all += size;
+        storing_end(&s);
+    }
+    assert_true(looped > all / 3);
     free(event);
     free(back);
 }
@@ -211,7 +311,7 @@ static void loops_cost_nothing(void **unused) {
         for (unsigned site = 1; site <= 4; site++)
             see(&s, (struct hd_wire_event){hd_wire_head(HD_EV_READ, 4, 4096 * site + 4 * i),
                                            hd_wire_tail(site, 1, site == 1)});
-    assert_true(s.size <= 4 * 4);
+    assert_true(s.stored <= 4 * 4);
     storing_end(&s);
 }
 
@@ -226,48 +326,90 @@ static void fields_follow_their_object(void **unused) {
             see(&s, (struct hd_wire_event){hd_wire_head(HD_EV_READ, 8, object + 8 * site),
                                            hd_wire_tail(site, 1, 0)});
     }
-    assert_true(s.size <= 1000 + 5 * 5);
+    assert_true(s.stored <= 1000 + 5 * 5);
     storing_end(&s);
+}
+
+/* Two lists that are merged: which of them goes on is random, and takes a bit. */
+static void a_choice_takes_a_bit(void **unused) {
+    (void)unused;
+    struct storing s;
+    struct hd_wire_event *event = malloc(EVENTS * sizeof *event),
+                         *back = malloc(2 * EVENTS * sizeof *back);
+    assert_true(event != NULL && back != NULL);
+    storing_start(&s, LINKS);
+    uint64_t from[2] = {0x10000, 0x80000};
+    size_t looped = 0;
+    for (uint64_t i = 0; i < EVENTS / 3; i++) {
+        uint64_t operand[3] = {from[0], from[1], 0x100000 + 4 * i};
+        from[below(2)] += 4;
+        for (unsigned site = 0; site < 3; site++)
+            event[3 * i + site] = (struct hd_wire_event){
+                hd_wire_head(site == 2 ? HD_EV_WRITE : HD_EV_READ, 4, operand[site]),
+                hd_wire_tail(1 + site, 1, site == 0)};
+    }
+    for (size_t i = 0; i < EVENTS / 3 * 3; i++) see(&s, event[i]);
+    store_met(&s);
+    assert_true(s.stored < 100);
+    assert_true((size_t)(s.end - s.record) < EVENTS / 3 * 2 / 8 * 2);
+    assert_int_equal(expand(&s, back, true, &looped), EVENTS / 3 * 3);
+    assert_memory_equal(back, event, EVENTS / 3 * 3 * sizeof *event);
+    storing_end(&s);
+    free(event);
+    free(back);
 }
 
 /* What no recorder makes is refused, not followed. */
 static void nothing_leads_there(void **unused) {
     (void)unused;
-    struct hd_wire_event out[8], event[] = {{hd_wire_head(HD_EV_EXPECTED, 0, 1ull << 40), 0}};
+    struct hd_wire_event out[8];
+    uint8_t record[HD_TOKEN_BYTES];
+    size_t length = (size_t)(hd_token_put_other(record, HD_TOKEN_MET, 1ull << 40, 0, 0) - record);
     struct hd_expand *expand = hd_expand_new();
     struct hd_expand_at at = {.thread = 0};
     size_t taken;
     bool good;
-    assert_int_equal(hd_expand_events(expand, &at, event, 1, &taken, out, 8, NULL, &good), 0);
+    assert_int_equal(hd_expand_records(expand, &at, record, length, &taken, out, 8, NULL, &good),
+                     0);
     assert_false(good);
     hd_expand_free(expand);
 }
 
-static void random_events_do_no_harm(void **unused) {
+static void random_records_do_no_harm(void **unused) {
     (void)unused;
-    struct hd_wire_event event[64], out[16];
-    for (unsigned round = 0; round < 2000; round++) {
-        for (size_t i = 0; i < 64; i++)
-            event[i] = (struct hd_wire_event){
-                below(2)
-                    ? random_word()
-                    : hd_wire_head((unsigned)below(HD_EV_KINDS) | (below(2) ? HD_WIRE_AFTER : 0),
-                                   (unsigned)below(2), below(3)),
-                below(2) ? random_word() : hd_wire_tail((uint32_t)below(3), (unsigned)below(9), 0)};
+    enum { BYTES = 512 };
+    uint8_t record[BYTES + HD_TOKEN_BYTES];
+    struct hd_wire_event out[16];
+    for (unsigned round = 0; round < 4000; round++) {
+        size_t size = 0;
+        while (size < BYTES) {
+            if (below(4) == 0) {
+                record[size++] = (uint8_t)below(256);
+                continue;
+            }
+            struct hd_wire_event e = {hd_wire_head(1 + (unsigned)below(HD_EV_KINDS - 1),
+                                                   (unsigned)below(9), below(1 << 12)),
+                                      hd_wire_tail((uint32_t)below(3), (unsigned)below(9), 0)};
+            uint32_t link = (uint32_t)below(4) * HD_LINK_BYTES;
+            size = (size_t)(hd_token_put_event(record + size, link, e.head, e.tail, below(3)) -
+                            record);
+        }
         struct hd_expand *expand = hd_expand_new();
         struct hd_expand_at at = {.thread = (uint32_t)below(3)};
         size_t from = 0, taken;
         bool good = true;
-        for (unsigned calls = 0; good && from < 64 && calls < 200; calls++) {
+        for (unsigned calls = 0; good && from < size && calls < 400; calls++) {
             struct hd_expand_loop loop;
-            size_t made = hd_expand_events(expand, &at, event + from, 64 - from, &taken, out, 16,
-                                           round % 2 ? &loop : NULL, &good);
-            assert_true(made <= 16 && taken <= 64 - from);
+            size_t made = hd_expand_records(expand, &at, record + from, size - from, &taken, out,
+                                            16, round % 2 ? &loop : NULL, &good);
+            assert_true(made <= 16 && taken <= size - from);
             if (round % 2 && loop.rounds != 0)
                 assert_true(loop.length <= HD_LOOP_LENGTH && loop.rounds <= 1ull << 48);
             from += taken;
-            if (from < 64 && hd_expand_at_stamp(&at, event[from]))
-                hd_expand_stamp(&at, event[from++]);
+            if (from < size && hd_expand_at_stamp(&at, record + from, size - from)) {
+                hd_expand_stamp(&at, record + from, size - from, &taken);
+                from += taken;
+            }
         }
         hd_expand_free(expand);
     }
@@ -275,8 +417,9 @@ static void random_events_do_no_harm(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back), cmocka_unit_test(loops_cost_nothing),
-        cmocka_unit_test(fields_follow_their_object), cmocka_unit_test(nothing_leads_there),
-        cmocka_unit_test(random_events_do_no_harm)};
+        cmocka_unit_test(there_and_back),           cmocka_unit_test(loops_in_loops),
+        cmocka_unit_test(loops_cost_nothing),       cmocka_unit_test(fields_follow_their_object),
+        cmocka_unit_test(a_choice_takes_a_bit),     cmocka_unit_test(nothing_leads_there),
+        cmocka_unit_test(random_records_do_no_harm)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

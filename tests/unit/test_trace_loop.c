@@ -34,6 +34,7 @@ struct habits {
     unsigned rounds;  /* at most */
     unsigned regular; /* of 10 loops, those of words with a stride of words */
     unsigned others;  /* one of so many events is none of the simple accesses */
+    bool calls;       /* they are calls and returns */
 };
 
 /* Every other site shares its slot in the table of places (fold.h) with the one before. */
@@ -62,10 +63,13 @@ static struct hd_wire_event some_other(struct dice *dice, const struct habits *h
                                     HD_EV_EXT,     HD_EV_ATOMIC_WRITE, HD_EV_ALLOC, HD_EV_COUNT,
                                     HD_EV_ACQUIRE, HD_EV_FREE,         HD_EV_PUSH,  HD_EV_RELEASE};
     unsigned k = kind[roll(dice, sizeof kind / sizeof *kind)];
+    if (habits->calls && (k != HD_EV_ACQUIRE || roll(dice, 20)))
+        k = roll(dice, 2) ? HD_EV_PUSH : HD_EV_POP;
     uint64_t operand = habits->base + roll(dice, habits->bytes) / 8 * 8, tail = 0;
     if (k == HD_EV_PUSH || k == HD_EV_POP) operand = 1 + roll(dice, 3);
     if (k == HD_EV_EXT || k == HD_EV_COUNT) operand = 1 + roll(dice, 40);
     if (k != HD_EV_POP && k != HD_EV_EXT) tail = 200 + roll(dice, 5);
+    if (k == HD_EV_PUSH || k == HD_EV_POP) tail |= hd_wire_tail(0, roll(dice, 3), roll(dice, 2));
     return (struct hd_wire_event){
         hd_wire_head(k, k == HD_EV_ATOMIC_WRITE ? roll(dice, 4) : 0, operand), tail};
 }
@@ -99,6 +103,20 @@ static struct item some_item(struct dice *dice, const struct habits *habits) {
     return item;
 }
 
+/* Some begin and end with one thread, which makes and joins the others. */
+static void make_threads(struct dice *dice, struct program *program) {
+    unsigned from = roll(dice, program->items), to = from + roll(dice, program->items - from);
+    for (unsigned i = 0; i < program->items; i++) {
+        struct item *item = &program->item[i];
+        if (i < from || i > to) item->thread = 0;
+        if (i < from || i > to || (i - from >= THREADS - 1 && to - i >= THREADS - 1)) continue;
+        bool makes = i - from < THREADS - 1;
+        uint32_t other = 1 + (makes ? i - from : to - i);
+        *item = (struct item){.thread = 0, .rounds = 1, .length = 1};
+        item->body[0].event.head = hd_wire_head(makes ? HD_EV_FORK : HD_EV_JOIN, 0, other);
+    }
+}
+
 static void make(struct dice *dice, const struct habits *habits, struct program *program) {
     program->items = 2 + roll(dice, ITEMS - 2);
     for (unsigned i = 0; i < program->items; i++) {
@@ -111,6 +129,7 @@ static void make(struct dice *dice, const struct habits *habits, struct program 
             program->item[i] = some_item(dice, habits);
         }
     }
+    if (roll(dice, 2)) make_threads(dice, program);
 }
 
 /* ---- both ways ------------------------------------------------------------------------------ */
@@ -142,10 +161,10 @@ static void fold(const struct program *program, enum way way, bool filter, uint3
     hd_build_start(&builder, trace, HD_FORMAT_BINARY);
     hd_fold_start(&fold, &builder);
     if (sharing_pages != 0) {
-        sharing = hd_sharing_new(sharing_pages);
+        sharing = hd_sharing_new(sharing_pages, program->items % 2 == 0);
         look(program, way, sharing);
     }
-    if (filter) hd_fold_filter(&fold, sharing);
+    if (filter) hd_fold_filter(&fold, sharing, NULL, 0);
     for (unsigned i = 0; i < program->items; i++) {
         struct item item = program->item[i];
         if (way == AS_LOOPS) {
@@ -183,6 +202,8 @@ static void expect_same(const struct hd_trace *a, const struct hd_trace *b) {
     SAME(stack, events);
     SAME(calls, events);
     SAME(branches, events);
+    assert_int_equal(a->number != NULL, b->number != NULL);
+    if (a->number != NULL) SAME(number, events);
     assert_int_equal(a->extras, b->extras);
     SAME(extra_event, a->extras);
     SAME(extra_value, a->extras);
@@ -249,6 +270,22 @@ static void loops_of_all_sorts(void **unused) {
                                   .regular = 4,
                                   .others = 20},
                  20000, 400);
+}
+
+/* Calls that end where they began, and others; the same sites below different ones. */
+static void loops_with_calls(void **unused) {
+    (void)unused;
+    struct habits habits = {.base = 0x10000 - 512,
+                            .bytes = 512,
+                            .sites = 9,
+                            .rounds = 40,
+                            .regular = 9,
+                            .others = 3,
+                            .calls = true};
+    try_programs(&habits, 40000, 400);
+    habits.bytes = 32;
+    habits.sites = 1; /* below several calls */
+    try_programs(&habits, 50000, 300);
 }
 
 /* Operands have 48 bits, and go on from 0 after the last. */
@@ -319,6 +356,7 @@ int main(void) {
         cmocka_unit_test(order_of_what_is_deferred),
         cmocka_unit_test_teardown(plain_loops, say_seed),
         cmocka_unit_test_teardown(loops_of_all_sorts, say_seed),
+        cmocka_unit_test_teardown(loops_with_calls, say_seed),
         cmocka_unit_test_teardown(loops_around_the_end, say_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

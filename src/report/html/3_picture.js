@@ -25,18 +25,23 @@ function laneWidths(order, lanes, levels, room) {
   return wide.map((width, lane) => (lane === last ? width : Math.min(width, limit)));
 }
 
+/* What tells a step from others. One that was put in stands before the event whose number it has. */
+const idOf = (number, putIn) => (number === null || number === undefined ? undefined : putIn ? number - 0.5 : number);
+const stepId = (step) => idOf(step.event, step.put_in);
+
 /* Where a section's span begins and ends among the rows: around the shown steps that are in it. */
 function spanOf(section, order) {
   const last = section.release === null ? Infinity : section.release;
   let from = -1, to = -1, acquired = false, released = false;
   order.steps.forEach((step, row) => {
-    if (step.folded || step.thread !== section.thread || step.event === null || step.event === undefined) return;
-    if (step.event < section.acquire || step.event > last) return;
-    if (step.next && step.event === section.acquire) return; /* it waits for the lock */
+    const id = stepId(step);
+    if (step.folded || step.thread !== section.thread || id === undefined) return;
+    if (id < section.acquire || id > last) return;
+    if (step.next && id === section.acquire) return; /* it waits for the lock */
     if (from < 0) from = row;
     to = row;
-    acquired = acquired || step.event === section.acquire;
-    released = released || step.event === section.release;
+    acquired = acquired || id === section.acquire;
+    released = released || id === section.release;
   });
   if (from < 0) return null;
   const open = order.bad ? section.open : section.release === null;
@@ -76,7 +81,7 @@ function sectionNodes(spans, locks, laneX) {
 function arrowNodes(order, rowOf, dot) {
   const nodes = [];
   for (const arrow of order.arrows || []) {
-    const from = rowOf.get(arrow.from), to = rowOf.get(arrow.to);
+    const from = rowOf.get(idOf(arrow.from, arrow.from_put_in)), to = rowOf.get(idOf(arrow.to, arrow.to_put_in));
     if (from === undefined || to === undefined) continue;
     const [x1, y1] = dot(from), [x2, y2] = dot(to);
     const reads = arrow.what === "reads-from";
@@ -101,7 +106,7 @@ function stepNode(order, row, numbers, geometry) {
     return svg("g", { class: "step fold", "data-row": row }, children);
   }
   const [x, cy] = dot(row);
-  const number = step.event !== null && step.event !== undefined ? numbers.get(step.event) : undefined;
+  const number = numbers.get(stepId(step));
   const room = Math.floor((geometry.total - x - 13) / LETTER);
   children.push(svg("text", { class: "number", x: GUTTER - 12, y: middle }, step.next ? "next" : String(row + 1)));
   if (number) {
@@ -125,7 +130,7 @@ function drawOrder(finding, order, lanes, locks, numbers, onpick) {
   const height = TOP + order.steps.length * ROW + 6;
   const rowOf = new Map();
   order.steps.forEach((step, row) => {
-    if (!step.folded && step.event !== null && step.event !== undefined) rowOf.set(step.event, row);
+    if (!step.folded && stepId(step) !== undefined) rowOf.set(stepId(step), row);
   });
   const pointX = (lane) => laneX(lane) + levels[lane] * LOCKS + 8;
   const dot = (row) => [pointX(Math.max(0, lanes.indexOf(order.steps[row].thread))), TOP + row * ROW + ROW / 2];
@@ -197,7 +202,7 @@ function compareOrders(finding, orders, lanes, numbers, onstep) {
     drawn.forEach((one, index) => {
       if (index === active) one.show(whole ? null : row, -1);
       else {
-        const other = step.event !== null && step.event !== undefined && !step.folded ? one.rowOf.get(step.event) : undefined;
+        const other = step.folded ? undefined : one.rowOf.get(stepId(step));
         one.show(null, whole || other === undefined ? -1 : other);
       }
       panels[index].classList.toggle("active", index === active);

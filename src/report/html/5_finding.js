@@ -37,7 +37,7 @@ function sourcePanel(finding, numbers) {
   finding.events.forEach((event, i) => add(event, i + 1, `${event.thread || event.function || ""} ${event.verb} ${event.variable}`));
   if (finding.schedule)
     for (const step of [...finding.schedule.steps, ...((finding.schedule.observed || {}).steps || [])])
-      add(step, numbers.get(step.event), `${step.thread} ${step.does}`);
+      add(step, numbers.get(stepId(step)), `${step.thread} ${step.does}`);
   for (const rule of finding.rules || []) for (const keeper of rule.kept_by.slice(0, 3)) add(keeper, undefined, keeper.function);
   const files = [...new Set(places.map((place) => place.file))], lines = new Map(), nodes = [];
   let missing = 0;
@@ -100,7 +100,7 @@ function eventCard(event, number, onpick) {
       h("span", {}, h("strong", {}, `${event.thread ? event.thread + " " : ""}${event.verb} ${event.variable}`),
         event.role ? h("span", { class: "chip" }, event.role === "between" ? "in between, another thread" : event.role + " block") : null)),
     h("div", { class: "where" }, `${event.site || ""}${event.function ? " in " + event.function : ""}`,
-      event.thread && event.event !== null ? h("span", { class: "faint" }, `  event ${event.event}`) : null),
+      event.thread && event.event !== null ? h("span", { class: "faint" }, `  ${event.put_in ? "before " : ""}event ${event.event}`) : null),
     event.about ? h("div", { class: "faint" }, event.about) : null,
     locks === null ? null : h("div", {}, h("span", { class: "label" }, "holds "), locks),
     stack.length ? h("ol", { class: "stack", start: "0" }, stack.map((frame) => h("li", {}, h("span", { class: "function" }, frame.function || "?"),
@@ -161,7 +161,7 @@ function replayOf(finding) {
 function showFinding(row) {
   const finding = row.finding, numbers = new Map();
   unfold(finding);
-  finding.events.forEach((event, i) => { if (event.event !== null && event.event !== undefined && event.thread && !numbers.has(event.event)) numbers.set(event.event, i + 1); });
+  finding.events.forEach((event, i) => { if (stepId(event) !== undefined && event.thread && !numbers.has(stepId(event))) numbers.set(stepId(event), i + 1); });
   const source = sourcePanel(finding, numbers);
   const orders = ordersOf(finding), forced = forcedOrders(finding);
   const light = (step) => { if (source) source.show(step); };

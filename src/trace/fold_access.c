@@ -1,0 +1,161 @@
+/* Folds runs of plain accesses, which most events are: see fold_parts.h. What they need of the
+ * thread and the filter is looked up once; whatever is not simple goes the long way by itself. */
+#include "trace/expect.h"
+#include "trace/filter_access.h"
+#include "trace/fold_parts.h"
+#include "trace/sharing_cells.h"
+
+/* Calls, or branches, that a run may begin with, and events of it: sums fit 32 bits. */
+#define MOST_PENDING ((uint64_t)1 << 31)
+#define MOST_EVENTS ((size_t)1 << 15)
+
+/* Is the access kept? Has what must stand before it put in. */
+static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+                  uint64_t head, uint32_t site, struct hd_pages *shared) {
+    uint64_t address = hd_wire_operand(head);
+    unsigned bytes = hd_wire_flags(head);
+    if (fold->sharing != NULL) {
+        int known = shared != NULL ? hd_sharing_known(shared, address, bytes) : -1;
+        if (unlikely(known < 0)) known = hd_sharing_access(fold->sharing, address, bytes);
+        if (known == 0) return false;
+    }
+    fold_note_place(thread, site);
+    return filter_access_single(fold->filter, number, hd_wire_kind(head) == HD_EV_WRITE, address,
+                                (uint16_t)bytes, site);
+}
+
+/* One access, the long way; false if that failed. */
+static __attribute__((noinline)) bool fold_one(struct hd_fold *fold, struct hd_fold_thread *thread,
+                                               uint32_t number, struct hd_wire_event event,
+                                               struct hd_pages *shared) {
+    struct hd_trace *trace = fold->builder->trace;
+    unsigned calls = hd_wire_calls(event.tail), branches = hd_wire_branches(event.tail);
+    uint32_t site = hd_wire_site(event.tail);
+    bool kept = keeps(fold, thread, number, event.head, site, shared);
+    if (unlikely(fold->error.code != HD_OK)) return false;
+    if (!kept) {
+        fold_leave_out(thread, calls, branches);
+        return true;
+    }
+    trace->hook_calls = fold_add(trace->hook_calls, calls);
+    uint32_t at = fold_append(trace, number, event.head, site, thread->stack, fold->number);
+    trace->branches[at] = (uint16_t)branches;
+    trace->calls[at] = calls;
+    if (thread->pending) fold_pending(fold, thread, at);
+    return true;
+}
+
+static inline __attribute__((always_inline)) void
+look_ahead(const struct hd_fold *fold, const struct hd_pages *shared, uint64_t head) {
+    uint64_t word = hd_wire_operand(head) >> 3;
+    if (shared != NULL)
+        hd_pages_prefetch(shared, word);
+    else
+        hd_pages_prefetch(&fold->filter->pages, word);
+}
+
+static inline uint64_t key_of(struct hd_wire_event event) {
+    return hd_link_key(event.head, event.tail);
+}
+
+/* Calls in the lower half, branches in the upper one: two sums in one. */
+static inline uint64_t counts_of(uint64_t tail) {
+    return hd_wire_calls(tail) | (uint64_t)hd_wire_branches(tail) << 32;
+}
+
+/* What the long way changes, and the short one relies on. */
+struct known {
+    struct filter_thread *thread;
+    uint32_t epoch;  /* 0: there is no short way */
+    uint64_t counts; /* pending */
+};
+
+static inline void find_known(const struct hd_fold *fold, const struct hd_fold_thread *thread,
+                              uint32_t number, struct known *known) {
+    bool few = thread->calls < MOST_PENDING && thread->branches < MOST_PENDING;
+    bool simple = few && !thread->has_extra && !fold->filter->tables->full;
+    known->thread = filter_thread_of(fold->filter, number);
+    known->epoch = simple ? known->thread->epoch : 0;
+    known->counts = few ? thread->calls | thread->branches << 32 : 0;
+}
+
+/* The first access would begin it. Not if the filter has to begin again, which puts accesses in. */
+static void begin_epoch(struct hd_fold *fold, uint32_t number) {
+    struct hd_filter *filter = fold->filter;
+    struct filter_thread *thread = filter_thread_of(filter, number);
+    if (thread->epoch == 0 && filter->epochs != CELL_EPOCH && !filter->tables->full)
+        filter_begin_epoch(filter, thread);
+}
+
+static void give_back(struct hd_fold_thread *thread, const struct known *known) {
+    if (known->epoch == 0) return; /* the thread has it */
+    thread->calls = (uint32_t)known->counts;
+    thread->branches = known->counts >> 32;
+    thread->pending = known->counts != 0;
+}
+
+/* `after`: events that come after these. */
+static inline __attribute__((always_inline)) size_t
+fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+         const struct hd_wire_event *event, size_t count, size_t after, struct hd_pages *shared,
+         uint64_t place) {
+    struct hd_trace *trace = fold->builder->trace;
+    struct hd_filter *filter = fold->filter;
+    struct known known;
+    uint32_t stack = thread->stack;
+    uint64_t hook_calls = 0, skipped = 0, kept = 0;
+    size_t i = 0;
+    fold_need_places(thread);
+    if (shared == NULL) begin_epoch(fold, number);
+    find_known(fold, thread, number, &known);
+    for (; i < count; i++) {
+        uint64_t head = event[i].head, tail = event[i].tail, address = hd_wire_operand(head);
+        uint32_t site = hd_wire_site(tail);
+        if (i + FOLD_LOOK_AHEAD < count) look_ahead(fold, shared, event[i + FOLD_LOOK_AHEAD].head);
+        struct filter_recent *recent = filter_recent_slot(filter, site);
+        int keep = -1;
+        if (likely(recent->quick == key_of(event[i]) && known.epoch != 0)) {
+            unsigned bytes = hd_wire_flags(head);
+            int is_shared = shared != NULL ? hd_sharing_known(shared, address, bytes) : 1;
+            if (is_shared == 0) {
+                known.counts += counts_of(tail);
+                skipped++;
+                continue;
+            }
+            if (is_shared > 0)
+                keep = filter_access_quick(filter, known.thread, known.epoch, address, bytes,
+                                           &recent->range);
+        }
+        if (unlikely(keep < 0)) {
+            if (!fold_is_access(head)) break;
+            give_back(thread, &known);
+            fold->number = place + i;
+            fold->ahead = count - i + after;
+            if (!fold_one(fold, thread, number, event[i], shared)) break;
+            find_known(fold, thread, number, &known);
+            skipped++;
+            continue;
+        }
+        *fold_place_of(thread, site) = (struct hd_fold_place){site, stack};
+        known.counts += counts_of(tail);
+        if (keep == 0) continue;
+        kept++;
+        hook_calls += (uint32_t)known.counts;
+        fold_append_kept(trace, number, head, site, stack, place + i, (uint32_t)known.counts,
+                         known.counts >> 32);
+        known.counts = 0;
+    }
+    give_back(thread, &known);
+    trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
+    filter->figures.accesses += i - skipped;
+    filter->figures.kept += kept;
+    return i;
+}
+
+size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+                     const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
+                     uint64_t place) {
+    size_t some = count < MOST_EVENTS ? count : MOST_EVENTS, after = count - some;
+    if (shared == NULL) return fold_run(fold, thread, number, event, some, after, NULL, place);
+    return fold_run(fold, thread, number, event, some, after, shared, place);
+}

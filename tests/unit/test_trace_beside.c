@@ -1,0 +1,178 @@
+/* A recording that is read with a thread beside is the same as one that is read by one thread:
+ * events, counts, and what is said where it is damaged. */
+#include "support/trace_help.h"
+
+#include "trace/format.h"
+#include "trace/token.h"
+
+enum { STREAMS = 3, MOST = 30000, CUTS = 4096, PIECE = 2000 };
+
+/* Records of each stream, and where a chunk of them may end. */
+static uint8_t *stream[STREAMS], *end[STREAMS];
+static size_t size[STREAMS], cut[STREAMS][CUTS], cuts[STREAMS];
+static uint64_t last_stamp[STREAMS];
+
+static void put_record(unsigned s, uint8_t *to) {
+    end[s] = to;
+    size[s]++;
+    size_t at = (size_t)(to - stream[s]), before = cuts[s] > 0 ? cut[s][cuts[s] - 1] : 0;
+    if (at - before >= PIECE && cuts[s] < CUTS) cut[s][cuts[s]++] = at;
+}
+
+/* Places have a link each, unless told otherwise. */
+static void put_linked(unsigned s, unsigned kind, unsigned flags, uint64_t operand, uint64_t tail,
+                       uint32_t link) {
+    put_record(s, hd_token_put_event(end[s], link, hd_wire_head(kind, flags, operand), tail, 0));
+}
+static void put(unsigned s, unsigned kind, unsigned flags, uint64_t operand, uint64_t tail) {
+    put_linked(s, kind, flags, operand, tail, (hd_wire_site(tail) + 1) * HD_LINK_BYTES);
+}
+static void put_met(unsigned s, uint64_t met) {
+    put_record(s, hd_token_put_other(end[s], HD_TOKEN_MET, met, 0, 0));
+}
+static void put_thread(unsigned s, uint64_t thread) {
+    put_record(s, hd_token_put_other(end[s], HD_TOKEN_THREAD, 0, thread, 4));
+}
+static void put_stamp(unsigned s, uint64_t stamp) {
+    put_record(s, hd_token_put_other(end[s], HD_TOKEN_STAMP, 0, stamp - last_stamp[s], 8));
+    last_stamp[s] = stamp;
+}
+
+/* Rounds of a loop: the first ones are stored, so that the others are expected. */
+static void put_loop(unsigned s) {
+    unsigned length = 1 + (unsigned)below(4), number = (unsigned)below(3);
+    uint64_t base = 0x10000 + below(64) * 8;
+    for (unsigned round = 0; round < 3; round++)
+        for (unsigned i = 0; i < length; i++)
+            put(s, i & 1 ? HD_EV_WRITE : HD_EV_READ, 8, base + 256 * i + 8 * round,
+                hd_wire_tail(100 * number + i, 1, 1));
+    if (below(4)) put_met(s, length * (1 + below(60)));
+}
+
+/* What no recorder writes. */
+static void put_wrong(unsigned s, uint64_t stamp) {
+    switch (below(6)) {
+    case 0:
+        put(s, HD_EV_KINDS + 1, 0, 1, 0);
+        break;
+    case 1:
+        put_thread(s, 70000);
+        break;
+    case 2:
+        put(s, HD_EV_FORK, 0, 70000, 0);
+        break;
+    case 3: /* nothing leads there */
+        put_linked(s, HD_EV_READ, 8, 64, hd_wire_tail(1, 1, 0), 0);
+        put_met(s, 100);
+        break;
+    case 4:
+        put_stamp(s, stamp / 2);
+        break;
+    default:
+        put_met(s, (uint64_t)1 << 40); /* more than is allowed */
+    }
+}
+
+static void make(unsigned streams, unsigned segments, bool wrong) {
+    uint64_t stamp = 0;
+    memset(size, 0, sizeof size);
+    memset(cuts, 0, sizeof cuts);
+    memset(last_stamp, 0, sizeof last_stamp);
+    memcpy(end, stream, sizeof end);
+    unsigned at = wrong ? (unsigned)below(segments) : segments;
+    for (unsigned i = 0; i < segments; i++) {
+        unsigned s = (unsigned)below(streams);
+        if (size[s] + 300 > MOST) break;
+        if (streams > 1)
+            put_stamp(s, ++stamp);
+        else
+            put_thread(s, below(4));
+        for (uint64_t n = below(12); n > 0; n--) {
+            if (below(3)) {
+                put_loop(s);
+                continue;
+            }
+            put(s, HD_EV_ACQUIRE, 0, 0x500 + 8 * below(3), hd_wire_tail(300, 1, 0));
+            put(s, HD_EV_WRITE, 4, 0x20000 + 4 * below(4000), hd_wire_tail(301, 2, 1));
+            put(s, HD_EV_RELEASE, 0, 0x500, hd_wire_tail(302, 1, 0));
+        }
+        if (i == at) put_wrong(s, stamp);
+    }
+}
+
+static struct bytes written(unsigned streams) {
+    const char *path = temporary("beside.hdt");
+    struct hd_error error;
+    struct hd_trace_about about = {.command = "./app", .options = {.full = HD_FULL_EXPECTED}};
+    about.options.scheduler = streams > 1 ? HD_SCHED_FREE : HD_SCHED_SERIAL;
+    struct hd_writer *writer = hd_writer_open(path, &about, &error);
+    assert_non_null(writer);
+    for (unsigned s = 0; s < streams; s++) {
+        size_t from = 0, all = (size_t)(end[s] - stream[s]);
+        for (size_t i = 0; i <= cuts[s]; i++) {
+            size_t to = i < cuts[s] ? cut[s][i] : all;
+            if (to > from)
+                assert_true(
+                    hd_writer_records(writer, s, stream[s] + from, to - from, below(2), &error));
+            from = to;
+        }
+    }
+    assert_true(hd_writer_finish(writer, &(struct hd_trace_end){.exited = true}, true, &error));
+    struct bytes file = read_all(path);
+    unlink(path);
+    return file;
+}
+
+static unsigned stops, refusals;
+
+static void compare(const uint8_t *data, size_t length) {
+    for (int keep = HD_KEEP_STEPS; keep <= HD_KEEP_ALL; keep++) {
+        struct hd_trace trace[2];
+        struct hd_error error[2];
+        bool good[2];
+        for (unsigned i = 0; i < 2; i++) {
+            struct hd_trace_options options = {
+                .keep = (enum hd_trace_keep)keep, .threads = 1 + i, .most_expected = 1 << 20};
+            good[i] = hd_trace_read(data, length, "file", &options, &trace[i], &error[i]);
+        }
+        assert_int_equal(good[0], good[1]);
+        if (!good[0]) {
+            refusals++;
+            assert_int_equal(error[0].code, error[1].code);
+            assert_string_equal(error[0].message, error[1].message);
+            continue;
+        }
+        assert_same_trace(&trace[0], &trace[1]);
+        assert_string_equal(trace[0].end.missing, trace[1].end.missing);
+        assert_int_equal(trace[0].recorded, trace[1].recorded);
+        assert_int_equal(trace[0].raw_events, trace[1].raw_events);
+        assert_int_equal(trace[0].hook_calls, trace[1].hook_calls);
+        assert_int_equal(trace[0].threads, trace[1].threads);
+        stops += !trace[0].end.whole;
+        hd_trace_free(&trace[0]);
+        hd_trace_free(&trace[1]);
+    }
+}
+
+static void both_ways_are_the_same(void **unused) {
+    (void)unused;
+    for (unsigned s = 0; s < STREAMS; s++) {
+        stream[s] = malloc((MOST + 1) * HD_TOKEN_BYTES);
+        assert_non_null(stream[s]);
+    }
+    for (unsigned round = 0; round < 120; round++) {
+        unsigned streams = round % 2 ? STREAMS : 1;
+        make(streams, 1 + (unsigned)below(round % 10 == 0 ? 600 : 60), round % 3 == 0);
+        struct bytes file = written(streams);
+        compare(file.data, file.size);
+        if (round % 4 == 0) compare(file.data, below(file.size));
+        free(file.data);
+    }
+    assert_true(stops > 50 && refusals > 4);
+    for (unsigned s = 0; s < STREAMS; s++) free(stream[s]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_ways_are_the_same)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
