@@ -56,17 +56,14 @@ uint32_t rt_without_marks(uint64_t address, int64_t stride, uint32_t most) {
         while (page < end && !rt_may_be_marked(page)) page += 4096;
         if (page >= end && !rt_may_be_marked(end)) return most;
     }
+    uint64_t step = stride > 0 ? (uint64_t)stride : 0 - (uint64_t)stride;
     while (count < most) {
-        if (rt_may_be_marked(address)) {
-            if (*rt_word(address) != 0) break;
-            count++;
-            address += (uint64_t)stride;
-            continue;
-        }
+        bool marked = rt_may_be_marked(address);
+        if (marked && *rt_word(address) != 0) break;
         if (stride == 0) return most;
-        uint64_t offset = address & 4095,
-                 step = stride > 0 ? (uint64_t)stride : 0 - (uint64_t)stride;
-        uint64_t left = stride > 0 ? 4095 - offset : offset; /* bytes of the page beyond */
+        /* those within the page, or within the word, are alike */
+        uint64_t within = marked ? 7 : 4095, offset = address & within;
+        uint64_t left = stride > 0 ? within - offset : offset;
         uint64_t here = step > left ? 1 : left / step + 1;
         if (here >= most - count) return most;
         count += (uint32_t)here;
