@@ -33,6 +33,7 @@ static void report(const struct hd_record_result *result, double seconds, bool q
         if (r->end.lost_events > 0)
             hd_warn(COMMAND, "%s: about %llu events were lost", r->path,
                     (unsigned long long)r->end.lost_events);
+        if (r->end.misused) hd_warn(COMMAND, "%s: %s", r->path, r->end.misuse);
         if (quiet) continue;
         fprintf(stderr, "heddle: record: %s written", r->path);
         if (r->end.runtime_fault)
