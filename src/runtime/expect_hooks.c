@@ -97,7 +97,20 @@ static void look_at_block(const struct rt_thread *t, const struct hd_hook *place
     first->flags |= RT_LINK_BLOCK;
 }
 
-RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct hd_hook *place,
+/* An access of a block has come otherwise than expected, and is told: the hooks after it may go on
+ * as a block does. */
+RT_INLINE void block_goes_on(struct rt_thread *t, const struct hd_hook *place) {
+    const struct hd_expected *first = hd_link_at(&t->expect, place[-place->index].link);
+    uint32_t next = place[1].link;
+    if (!(first->flags & RT_LINK_BLOCK) || t->expect.at != next ||
+        hd_link_at(&t->expect, place->link)->next != next || t->left <= place->more)
+        return;
+    t->block = place;
+    t->block_counted = place->index + 1u;
+}
+
+/* True if it was an access like others, of a link that is known. */
+RT_INLINE bool slow_hook(struct rt_thread *t, uintptr_t address, struct hd_hook *place,
                          uintptr_t pc) {
     bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
@@ -105,7 +118,7 @@ RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct hd_hook 
         const struct hd_expected *l = hd_link_at(&t->expect, place->link);
         bool may = t->expect.at == place->link && (address & 7) + size <= 8 &&
                    (l->operand == address || l->flags & (HD_LINK_RELATIVE | HD_LINK_EITHER));
-        if ((may && rt_meets(t, place->link, address)) || misses(t, place, address)) return;
+        if ((may && rt_meets(t, place->link, address)) || misses(t, place, address)) return true;
     }
     uintptr_t end = rt.stores ? rt_hook_end(place) : 0;
     if (end != 0) pc = end; /* the last one of its block tells of it */
@@ -118,16 +131,18 @@ RT_INLINE void slow_hook(struct rt_thread *t, uintptr_t address, struct hd_hook 
         uint32_t site = rt_site(t, pc);
         if (site != 0) place->link = rt_link_of((uint64_t)place->shape << 32 | site);
     }
+    return false;
 }
 
 RT_NOINLINE static void hook_slow(uintptr_t address, struct hd_hook *place, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
     rt_settle(t);
     if (unlikely(t->choice == 0) && t->expects) rt_store_met(t);
-    slow_hook(t, address, place, pc);
+    bool simple = slow_hook(t, address, place, pc);
     if (unlikely(!t->expects)) return; /* it ends, or is not known yet */
     if (place->index != 0) look_at_block(t, place);
     t->slow_block = place->more != 0 ? place : NULL;
+    if (simple && place->more != 0) block_goes_on(t, place);
 }
 
 /* ---- an aligned access of 1 to 8 bytes: alone, or the first, the next and the last of a block ---
@@ -358,18 +373,26 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
         struct hd_expect *e = &t->expect;                                                         \
         struct hd_hook *place = last - last->index;                                               \
         struct hd_expected *l = hd_link_at(e, place->link);                                       \
-        if (unlikely(t->left <= last->index || e->at != place->link || l->rest != t->passed ||    \
-                     !(l->flags & RT_LINK_BLOCK) || t->told != 0)) {                              \
+        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) {    \
             unsigned from = t->told_block == place ? t->told : 0;                                 \
             t->told = 0;                                                                          \
             block_slow(address, last, from);                                                      \
             return;                                                                               \
         }                                                                                         \
         const uintptr_t *stored = rt_stored(t, place);                                            \
-        uintptr_t before = e->operand;                                                            \
-        uint32_t next = 0;                                                                        \
         t->block_counted = 0;                                                                     \
         t->address[RT_BLOCK_LAST] = address;                                                      \
+        if (unlikely(e->at != place->link || l->rest != t->passed)) {                             \
+            tell(t, place, 0, 1);                                                                 \
+            if (t->block != place) {                                                              \
+                block_slow(address, last, 1);                                                     \
+                return;                                                                           \
+            }                                                                                     \
+            place++;                                                                              \
+            stored++;                                                                             \
+        }                                                                                         \
+        uintptr_t before = e->operand;                                                            \
+        uint32_t next = 0;                                                                        \
         for (;; place++, stored++) {                                                              \
             uintptr_t a = *stored;                                                                \
             l = hd_link_at(e, place->link);                                                       \
