@@ -29,6 +29,8 @@ struct stores {
     uint32_t hooks;
     /* where each hook ends, from lo on; 0: it is not of a block that was changed */
     uint32_t *end;
+    uint32_t *found; /* those that are, as they stand in the code */
+    uint32_t count;
 };
 static struct stores module[MODULES];
 static uint32_t modules;
@@ -79,7 +81,7 @@ static unsigned function_of(const struct hd_hook *hook) {
 
 /* Finds the hooks of blocks: the instruction that loads a hook's place, and a call of the thunk
  * that such a hook calls. */
-static void find_hooks(const struct stores *m) {
+static void find_hooks(struct stores *m) {
     static const uint8_t load[] = {0x48, 0x8d, 0x35};
     const uint8_t *at = (const uint8_t *)m->lo, *end = (const uint8_t *)m->hi;
     for (; (at = memmem(at, (size_t)(end - at), load, sizeof load)) != NULL; at++) {
@@ -94,7 +96,12 @@ static void find_hooks(const struct stores *m) {
             target != m->thunks + function_of(hook) * HD_HOOK_THUNK)
             continue;
         uint32_t *known = &m->end[hook - m->hook];
-        *known = *known == 0 ? (uint32_t)((uintptr_t)at + HD_HOOK_CODE - m->lo) : UINT32_MAX;
+        if (*known != 0) { /* no hook stands twice */
+            *known = UINT32_MAX;
+            continue;
+        }
+        *known = (uint32_t)((uintptr_t)at + HD_HOOK_CODE - m->lo);
+        m->found[m->count++] = (uint32_t)(hook - m->hook);
     }
 }
 
@@ -142,12 +149,17 @@ static void change_thunks(uint8_t *thunks) {
     }
 }
 
+static size_t table_bytes(const struct stores *m) {
+    return m->hooks * (sizeof *m->end + sizeof *m->found);
+}
+
 static void change(struct stores *m, int protection) {
     uintptr_t from = m->lo & ~4095ul, bytes = ((m->hi + 4095) & ~4095ul) - from;
-    m->end = rt_map(m->hooks * sizeof *m->end);
+    m->end = rt_map(table_bytes(m));
+    m->found = m->end + m->hooks;
     find_hooks(m);
     if (syscall(SYS_mprotect, from, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) {
-        rt_unmap(m->end, m->hooks * sizeof *m->end);
+        rt_unmap(m->end, table_bytes(m));
         return;
     }
     for (uint32_t i = 0; i < m->hooks; i++) {
@@ -159,6 +171,10 @@ static void change(struct stores *m, int protection) {
             m->end[i] = 0;
         i += count - 1;
     }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < m->count; i++)
+        if (m->end[m->found[i]] != 0) m->found[kept++] = m->found[i];
+    m->count = kept;
     change_thunks((uint8_t *)m->thunks);
     syscall(SYS_mprotect, from, bytes, protection);
     __atomic_store_n(&modules, modules + 1, __ATOMIC_RELEASE);
@@ -191,7 +207,7 @@ RT_HOOK void __heddle_module(struct hd_hook *hook, struct hd_hook *end, void *th
 
 void rt_blocks_closed(void) {
     for (uint32_t i = 0; i < modules; i++)
-        if (!rt_is_hooked(module[i].lo)) module[i].hooks = 0;
+        if (!rt_is_hooked(module[i].lo)) module[i].hooks = module[i].count = 0;
 }
 
 /* ---- where hooks are ---------------------------------------------------------------------------
@@ -210,14 +226,16 @@ uintptr_t rt_hook_end(const struct hd_hook *hook) {
 
 /* The hook that was passed last before `pc`, if others of its block come after it. */
 static const struct hd_hook *passed_before(const struct stores *m, uintptr_t pc) {
-    uint32_t offset = (uint32_t)(pc - m->lo), latest = 0;
-    const struct hd_hook *found = NULL;
-    for (uint32_t i = 0; i < m->hooks; i++) {
-        if (m->end[i] <= latest || m->end[i] > offset + (HD_HOOK_CODE - STORE_CODE)) continue;
-        latest = m->end[i];
-        found = &m->hook[i];
+    uint32_t limit = (uint32_t)(pc - m->lo) + (HD_HOOK_CODE - STORE_CODE), low = 0, high = m->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (m->end[m->found[middle]] <= limit)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return found != NULL && found->more != 0 ? found : NULL;
+    const struct hd_hook *latest = low > 0 ? &m->hook[m->found[low - 1]] : NULL;
+    return latest != NULL && latest->more != 0 ? latest : NULL;
 }
 
 const struct hd_hook *rt_hook_passed(const void *context) {
