@@ -16,22 +16,20 @@ static size_t words_of(uintptr_t address, size_t size) {
     return ((address + size + 7) >> 3) - (address >> 3);
 }
 
-_Atomic uint64_t rt_shared_stamp;
-
 /* An access by thread t to memory of `owner`: does it need a stamp? */
 static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
     if (owner == 0) return false;
     if (owner == RT_OWNER_OTHER) return true;
-    if (owner == RT_OWNER_SHARED) return t->stamp < atomic_load(&rt_shared_stamp);
+    if (owner == RT_OWNER_SHARED) return t->stamp < atomic_load(&rt.shared_stamp);
     /* what it did is before its present stamp, or begins with it */
     uint64_t other = atomic_load_explicit(&rt.slot[owner - 1].stamp, memory_order_acquire);
     return t->stamp <= other;
 }
 
 static void now_shared(const struct rt_thread *t) {
-    uint64_t latest = atomic_load(&rt_shared_stamp);
+    uint64_t latest = atomic_load(&rt.shared_stamp);
     while (latest < t->stamp &&
-           !atomic_compare_exchange_weak(&rt_shared_stamp, &latest, t->stamp)) {
+           !atomic_compare_exchange_weak(&rt.shared_stamp, &latest, t->stamp)) {
     }
 }
 
@@ -45,25 +43,50 @@ bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
     return true;
 }
 
+/* What an access does to the words that it touches. */
+struct passing {
+    const struct rt_thread *t;
+    bool write, stamp, shares;
+    uint8_t mine;
+};
+
+/* One that was this owner's: whose is it now? */
+static uint8_t pass_one(struct passing *p, uint8_t now) {
+    if (now == p->t->owner) return now;
+    if (now == RT_OWNER_SHARED && p->write)
+        p->stamp = true;
+    else
+        p->stamp = p->stamp || changes_hands(p->t, now);
+    if (p->write || now == 0) return p->mine;
+    if (now != RT_OWNER_SHARED) p->shares = true;
+    return RT_OWNER_SHARED;
+}
+
+#define EIGHT(owner) ((owner)*0x0101010101010101ull)
+
 static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) {
-    bool stamp = false, shares = false;
-    uint8_t mine = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER;
-    for (size_t i = 0; i < count; i++) {
-        uint8_t now = owner[i];
-        if (now == t->owner) continue;
-        if (write) {
-            stamp = stamp || now == RT_OWNER_SHARED || changes_hands(t, now);
-            owner[i] = mine;
-        } else if (now != RT_OWNER_SHARED) {
-            stamp = stamp || changes_hands(t, now);
-            shares = shares || now != 0;
-            owner[i] = now == 0 ? mine : RT_OWNER_SHARED;
-        } else {
-            stamp = stamp || changes_hands(t, now);
+    struct passing p = {
+        .t = t, .write = write, .mine = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER};
+    uint8_t *end = owner + count;
+    while (owner < end) {
+        uint64_t eight;
+        uint8_t now = *owner, then;
+        if (end - owner >= 8) {
+            memcpy(&eight, owner, sizeof eight);
+            if (eight == EIGHT(now)) { /* the usual range */
+                then = pass_one(&p, now);
+                eight = EIGHT(then);
+                if (then != now) memcpy(owner, &eight, sizeof eight);
+                owner += sizeof eight;
+                continue;
+            }
         }
+        then = pass_one(&p, now);
+        if (then != now) *owner = then;
+        owner++;
     }
-    if (stamp) rt_stamp(t);
-    if (shares) now_shared(t);
+    if (p.stamp) rt_stamp(t);
+    if (p.shares) now_shared(t);
 }
 
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write) {

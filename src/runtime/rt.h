@@ -215,6 +215,10 @@ RT_INLINE bool rt_only_checks(const struct rt_thread *t) { return t->left < RT_L
 #define RT_MAX_THREADS 65536u
 
 /* What every thread's number leads to, for as long as the run lasts. */
+/* What threads write again and again has a line of the cache for itself: others are read all the
+ * time. */
+#define RT_OWN_LINE _Alignas(64)
+
 struct rt_slot {
     struct rt_thread *thread; /* NULL once its storage is gone */
     pthread_t handle;
@@ -227,7 +231,7 @@ struct rt_slot {
     uint64_t calls; /* that it made, once it has ended */
     /* free: its latest stamp. Here, not in the thread's own storage, because others look when that
      * may be gone */
-    _Atomic uint64_t stamp;
+    RT_OWN_LINE _Atomic uint64_t stamp;
 };
 
 struct rt_global {
@@ -249,7 +253,6 @@ struct rt_global {
     struct hd_wire_options options;
     _Atomic uint32_t threads; /* numbers given out */
     struct rt_slot *slot;
-    _Atomic uint64_t stamp;   /* free: the global order */
     _Atomic uint32_t signals; /* condition signals, numbered from 1 */
     _Atomic uint32_t rounds;
     int parent;
@@ -258,6 +261,10 @@ struct rt_global {
     struct hd_wire_session *parent_session;
     const void *plan; /* what the policy is to follow: a copy of our own, not to be believed */
     size_t plan_bytes;
+    RT_OWN_LINE _Atomic uint64_t stamp; /* free: the global order */
+    /* The stamp with which memory last became shared by readers: whoever reads such memory and has
+     * an older one takes a new one, so that it comes after the write that they read. */
+    RT_OWN_LINE _Atomic uint64_t shared_stamp;
 };
 extern struct rt_global rt;
 
@@ -308,13 +315,10 @@ RT_INLINE uint8_t *rt_word(uintptr_t address) {
 bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write);
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
 void rt_owners_atomic(uintptr_t address, unsigned log_size);
-/* The stamp with which memory last became shared by readers: whoever reads such memory and has an
- * older one takes a new one, so that it comes after the write that they read. */
-extern _Atomic uint64_t rt_shared_stamp;
 /* Free: is it a read of such memory that needs no stamp? */
 RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned shape) {
     return owner == RT_OWNER_SHARED && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
-           t->stamp >= atomic_load_explicit(&rt_shared_stamp, memory_order_relaxed);
+           t->stamp >= atomic_load_explicit(&rt.shared_stamp, memory_order_relaxed);
 }
 void rt_owners_clear(uintptr_t address, size_t bytes);
 
