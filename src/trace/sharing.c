@@ -6,26 +6,21 @@
 #include "base/alloc.h"
 #include "trace/block_sizes.h"
 #include "trace/sharing_cells.h"
+#include "trace/sharing_states.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A cell: bits 0-31 the word's number plus one, 0 if it was not touched in this life; 32-47 the
- * first thread; 48 written; 49 touched by several threads; 50 a block was freed here since; 51
- * there is a number; 52 there is a first thread. What a thread does while it is the only one (see
- * `alone`) does not count for these, but is noted: 53 touched before others did or may have, 54
- * touched after them, 55 written. In the second reading: the number, bit 51, and bit 49 if it is
- * shared. */
+/* A cell: bits 0-31 the word's number plus one, 0 if it was not touched in this life; 32-47 its
+ * state (sharing_states.h); 49 it is shared, that is final; 50 a block was freed here since; 51
+ * there is a number. In the second reading: the number, bit 51, and bit 49. */
 #define NUMBER(cell) ((uint32_t)(cell))
-#define THREAD_SHIFT 32
-#define WRITTEN ((uint64_t)1 << 48)
-#define SEVERAL HD_SHARING_SEVERAL
+#define STATE_SHIFT 32
+#define STATE_MASK ((uint64_t)0xffff << STATE_SHIFT)
+#define STATE(cell) ((uint32_t)((cell) >> STATE_SHIFT & 0xffff))
+#define SHARED HD_SHARING_SHARED
 #define FREED ((uint64_t)1 << 50)
 #define NUMBERED HD_SHARING_NUMBERED
-#define CLAIMED ((uint64_t)1 << 52)
-#define ALONE_BEFORE ((uint64_t)1 << 53)
-#define ALONE_AFTER ((uint64_t)1 << 54)
-#define ALONE_WRITTEN ((uint64_t)1 << 55)
 
 enum {
     FREED_LIMIT = 1 << 20,
@@ -52,26 +47,16 @@ struct hd_sharing {
     struct hd_block_sizes sizes;
     /* what is known of the next event of each thread: EXT */
     HD_VECTOR(uint64_t) extra;
-    /* Threads that were made or seen, and not joined. If there is one only, all that others did or
-     * will do is ordered with what it does, by forks and joins. So that is no sharing. */
-    HD_VECTOR(uint8_t) thread; /* enum life of each */
-    uint32_t running;
-    bool forced;        /* memory counts that was accessed alone before and after the others */
-    bool alone;         /* there is one */
-    bool never_alone;   /* a thread came from nowhere: this can't be told */
-    uint32_t alone_was; /* the thread that was alone; ALONE_SEVERAL */
+    bool ordered; /* what forks, joins and barriers order is no sharing */
+    struct hd_word_states states;
 };
 
-enum life { UNKNOWN, FORKED, RUNS, JOINED };
-#define ALONE_NONE UINT32_MAX
-#define ALONE_SEVERAL (UINT32_MAX - 1)
-
-struct hd_sharing *hd_sharing_new(uint32_t pages, bool forced) {
+struct hd_sharing *hd_sharing_new(uint32_t pages, bool ordered) {
     struct hd_sharing *s = hd_zalloc(1, sizeof *s);
-    s->forced = forced;
+    s->ordered = ordered;
     s->limit = pages != 0 ? pages : HD_SHARING_PAGES;
-    s->alone_was = ALONE_NONE;
     hd_pages_init(&s->pages);
+    hd_word_states_init(&s->states);
     return s;
 }
 
@@ -81,7 +66,7 @@ void hd_sharing_free(struct hd_sharing *s) {
     hd_map_free(&s->freed);
     hd_block_sizes_release(&s->sizes);
     hd_vector_free(&s->extra);
-    hd_vector_free(&s->thread);
+    hd_word_states_free(&s->states);
     free(s->shared);
     free(s);
 }
@@ -92,7 +77,13 @@ void hd_sharing_again(struct hd_sharing *s) {
     hd_map_free(&s->freed);
     hd_block_sizes_release(&s->sizes);
     hd_vector_free(&s->extra);
+    hd_word_states_free(&s->states);
     s->numbers = 0;
+}
+
+static void spend(struct hd_sharing *s, uint64_t work) {
+    s->work += work;
+    if (s->work > WORK_LIMIT) s->gave_up = true;
 }
 
 /* ---- words -------------------------------------------------------------------------------- */
@@ -129,99 +120,60 @@ static inline void set_shared(struct hd_sharing *s, uint64_t cell) {
     if (bit / 64 < s->room) s->shared[bit / 64] |= (uint64_t)1 << bit % 64;
 }
 
-static inline uint64_t claimed_by(uint32_t thread) {
-    return CLAIMED | (uint64_t)(uint16_t)thread << THREAD_SHIFT;
-}
-
-/* A word of which what was done alone counts after all. */
-static uint64_t counted(struct hd_sharing *s, uint64_t cell) {
-    if (s->alone_was == ALONE_SEVERAL)
-        cell |= SEVERAL;
-    else if (!(cell & CLAIMED))
-        cell |= claimed_by(s->alone_was);
-    else if ((uint16_t)(cell >> THREAD_SHIFT) != (uint16_t)s->alone_was)
-        cell |= SEVERAL;
-    if (cell & ALONE_WRITTEN) cell |= WRITTEN;
-    if ((cell & SEVERAL) && (cell & WRITTEN)) set_shared(s, cell);
-    return cell;
+/* A thread touches a word that is not shared yet and has a number. */
+static inline uint64_t touched_by(struct hd_sharing *s, uint64_t cell, uint32_t thread,
+                                  bool writes) {
+    uint64_t next = hd_word_step(&s->states, STATE(cell), thread, writes);
+    cell = (cell & ~STATE_MASK) | next << STATE_SHIFT;
+    if (next != HD_WORD_CONCURRENT) return cell;
+    set_shared(s, cell);
+    return cell | SHARED;
 }
 
 /* A thread touches a word. */
 static inline void touch(struct hd_sharing *s, uint64_t *cell, uint32_t thread, bool writes) {
     uint64_t was = *cell, now = was;
+    if (was & SHARED) return;
     if (NUMBER(was) == 0) {
-        now = (was & FREED) | NUMBERED | new_number(s);
-        if (was & FREED) set_shared(s, now); /* the FREE was a write of it */
+        now |= NUMBERED | new_number(s);
+        if (was & FREED) { /* the FREE was a write of it */
+            set_shared(s, now);
+            *cell = now | SHARED;
+            return;
+        }
     }
-    if (s->alone) {
-        now |= (now & CLAIMED ? ALONE_AFTER : ALONE_BEFORE) | (writes ? ALONE_WRITTEN : 0);
-        if (s->forced && (now & ALONE_AFTER) && (now & ALONE_BEFORE)) now = counted(s, now);
-        *cell = now;
-        return;
-    }
-    if (now & ALONE_AFTER) now ^= ALONE_AFTER | (~now & ALONE_BEFORE);
-    if (!(now & CLAIMED))
-        now |= claimed_by(thread);
-    else if ((uint16_t)(now >> THREAD_SHIFT) != (uint16_t)thread)
-        now |= SEVERAL;
-    if (writes) now |= WRITTEN;
-    if (now == was) return;
-    if ((now & SEVERAL) && (now & WRITTEN)) set_shared(s, now);
-    *cell = now;
+    now = touched_by(s, now, thread, writes);
+    if (now != was) *cell = now;
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
 
-static void count_running(struct hd_sharing *s, uint32_t thread, enum life life) {
-    uint8_t *was = &s->thread.data[thread];
-    bool ran = *was == FORKED || *was == RUNS, runs = life == FORKED || life == RUNS;
-    s->running += (unsigned)runs - (unsigned)ran;
-    *was = (uint8_t)life;
-    s->alone = s->running == 1 && !s->never_alone;
-}
-
-/* A thread that nobody made may have been there all the time: what was done alone counts. */
-static void count_what_was_alone(struct hd_sharing *s) {
-    for (size_t i = 0; i < s->pages.page.size; i++)
+/* The states of all words, without those of the past. */
+static void renew_states(struct hd_sharing *s) {
+    size_t pages = s->pages.page.size;
+    uint64_t *used = hd_zalloc(HD_WORD_STATES / 64, sizeof *used);
+    spend(s, (uint64_t)pages * HD_PAGE_WORDS);
+    for (size_t i = 0; i < pages; i++)
+        for (unsigned k = 0; k < HD_PAGE_WORDS; k++) {
+            uint32_t state = STATE(s->pages.page.data[i]->cell[k]);
+            used[state / 64] |= (uint64_t)1 << state % 64;
+        }
+    uint32_t *now = hd_word_states_renew(&s->states, used);
+    for (size_t i = 0; i < pages; i++)
         for (unsigned k = 0; k < HD_PAGE_WORDS; k++) {
             uint64_t *cell = &s->pages.page.data[i]->cell[k];
-            if (*cell & (ALONE_BEFORE | ALONE_AFTER)) *cell = counted(s, *cell);
+            *cell = (*cell & ~STATE_MASK) | (uint64_t)now[STATE(*cell)] << STATE_SHIFT;
         }
+    free(now);
+    free(used);
 }
 
-static void never_alone(struct hd_sharing *s) {
-    if (s->never_alone) return;
-    s->never_alone = true;
-    s->alone = false;
-    count_what_was_alone(s);
-}
-
-static enum life life_of(struct hd_sharing *s, uint32_t thread) {
-    while (s->thread.size <= thread) hd_vector_push(&s->thread, UNKNOWN);
-    return s->thread.data[thread];
-}
-
-/* An event of the thread comes. */
-static void see_thread(struct hd_sharing *s, uint32_t thread) {
-    enum life life = life_of(s, thread);
-    if (life == RUNS && !s->alone) return;
-    if (life == JOINED || (life == UNKNOWN && s->running != 0)) never_alone(s);
-    if (life == UNKNOWN && s->alone_was != ALONE_NONE) never_alone(s); /* all others were joined */
-    if (life != RUNS) count_running(s, thread, RUNS);
-    if (!s->alone || s->alone_was == thread) return;
-    s->alone_was = s->alone_was == ALONE_NONE ? thread : ALONE_SEVERAL;
-}
-
-static void follow_threads(struct hd_sharing *s, uint32_t thread, unsigned kind, uint64_t operand) {
-    if (operand > UINT16_MAX || operand == thread) return;
-    uint32_t other = (uint32_t)operand;
-    enum life life = life_of(s, other);
-    if (kind == HD_EV_FORK) {
-        if (life != UNKNOWN) never_alone(s);
-        count_running(s, other, FORKED);
-    } else if (life != UNKNOWN) {
-        count_running(s, other, JOINED);
-    }
+/* A FORK, a JOIN, a BARRIER_ARRIVE, a BARRIER_LEAVE or an END. */
+static void note_order(struct hd_sharing *s, uint32_t thread, unsigned kind, uint64_t operand,
+                       uint64_t extra) {
+    if (!s->ordered) return;
+    if (hd_word_states_many(&s->states)) renew_states(s);
+    hd_order_event(&s->states.order, thread, kind, operand, extra);
 }
 
 /* ---- ranges ------------------------------------------------------------------------------- */
@@ -241,11 +193,6 @@ static struct words covered(uint64_t address, uint64_t bytes) {
     struct words words = {(address + 7) >> 3, end >> 3};
     if (words.end < words.first) words.end = words.first;
     return words;
-}
-
-static void spend(struct hd_sharing *s, uint64_t work) {
-    s->work += work;
-    if (s->work > WORK_LIMIT) s->gave_up = true;
 }
 
 /* Calls do_page for the pages there are in the range, with the words of each that are in it. */
@@ -339,32 +286,20 @@ static void note_event(struct hd_sharing *s, uint32_t thread, uint64_t head, uin
     }
     case HD_EV_FORK:
     case HD_EV_JOIN:
-        follow_threads(s, thread, kind, address);
+    case HD_EV_BARRIER_ARRIVE:
+    case HD_EV_BARRIER_LEAVE:
+    case HD_EV_END:
+        note_order(s, thread, kind, address, extra);
         break;
     default:
         break;
     }
 }
 
-/* Which cells need not be looked at again: those that have a number, and these bits. */
-struct settled {
-    uint64_t mask, bits;
-};
-
-/* What a cell is like that an access of the thread leaves as it is: one that nobody else touches.
- */
-static struct settled settled_own(uint32_t thread, uint64_t written) {
-    return (struct settled){claimed_by(UINT16_MAX) | SEVERAL | ALONE_AFTER | NUMBERED | written,
-                            claimed_by(thread) | NUMBERED | written};
-}
-
 /* A plain access of one word. */
 static inline void note_word(struct hd_sharing *s, uint32_t thread, uint64_t head) {
-    bool writes = hd_wire_kind(head) == HD_EV_WRITE;
-    uint64_t word = hd_wire_operand(head) >> 3, *cell = cell_of(s, word, true);
-    if (cell == NULL) return;
-    struct settled own = settled_own(thread, writes ? WRITTEN : 0);
-    if ((*cell & own.mask) != own.bits || s->alone) touch(s, cell, thread, writes);
+    uint64_t *cell = cell_of(s, hd_wire_operand(head) >> 3, true);
+    if (cell != NULL) touch(s, cell, thread, hd_wire_kind(head) == HD_EV_WRITE);
 }
 
 static inline bool is_of_word(uint64_t head) {
@@ -401,7 +336,7 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
                 extra = s->extra.data[number];
                 s->extra.data[number] = 0;
             }
-            see_thread(s, number);
+            hd_order_see(&s->states.order, number);
             note_event(s, number, head, extra);
             seen = kind <= HD_EV_WRITE;
         }
@@ -416,7 +351,7 @@ static inline uint64_t numbered_again(struct hd_sharing *s) {
     if (s->numbers >= UINT32_MAX - 1) return 0;
     uint64_t bit = s->numbers++;
     bool shared = bit / 64 >= s->room || (s->shared[bit / 64] >> bit % 64 & 1) != 0;
-    return (bit + 1) | NUMBERED | (shared ? SEVERAL : 0);
+    return (bit + 1) | NUMBERED | (shared ? SHARED : 0);
 }
 
 struct hd_pages *hd_sharing_pages(struct hd_sharing *s) {
@@ -434,16 +369,18 @@ bool hd_sharing_access(struct hd_sharing *s, uint64_t address, uint64_t bytes) {
             continue;
         }
         if (*cell == 0) *cell = numbered_again(s);
-        if (*cell == 0 || *cell & SEVERAL) shared = true;
+        if (*cell == 0 || *cell & SHARED) shared = true;
     }
     return shared;
 }
 
 /* ---- loops -------------------------------------------------------------------------------- */
 
-static uint64_t settled_run(struct hd_sharing *s, uint64_t address, int64_t stride, uint64_t limit,
-                            struct settled settled) {
-    uint64_t done = 0, mask = settled.mask | NUMBERED, bits = settled.bits | NUMBERED;
+/* Accesses, each a stride further: how many of them, at most `limit`, are of words whose cells have
+ * these bits? */
+static uint64_t run_like(struct hd_sharing *s, uint64_t address, int64_t stride, uint64_t limit,
+                         uint64_t mask, uint64_t bits) {
+    uint64_t done = 0;
     bool far = stride >= FAR || stride <= -FAR;
     while (done < limit) {
         const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
@@ -472,33 +409,54 @@ uint64_t hd_sharing_run(struct hd_sharing *s, uint64_t address, int64_t stride, 
     if (!hd_loop_in_words(address, stride, bytes)) return 0;
     const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
     if (page == NULL) return 0;
-    uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS], same = cell & SEVERAL;
+    uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS], same = cell & SHARED;
     *shared = same != 0;
     if (stride == 0) return cell & NUMBERED ? limit : 0;
-    return settled_run(s, address, stride, limit, (struct settled){SEVERAL, same});
+    return run_like(s, address, stride, limit, NUMBERED | SHARED, NUMBERED | same);
 }
 
-/* In the first reading: how many rounds leave all cells of one event of the body as they are. */
-static uint64_t rounds_settled(struct hd_sharing *s, const struct hd_loop_event *e, uint32_t thread,
-                               uint64_t limit) {
-    uint64_t address = hd_wire_operand(e->event.head);
-    int64_t stride = hd_loop_signed(e->stride);
-    uint64_t written = hd_wire_kind(e->event.head) == HD_EV_WRITE ? WRITTEN : 0;
-    if (!hd_loop_in_words(address, stride, hd_wire_flags(e->event.head))) return 0;
-    const struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
-    if (page == NULL) return 0;
-    /* touched by this thread alone, or by several */
-    uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS];
-    struct settled settled = {SEVERAL | ALONE_AFTER | written, SEVERAL | written};
-    if (s->alone) {
-        uint64_t noted =
-            (cell & CLAIMED ? ALONE_AFTER : ALONE_BEFORE) | (written != 0 ? ALONE_WRITTEN : 0);
-        settled = (struct settled){noted | CLAIMED, noted | (cell & CLAIMED)};
-    } else if (!(cell & SEVERAL)) {
-        settled = settled_own(thread, written);
+/* The same, one by one, in the first reading: of words that have a number, until one has not or an
+ * access leaves it as it is. */
+static uint64_t run_changing(struct hd_sharing *s, uint64_t address, int64_t stride, uint64_t limit,
+                             uint32_t thread, bool writes) {
+    uint64_t done = 0;
+    for (; done < limit; done++, address = (address + (uint64_t)stride) & HD_OPERAND_MASK) {
+        struct hd_memory_page *page = hd_pages_find(&s->pages, address >> 3 >> HD_PAGE_SHIFT);
+        if (page == NULL) return done;
+        uint64_t *cell = &page->cell[(address >> 3) % HD_PAGE_WORDS], was = *cell;
+        if (!(was & NUMBERED) || was & SHARED) return done;
+        *cell = touched_by(s, was, thread, writes);
+        if (*cell == was) return done;
     }
-    if (stride == 0) return settled_run(s, address, 0, 1, settled) == 1 ? limit : 0;
-    return settled_run(s, address, stride, limit, settled);
+    return done;
+}
+
+/* In the first reading: does one event of the body for as many rounds as it finds words that have a
+ * number. Its rounds may be done before those of other events, and twice: all are of one thread
+ * and of one epoch, so that their order does not matter. */
+static uint64_t rounds_numbered(struct hd_sharing *s, const struct hd_loop_event *e,
+                                uint32_t thread, uint64_t limit) {
+    uint64_t address = hd_wire_operand(e->event.head), done = 0;
+    int64_t stride = hd_loop_signed(e->stride);
+    bool writes = hd_wire_kind(e->event.head) == HD_EV_WRITE;
+    if (!hd_loop_in_words(address, stride, hd_wire_flags(e->event.head))) return 0;
+    uint64_t count = stride == 0 ? 1 : limit;
+    while (done < count) {
+        uint64_t at = (address + done * (uint64_t)stride) & HD_OPERAND_MASK, more;
+        const struct hd_memory_page *page = hd_pages_find(&s->pages, at >> 3 >> HD_PAGE_SHIFT);
+        if (page == NULL) break;
+        uint64_t cell = page->cell[(at >> 3) % HD_PAGE_WORDS];
+        if (!(cell & NUMBERED)) break;
+        if (cell & SHARED)
+            more = run_like(s, at, stride, count - done, SHARED, SHARED);
+        else if (hd_word_step(&s->states, STATE(cell), thread, writes) == STATE(cell))
+            more = run_like(s, at, stride, count - done, STATE_MASK | SHARED | NUMBERED,
+                            (cell & STATE_MASK) | NUMBERED);
+        else
+            more = run_changing(s, at, stride, count - done, thread, writes);
+        done += more;
+    }
+    return stride != 0 ? done : done == 1 ? limit : 0;
 }
 
 static void note_rounds(struct hd_sharing *s, struct hd_loop_event *body, size_t length,
@@ -540,12 +498,12 @@ void hd_sharing_loop(struct hd_sharing *s, struct hd_loop_event *body, size_t le
     hd_loop_advance(body, length, rounds);
     if (rounds == 0 || accesses == 0) return;
     if (number < s->extra.size) s->extra.data[number] = 0;
-    see_thread(s, number);
+    hd_order_see(&s->states.order, number);
     uint64_t look = LOOP_LOOK, pause = LOOP_PAUSE;
     while (rounds > 0 && !s->gave_up) {
         uint64_t settled = rounds < look ? rounds : look;
         for (size_t i = 0; i < accesses && settled > 0; i++)
-            settled = rounds_settled(s, &access[i], number, settled);
+            settled = rounds_numbered(s, &access[i], number, settled);
         hd_loop_advance(access, accesses, settled);
         rounds -= settled;
         if (settled == look) {

@@ -1,9 +1,9 @@
 /* Which memory threads share (DESIGN section 4: accessed by two threads, at least one of them
  * writing), found in a first reading of a trace, so that a second one can leave the rest out. Told
- * for words of 8 bytes and for each life of them: what is allocated anew is another word. What a
- * thread does while there is no other (before the first is made, after the last is joined) is no
- * sharing: forks and joins order it with all the rest, so that no reordering brings it together
- * with anything. A word may count as shared that is not, never the other way round. */
+ * for words of 8 bytes and for each life of them: what is allocated anew is another word. Or only
+ * memory with accesses of this kind that forks, joins and barriers do not order: all others are
+ * ordered in every run in the same way, so that no reordering brings two of them together or lets a
+ * read see another write. A word may count as shared that is not, never the other way round. */
 #ifndef HEDDLE_TRACE_SHARING_H
 #define HEDDLE_TRACE_SHARING_H
 
@@ -11,10 +11,8 @@
 
 struct hd_sharing;
 /* Words are known up to so many pages of 4 KB (0: HD_SHARING_PAGES); the others count as shared.
- * `forced`: a word that a thread accesses while it is the only one, both before and after others
- * do, is shared all the same. Then every triple is there, also those that forks and joins put
- * together in every run. */
-struct hd_sharing *hd_sharing_new(uint32_t pages, bool forced);
+ * `ordered`: accesses that forks, joins and barriers order are no sharing. */
+struct hd_sharing *hd_sharing_new(uint32_t pages, bool ordered);
 void hd_sharing_free(struct hd_sharing *sharing);
 #define HD_SHARING_PAGES 131072u
 

@@ -5,8 +5,8 @@
 #include "trace/pages.h"
 #include "trace/sharing.h"
 
-/* Of a cell: it is touched by several threads (in the second reading: shared); it has a number. */
-#define HD_SHARING_SEVERAL ((uint64_t)1 << 49)
+/* Of a cell: it is shared; it has a number. */
+#define HD_SHARING_SHARED ((uint64_t)1 << 49)
 #define HD_SHARING_NUMBERED ((uint64_t)1 << 51)
 
 /* Is an access of one word that was accessed before of shared memory? 1, 0, or -1 where it has to
@@ -16,7 +16,7 @@ static inline int hd_sharing_known(struct hd_pages *pages, uint64_t address, uns
     if (page == NULL || (address & 7) + bytes > 8) return -1;
     uint64_t cell = page->cell[(address >> 3) % HD_PAGE_WORDS];
     if (!(cell & HD_SHARING_NUMBERED)) return -1;
-    return (cell & HD_SHARING_SEVERAL) != 0;
+    return (cell & HD_SHARING_SHARED) != 0;
 }
 
 /* The cells; NULL if there is no short way. */

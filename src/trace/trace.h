@@ -47,8 +47,8 @@ enum hd_trace_keep {
     HD_KEEP_STEPS = 0,
     /* of these, accesses that touch memory which two threads access, one of them writing */
     HD_KEEP_SHARED,
-    /* the same without triples that forks and joins put together in every run: what a thread does
-     * while it is the only one does not count as access of these two (trace/sharing.h) */
+    /* the same without what is ordered in every run: two accesses of these, at least, are not
+     * ordered by forks, joins and barriers (trace/sharing.h) */
     HD_KEEP_CONCURRENT,
     HD_KEEP_ALL
 };
