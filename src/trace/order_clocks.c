@@ -60,7 +60,8 @@ void hd_order_see(struct hd_order_clocks *order, uint32_t thread) {
     /* The first one of all is where everything begins. One that was joined goes on: nobody knows
      * what it is ordered with. */
     bool first = true;
-    for (size_t i = 0; i < order->thread.size && first; i++) first = order->thread.data[i].epoch == 0;
+    for (size_t i = 0; i < order->thread.size && first; i++)
+        first = order->thread.data[i].epoch == 0;
     if (t->over || (t->epoch == 0 && !first)) t->from_elsewhere = true;
     if (t->epoch == 0) t->epoch = 1;
     t->seen = true;
@@ -112,6 +113,7 @@ static void arrive(struct hd_order_clocks *order, uint32_t thread, uint64_t obje
         hd_vector_push(&order->round, none);
         round = &order->round.data[order->round.size - 1];
     }
+    if (round->object != object) return;
     add_thread(&round->clock, &round->size, thread, t);
     round->inside++;
     t->epoch++;

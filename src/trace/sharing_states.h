@@ -26,7 +26,7 @@ struct hd_word_state {
 #define HD_WORD_STEPS 1024u
 struct hd_word_states {
     struct hd_order_clocks order;
-    size_t renew_at; /* so many states are many */
+    size_t renew_at;                       /* so many states are many */
     HD_VECTOR(struct hd_word_state) state; /* by number */
     HD_VECTOR(struct hd_word_epoch) reader;
     uint32_t *slot; /* hash table of numbers, HD_WORD_STATES * 2; 0: empty */
