@@ -423,7 +423,7 @@ bool hd_merge(const struct hd_event_store *store, bool damaged,
     struct merge m = {.store = store, .builder = builder, .progress = options->progress};
     enum hd_trace_keep keep = builder->trace->kept;
     bool shared = keep == HD_KEEP_SHARED || keep == HD_KEEP_CONCURRENT;
-    struct hd_sharing *sharing = shared ? hd_sharing_new(0, keep == HD_KEEP_CONCURRENT) : NULL;
+    struct hd_sharing *sharing = shared ? hd_sharing_new(0, 0, keep == HD_KEEP_CONCURRENT) : NULL;
     m.unpacker = hd_unpacker_new();
     if (store->records) {
         m.lanes = hd_lanes_new();

@@ -51,12 +51,12 @@ struct hd_sharing {
     struct hd_word_states states;
 };
 
-struct hd_sharing *hd_sharing_new(uint32_t pages, bool ordered) {
+struct hd_sharing *hd_sharing_new(uint32_t pages, uint32_t states, bool ordered) {
     struct hd_sharing *s = hd_zalloc(1, sizeof *s);
     s->ordered = ordered;
     s->limit = pages != 0 ? pages : HD_SHARING_PAGES;
     hd_pages_init(&s->pages);
-    hd_word_states_init(&s->states);
+    hd_word_states_init(&s->states, states != 0 ? states : HD_WORD_STATES);
     return s;
 }
 

@@ -11,8 +11,10 @@
 
 struct hd_sharing;
 /* Words are known up to so many pages of 4 KB (0: HD_SHARING_PAGES); the others count as shared.
+ * `states`: there is room for so many different histories of words (0: as many as can be told
+ * apart); with less room, more words count as shared.
  * `ordered`: accesses that forks, joins and barriers order are no sharing. */
-struct hd_sharing *hd_sharing_new(uint32_t pages, bool ordered);
+struct hd_sharing *hd_sharing_new(uint32_t pages, uint32_t states, bool ordered);
 void hd_sharing_free(struct hd_sharing *sharing);
 #define HD_SHARING_PAGES 131072u
 

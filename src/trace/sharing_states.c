@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = HD_WORD_STATES * 2, READERS_LIMIT = 64 };
+enum { READERS_LIMIT = 64 };
 
-void hd_word_states_init(struct hd_word_states *s) {
+void hd_word_states_init(struct hd_word_states *s, uint32_t room) {
     memset(s, 0, sizeof *s);
-    s->renew_at = HD_WORD_STATES / 2;
-    s->slot = hd_zalloc(SLOTS, sizeof *s->slot);
+    s->room = room;
+    s->renew_at = room / 2;
+    s->slot = hd_zalloc((size_t)room * 2, sizeof *s->slot);
     for (unsigned i = 0; i < HD_WORD_FIRST; i++) {
         struct hd_word_state named = {.past = i == HD_WORD_PAST};
         hd_vector_push(&s->state, named);
@@ -50,30 +51,18 @@ static bool is_same(const struct hd_word_states *s, const struct hd_word_state *
     return true;
 }
 
-/* The number of a state; HD_WORD_NEW if there is no room for another one. */
+/* The number of a state; HD_WORD_CONCURRENT if there is no room for another one. */
 static uint32_t number_of(struct hd_word_states *s, struct hd_word_state state,
                           const struct hd_word_epoch *reader) {
-    uint64_t at = hash_of(&state, reader) % SLOTS;
-    for (; s->slot[at] != 0; at = (at + 1) % SLOTS)
+    uint32_t slots = s->room * 2, at = (uint32_t)(hash_of(&state, reader) % slots);
+    for (; s->slot[at] != 0; at = (at + 1) % slots)
         if (is_same(s, &s->state.data[s->slot[at]], &state, reader)) return s->slot[at];
-    if (s->state.size == HD_WORD_STATES) return HD_WORD_NEW;
+    if (s->state.size >= s->room) return HD_WORD_CONCURRENT;
     state.reader = (uint32_t)s->reader.size;
     for (uint32_t i = 0; i < state.readers; i++) hd_vector_push(&s->reader, reader[i]);
     s->slot[at] = (uint32_t)s->state.size;
     hd_vector_push(&s->state, state);
     return s->slot[at];
-}
-
-/* The same for one that is needed: with readers that are not known, if there is no room. */
-static uint32_t made(struct hd_word_states *s, struct hd_word_state state,
-                     const struct hd_word_epoch *reader) {
-    uint32_t number = number_of(s, state, reader);
-    if (number == HD_WORD_NEW && state.readers != 0) {
-        state.readers = 0;
-        state.many = true;
-        number = number_of(s, state, reader);
-    }
-    return number != HD_WORD_NEW ? number : HD_WORD_CONCURRENT;
 }
 
 /* ---- steps --------------------------------------------------------------------------------- */
@@ -122,7 +111,7 @@ static uint32_t after_read(struct hd_word_states *s, struct hd_word_state state,
     if (adding) add_reader(&readers, now);
     state.many = state.many || readers.count > READERS_LIMIT;
     state.readers = state.many ? 0 : readers.count;
-    return made(s, state, readers.reader);
+    return number_of(s, state, readers.reader);
 }
 
 uint32_t hd_word_step_slow(struct hd_word_states *s, uint64_t key) {
@@ -133,7 +122,7 @@ uint32_t hd_word_step_slow(struct hd_word_states *s, uint64_t key) {
     if (number == HD_WORD_CONCURRENT || !is_before(s, &state, thread, write))
         next = HD_WORD_CONCURRENT;
     else if (write)
-        next = made(s, (struct hd_word_state){.writer = now}, NULL);
+        next = number_of(s, (struct hd_word_state){.writer = now}, NULL);
     else
         next = after_read(s, state, now);
     s->step[(number * 2 + write) % HD_WORD_STEPS] = (struct hd_word_step){key, next};
@@ -168,7 +157,7 @@ uint32_t *hd_word_states_renew(struct hd_word_states *s, const uint64_t *used) {
     struct hd_word_states was = *s;
     uint32_t threads, *past = hd_order_past(&s->order, &threads);
     uint32_t *now = hd_zalloc(was.state.size, sizeof *now);
-    s->slot = hd_zalloc(SLOTS, sizeof *s->slot);
+    s->slot = hd_zalloc((size_t)s->room * 2, sizeof *s->slot);
     memset(&s->state, 0, sizeof s->state);
     memset(&s->reader, 0, sizeof s->reader);
     for (unsigned i = 0; i < HD_WORD_FIRST; i++) {
@@ -184,8 +173,8 @@ uint32_t *hd_word_states_renew(struct hd_word_states *s, const uint64_t *used) {
         now[i] = empty ? (uint32_t)HD_WORD_PAST : number_of(s, state, readers.reader);
     }
     /* if hardly any is gone, that is not tried again */
-    bool full = s->state.size > HD_WORD_STATES - HD_WORD_STATES / 64;
-    s->renew_at = full ? SIZE_MAX : (s->state.size + HD_WORD_STATES) / 2;
+    uint32_t left = s->room - (uint32_t)s->state.size;
+    s->renew_at = left < s->room / 64 ? UINT32_MAX : s->room - left / 2;
     s->order.changes++; /* steps that are known are of other numbers */
     free(was.slot);
     hd_vector_free(&was.state);

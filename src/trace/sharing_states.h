@@ -10,7 +10,7 @@
 /* Numbers of states: no access; all accesses are before everything to come, but for threads from
  * elsewhere; two are unordered, and one of them writes. */
 enum { HD_WORD_NEW = 0, HD_WORD_PAST = 1, HD_WORD_CONCURRENT = 2, HD_WORD_FIRST = 3 };
-#define HD_WORD_STATES 65536u
+#define HD_WORD_STATES 65536u /* at most */
 
 struct hd_word_epoch {
     uint32_t thread, epoch;
@@ -26,17 +26,19 @@ struct hd_word_state {
 #define HD_WORD_STEPS 1024u
 struct hd_word_states {
     struct hd_order_clocks order;
-    size_t renew_at;                       /* so many states are many */
+    uint32_t room;                         /* for so many */
+    uint32_t renew_at;                     /* so many are many */
     HD_VECTOR(struct hd_word_state) state; /* by number */
     HD_VECTOR(struct hd_word_epoch) reader;
-    uint32_t *slot; /* hash table of numbers, HD_WORD_STATES * 2; 0: empty */
+    uint32_t *slot; /* hash table of numbers, room * 2; 0: empty */
     struct hd_word_step {
         uint64_t key;
         uint32_t next;
     } step[HD_WORD_STEPS];
 };
 
-void hd_word_states_init(struct hd_word_states *states);
+/* With room for so many states, HD_WORD_STATES at most. */
+void hd_word_states_init(struct hd_word_states *states, uint32_t room);
 void hd_word_states_free(struct hd_word_states *states);
 
 /* The state after an access by a thread that was seen (hd_order_see). */

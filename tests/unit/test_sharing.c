@@ -214,9 +214,8 @@ static bool by_definition(const struct event *event, unsigned count, const struc
 }
 
 /* `exact`: nothing else may be said to be shared. */
-static void compare(const struct event *event, unsigned count, uint32_t pages, bool ordered,
-                    bool exact, unsigned *alone) {
-    struct hd_sharing *sharing = hd_sharing_new(pages, ordered);
+static void compare(const struct event *event, unsigned count, struct hd_sharing *sharing,
+                    bool ordered, bool exact, unsigned *alone) {
     tell(sharing, event, count);
     define(event, count, ordered);
     for (unsigned i = 0; i < count; i++) {
@@ -247,8 +246,9 @@ static void shared_memory_is_told(void **unused) {
         unsigned until = !proper ? 0 : roll(&dice, 2) != 0 ? EVENTS : roll(&dice, EVENTS);
         for (unsigned i = 0; i < count; i++)
             event[i] = i < until ? proper_event(&dice, &program, false) : some_event(&dice);
-        compare(event, count, seed % 8 < 2 ? 1 : 0, seed % 3 != 0, false,
-                proper ? &alone_in_programs : &alone);
+        uint32_t states = roll(&dice, 2) == 0 ? 0 : 8 + roll(&dice, 40);
+        struct hd_sharing *sharing = hd_sharing_new(seed % 8 < 2 ? 1 : 0, states, seed % 3 != 0);
+        compare(event, count, sharing, seed % 3 != 0, false, proper ? &alone_in_programs : &alone);
     }
     assert_true(alone > 1000);
     assert_true(alone_in_programs > 20000);
@@ -263,13 +263,14 @@ static void nothing_else_is_told_of_programs(void **unused) {
         struct program program = {.runs = {true}, .known = {true}};
         unsigned count = 4 + roll(&dice, EVENTS - 4);
         for (unsigned i = 0; i < count; i++) event[i] = proper_event(&dice, &program, true);
-        compare(event, count, 0, seed % 3 != 0, true, &alone);
+        struct hd_sharing *sharing = hd_sharing_new(0, 0, seed % 3 != 0);
+        compare(event, count, sharing, seed % 3 != 0, true, &alone);
     }
     assert_true(alone > 20000);
 }
 
 static bool last_is_shared(const struct event *event, unsigned count, bool ordered) {
-    struct hd_sharing *sharing = hd_sharing_new(0, ordered);
+    struct hd_sharing *sharing = hd_sharing_new(0, 0, ordered);
     tell(sharing, event, count);
     bool said = false;
     for (unsigned i = 0; i < count; i++) {
@@ -346,7 +347,7 @@ static void what_is_ordered_in_every_run_does_not_count(void **unused) {
 static void nothing_is_lost_with_many_states(void **unused) {
     (void)unused;
     enum { TEAM = 17, WORDS = 1 << (TEAM - 1) };
-    struct hd_sharing *sharing = hd_sharing_new(0, true);
+    struct hd_sharing *sharing = hd_sharing_new(0, 0, true);
     uint32_t thread = 0;
     size_t taken;
     struct hd_wire_event event[2] = {{0, 0}, {0, 0}};
@@ -379,11 +380,34 @@ static void nothing_is_lost_with_many_states(void **unused) {
     hd_sharing_free(sharing);
 }
 
+static void many_threads_read(void **unused) {
+    (void)unused;
+    enum { TEAM = 100 };
+    for (uint32_t joined = TEAM - 1; joined <= TEAM; joined++) {
+        struct hd_sharing *sharing = hd_sharing_new(0, 0, true);
+        uint32_t thread = 0;
+        size_t taken;
+        struct hd_wire_event event[2] = {{0, 0}, {0, 0}};
+        TELL(0, HD_EV_WRITE, 8, BASE);
+        TELL(0, HD_EV_WRITE, 8, BASE + 8);
+        for (uint32_t t = 1; t <= TEAM; t++) TELL(0, HD_EV_FORK, 0, t);
+        for (uint32_t t = 1; t <= TEAM; t++) TELL(t, HD_EV_READ, 8, BASE);
+        for (uint32_t t = 1; t <= TEAM; t++) TELL(t, HD_EV_READ, 8, BASE + 8);
+        for (uint32_t t = 1; t <= joined; t++) TELL(0, HD_EV_JOIN, 0, t);
+        TELL(0, HD_EV_WRITE, 8, BASE);
+        hd_sharing_again(sharing);
+        if (joined < TEAM) assert_true(hd_sharing_access(sharing, BASE, 8));
+        if (joined == TEAM) (void)hd_sharing_access(sharing, BASE, 8); /* not told */
+        assert_false(hd_sharing_access(sharing, BASE + 8, 8));
+        hd_sharing_free(sharing);
+    }
+}
+
 /* States of the past make room: a word goes from hand to hand, and others stay behind. */
 static void states_of_the_past_make_room(void **unused) {
     (void)unused;
     enum { ROUNDS = 60000 };
-    struct hd_sharing *sharing = hd_sharing_new(0, true);
+    struct hd_sharing *sharing = hd_sharing_new(0, 0, true);
     uint32_t thread = 0;
     size_t taken;
     struct hd_wire_event event[2] = {{0, 0}, {0, 0}};
@@ -405,10 +429,12 @@ static void states_of_the_past_make_room(void **unused) {
     TELL(1, HD_EV_READ, 8, BASE + 8);
     /* a thread from nowhere: the past is not before it */
     TELL(2, HD_EV_READ, 8, BASE + 16);
+    TELL(2, HD_EV_FORK, 0, 3);
+    TELL(3, HD_EV_READ, 8, BASE + 24);
     hd_sharing_again(sharing);
     assert_false(hd_sharing_access(sharing, BASE, 8));
     for (uint32_t round = 1; round <= ROUNDS; round++)
-        assert_int_equal(hd_sharing_access(sharing, BASE + 8 * (uint64_t)round, 8), round <= 2);
+        assert_int_equal(hd_sharing_access(sharing, BASE + 8 * (uint64_t)round, 8), round <= 3);
     hd_sharing_free(sharing);
 }
 
@@ -419,6 +445,7 @@ int main(void) {
         cmocka_unit_test(memory_of_one_thread_is_told),
         cmocka_unit_test(what_is_ordered_in_every_run_does_not_count),
         cmocka_unit_test(nothing_is_lost_with_many_states),
+        cmocka_unit_test(many_threads_read),
         cmocka_unit_test(states_of_the_past_make_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

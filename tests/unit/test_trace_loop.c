@@ -103,6 +103,17 @@ static struct item some_item(struct dice *dice, const struct habits *habits) {
     return item;
 }
 
+/* All threads meet at a barrier. */
+static void make_barrier(struct item *item, uint64_t number) {
+    for (uint32_t i = 0; i < 2 * THREADS; i++) {
+        bool arrives = i < THREADS;
+        item[i] = (struct item){.thread = i % THREADS, .rounds = 1, .length = arrives ? 2 : 1};
+        item[i].body[0].event.head = hd_wire_head(HD_EV_EXT, 0, number);
+        item[i].body[arrives].event.head =
+            hd_wire_head(arrives ? HD_EV_BARRIER_ARRIVE : HD_EV_BARRIER_LEAVE, 0, 8);
+    }
+}
+
 /* Some begin and end with one thread, which makes and joins the others. */
 static void make_threads(struct dice *dice, struct program *program) {
     unsigned from = roll(dice, program->items), to = from + roll(dice, program->items - from);
@@ -114,6 +125,12 @@ static void make_threads(struct dice *dice, struct program *program) {
         uint32_t other = 1 + (makes ? i - from : to - i);
         *item = (struct item){.thread = 0, .rounds = 1, .length = 1};
         item->body[0].event.head = hd_wire_head(makes ? HD_EV_FORK : HD_EV_JOIN, 0, other);
+    }
+    unsigned first = from + THREADS - 1, end = to - (THREADS - 1);
+    for (unsigned number = 1; to >= THREADS && first + 2 * THREADS < end; number++) {
+        first += roll(dice, end - first - 2 * THREADS);
+        make_barrier(&program->item[first], number);
+        first += 2 * THREADS;
     }
 }
 
@@ -161,7 +178,7 @@ static void fold(const struct program *program, enum way way, bool filter, uint3
     hd_build_start(&builder, trace, HD_FORMAT_BINARY);
     hd_fold_start(&fold, &builder);
     if (sharing_pages != 0) {
-        sharing = hd_sharing_new(sharing_pages, program->items % 2 == 0);
+        sharing = hd_sharing_new(sharing_pages, 0, program->items % 2 == 0);
         look(program, way, sharing);
     }
     if (filter) hd_fold_filter(&fold, sharing, NULL, 0);
