@@ -243,10 +243,9 @@ static bool fits(const struct hd_model *model, const char *path, struct hd_error
         (unsigned long long)(room >> 20), (unsigned long long)(room / HD_EVENT_BYTES_LEAST));
 }
 
-/* Pairs and triples of places are all there among the steps of shared memory; what no run can have
- * otherwise is shown with --all. Whoever counts events
- * or reads, relates accesses of two variables, or wants every rule checked, wants the other steps,
- * too. */
+/* Findings are pairs and triples of accesses that no fork, join or barrier orders. --all also shows
+ * what was ruled out, so it takes all of shared memory. Whoever counts events or reads, relates
+ * accesses of two variables, or wants every rule checked, wants the other steps, too. */
 static enum hd_trace_keep kept(const struct hd_predict_request *request) {
     bool steps = request->compare || request->options.instances || request->nondet ||
                  request->correlations != NULL || request->strict;

@@ -16,9 +16,9 @@ static inline enum hd_trace_keep hd_full_option_keep(bool full) {
     return full ? HD_KEEP_ALL : HD_KEEP_STEPS;
 }
 
-/* For commands that show a trace: more steps than this are not loaded, but those of memory that
- * threads share. A program that works on its own memory between atomic operations has as many as it
- * has accesses, and each takes some 60 bytes. */
+/* For commands that show a trace: more steps than this are not loaded, but those of memory on which
+ * threads can conflict (HD_KEEP_CONCURRENT). A program that works on its own memory between atomic
+ * operations has as many as it has accesses, and each takes some 60 bytes. */
 #define HD_STEPS_SHOWN 10000000u
 static inline struct hd_trace_options hd_full_option_show(const char *path, bool full) {
     bool twice = !full && strcmp(path, "-") != 0;
@@ -30,10 +30,10 @@ static inline bool hd_full_option_again(const char *command, struct hd_trace_opt
                                         const struct hd_error *error) {
     if (options->most_events == 0 || error->code != HD_ERR_LIMIT) return false;
     options->most_events = 0;
-    options->keep = HD_KEEP_SHARED;
+    options->keep = HD_KEEP_CONCURRENT;
     hd_warn(command,
-            "more than %u million steps: only those of memory that threads share are shown "
-            "(--full: everything)",
+            "more than %u million steps: shown are only those of memory that threads share and that "
+            "forks, joins and barriers do not order (--full: everything)",
             HD_STEPS_SHOWN / 1000000);
     return true;
 }
