@@ -145,8 +145,9 @@ static void plain_wide(uintptr_t address, struct hd_hook *place) {
 #define UNEXPECTED_ROLE                                                                           \
     plain_read1, plain_read2, plain_read4, plain_read8, plain_write1, plain_write2, plain_write4, \
         plain_write8
+/* (those of stores are called where there are some) */
 RT_HOOK rt_hook_function *__heddle_table[HD_HOOK_FUNCTIONS] = {
-    UNEXPECTED_ROLE, UNEXPECTED_ROLE, UNEXPECTED_ROLE, UNEXPECTED_ROLE, plain_wide, plain_wide};
+    UNEXPECTED_ROLE, UNEXPECTED_ROLE, UNEXPECTED_ROLE, UNEXPECTED_ROLE, plain_wide};
 
 #define READ_WRITE(prefix, size, aligned)                    \
     RT_HOOK void __tsan_##prefix##read##size(void *a);       \

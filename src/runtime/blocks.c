@@ -135,8 +135,28 @@ static void change_block(const struct stores *m, uint32_t first) {
     for (uint32_t i = 0; i < more; i++)
         put_store((uint8_t *)m->lo + m->end[first + i] - HD_HOOK_CODE, &m->hook[first + i]);
     uintptr_t end = m->lo + m->end[first + more];
-    int32_t to = (int32_t)(m->thunks + HD_HOOK_STORED * HD_HOOK_THUNK - end);
+    int32_t to = (int32_t)(m->thunks + hd_hook_stored(more + 1) * HD_HOOK_THUNK - end);
     memcpy((uint8_t *)end - sizeof to, &to, sizeof to);
+}
+
+/* Do the module's thunks look up all that is in the table? A version of before may have compiled
+ * some of its code, with fewer. */
+static bool has_all_thunks(const struct stores *m) {
+    static const uint8_t load[] = {0x48, 0x8b, 0x05};
+    const uint8_t *code = (const uint8_t *)m->thunks;
+    if (m->hi - m->thunks < HD_HOOK_FUNCTIONS * HD_HOOK_THUNK) return false;
+    for (uint32_t i = 0; i < HD_HOOK_FUNCTIONS; i++, code += HD_HOOK_THUNK) {
+        /* jmp *offset(%rax): without one, with one byte, with four */
+        const uint8_t *jump = code + 7;
+        uint32_t offset = jump[1] == 0x20   ? 0
+                          : jump[1] == 0x60 ? jump[2]
+                          : jump[1] == 0xa0 ? (uint32_t)displacement(jump + 2)
+                                            : UINT32_MAX;
+        if (memcmp(code, load, sizeof load) != 0 || jump[0] != 0xff ||
+            offset != i * sizeof __heddle_table[i])
+            return false;
+    }
+    return true;
 }
 
 /* What a thunk looks up does not change any more. */
@@ -155,6 +175,7 @@ static size_t table_bytes(const struct stores *m) {
 
 static void change(struct stores *m, int protection) {
     uintptr_t from = m->lo & ~4095ul, bytes = ((m->hi + 4095) & ~4095ul) - from;
+    if (!has_all_thunks(m)) return;
     m->end = rt_map(table_bytes(m));
     m->found = m->end + m->hooks;
     find_hooks(m);

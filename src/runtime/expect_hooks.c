@@ -365,8 +365,8 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
 
 #define OPEN_WORTH 8u /* rounds */
 
-/* The last hook of a block: of one that is not open, and of one that is (events.h). Nothing that
- * calls a function may come before the end of the latter, or it would have to save registers. */
+/* The last hook of a block that is not open (events.h), or of one that is, and its hook i, counted
+ * from the last one back, is not as expected. */
 #define BLOCK_HOOK(scheduler, serial)                                                             \
     RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {         \
         struct rt_thread *t = &rt_self;                                                           \
@@ -442,43 +442,62 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
             o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                        \
         rt_close_block(t, o);                                                                     \
         scheduler##_closed(address, last);                                                        \
-    }                                                                                             \
-    static void scheduler##_block(uintptr_t address, struct hd_hook *last) {                      \
-        struct rt_thread *t = &rt_self;                                                           \
-        struct rt_open *o = rt_open_of(t, last->link);                                            \
-        if (unlikely(o->last != last)) {                                                          \
-            scheduler##_closed(address, last);                                                    \
-            return;                                                                               \
-        }                                                                                         \
-        int64_t i = 1 - (int64_t)o->hooks;                                                        \
-        rt_count_all(t, o->hooks);                                                                \
-        if (unlikely(t->expect.at != o->at || t->passed != o->passed || t->left < 0)) {           \
-            scheduler##_unlike(address, last, i);                                                 \
-            return;                                                                               \
-        }                                                                                         \
-        do {                                                                                      \
-            uintptr_t a = t->address[RT_BLOCK_LAST + i];                                          \
-            if (unlikely(o->operand[RT_BLOCK_LAST + i] != a) ||                                   \
-                !IS_OWN(serial, a, last[i].shape)) {                                              \
-                scheduler##_unlike(address, last, i);                                             \
-                return;                                                                           \
-            }                                                                                     \
-            o->operand[RT_BLOCK_LAST + i] = a + o->stride[RT_BLOCK_LAST + i];                     \
-        } while (++i != 0);                                                                       \
-        if (unlikely(o->operand[RT_BLOCK_LAST] != address) ||                                     \
-            !IS_OWN(serial, address, last->shape)) {                                              \
-            scheduler##_unlike(address, last, 0);                                                 \
-            return;                                                                               \
-        }                                                                                         \
-        o->operand[RT_BLOCK_LAST] = address + o->stride[RT_BLOCK_LAST];                           \
-        *t->met += o->hooks;                                                                      \
-        t->passed = HD_COUNTS_CALL;                                                               \
-        t->expect.operand = address;                                                              \
-        t->expect.both = o->both;                                                                 \
-        if (unlikely(--o->rounds == 0)) rt_close_block(t, o);                                     \
     }
 BLOCK_HOOK(serial, true)
 BLOCK_HOOK(free, false)
+
+/* The last hook of a block: the usual case is that it is open, and all is as expected. `hooks`: how
+ * many it has, 0 for any number. Nothing that calls a function may come before the end, or it would
+ * have to save registers. */
+RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsigned hooks) {
+    struct rt_thread *t = &rt_self;
+    struct rt_open *o = rt_open_of(t, last->link);
+    if (unlikely(o->last != last)) {
+        (serial ? serial_closed : free_closed)(address, last);
+        return;
+    }
+    uint64_t all = hooks != 0 ? hooks : o->hooks;
+    int64_t i = 1 - (int64_t)all;
+    if (unlikely(rt_count_over(t, all) || t->expect.at != o->at || t->passed != o->passed))
+        goto unlike;
+#pragma GCC unroll 8
+    for (; i != 0; i++) {
+        uintptr_t a = t->address[RT_BLOCK_LAST + i];
+        if (unlikely(o->operand[RT_BLOCK_LAST + i] != a) || !IS_OWN(serial, a, last[i].shape))
+            goto unlike;
+        o->operand[RT_BLOCK_LAST + i] = a + o->stride[RT_BLOCK_LAST + i];
+    }
+    if (unlikely(o->operand[RT_BLOCK_LAST] != address) || !IS_OWN(serial, address, last->shape))
+        goto unlike;
+    o->operand[RT_BLOCK_LAST] = address + o->stride[RT_BLOCK_LAST];
+    *t->met += all;
+    t->passed = HD_COUNTS_CALL;
+    t->expect.operand = address;
+    t->expect.both = o->both;
+    if (unlikely(--o->rounds == 0)) rt_close_block(t, o);
+    return;
+unlike:
+    (serial ? serial_unlike : free_unlike)(address, last, i);
+}
+
+#define BLOCK_OF(scheduler, serial, hooks)                                          \
+    static void scheduler##_block##hooks(uintptr_t address, struct hd_hook *last) { \
+        block(address, last, serial, hooks);                                        \
+    }
+#define BLOCKS(scheduler, serial)                                                       \
+    BLOCK_OF(scheduler, serial, 0)                                                      \
+    BLOCK_OF(scheduler, serial, 2)                                                      \
+    BLOCK_OF(scheduler, serial, 3)                                                      \
+    BLOCK_OF(scheduler, serial, 4)                                                      \
+    BLOCK_OF(scheduler, serial, 5)                                                      \
+    BLOCK_OF(scheduler, serial, 6)                                                      \
+    BLOCK_OF(scheduler, serial, 7)                                                      \
+    BLOCK_OF(scheduler, serial, 8)                                                      \
+    static rt_hook_function *const scheduler##_blocks[HD_HOOK_STORED_SIZES] = {         \
+        scheduler##_block0, scheduler##_block2, scheduler##_block3, scheduler##_block4, \
+        scheduler##_block5, scheduler##_block6, scheduler##_block7, scheduler##_block8};
+BLOCKS(serial, true)
+BLOCKS(free, false)
 
 /* One that may be of more than 8 bytes, or lie anywhere. */
 static void expect_wide(uintptr_t address, struct hd_hook *place) {
@@ -506,7 +525,9 @@ void rt_hooks_expect(void) {
         {serial_access, serial_first, serial_next, serial_last},
         {free_access, free_first, free_next, free_last}};
     bool free = rt.mode == HD_SCHED_FREE;
+    rt_hook_function *const *blocks = free ? free_blocks : serial_blocks;
     for (unsigned i = 0; i < HD_HOOK_FUNCTIONS; i++)
-        __heddle_table[i] = i < HD_HOOK_WIDE ? role[free][i / HD_HOOK_SHAPES] : expect_wide;
-    __heddle_table[HD_HOOK_STORED] = free ? free_block : serial_block;
+        __heddle_table[i] = i < HD_HOOK_WIDE    ? role[free][i / HD_HOOK_SHAPES]
+                            : i == HD_HOOK_WIDE ? expect_wide
+                                                : blocks[i - HD_HOOK_STORED];
 }

@@ -202,6 +202,13 @@ none:
     return false;
 }
 
+/* The same of so many calls; true if fewer were left. */
+RT_INLINE bool rt_count_over(struct rt_thread *t, uint64_t calls) {
+    bool over;
+    __asm__("subq %2, %0" : "+m"(t->left), "=@ccs"(over) : "er"(calls));
+    return over;
+}
+
 /* Counts calls of which it is known that so many are left; in one instruction, too. */
 RT_INLINE void rt_count_all(struct rt_thread *t, uint64_t calls) {
     __asm__("subq %1, %0" : "+m"(t->left) : "r"(calls) : "cc");

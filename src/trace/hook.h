@@ -26,8 +26,11 @@ _Static_assert(sizeof(struct hd_hook) == 8, "two words of four bytes in assembly
 enum hd_hook_role { HD_HOOK_ALONE, HD_HOOK_FIRST, HD_HOOK_NEXT, HD_HOOK_LAST };
 #define HD_HOOK_SHAPES 8u
 #define HD_HOOK_WIDE (4u * HD_HOOK_SHAPES) /* of more bytes, or not aligned */
-#define HD_HOOK_STORED (HD_HOOK_WIDE + 1)  /* the last of a block whose other hooks are stores */
-#define HD_HOOK_FUNCTIONS (HD_HOOK_STORED + 1)
+/* The last of a block whose other hooks are stores: of any number of hooks, or of 2, 3 and so on.
+ */
+#define HD_HOOK_STORED (HD_HOOK_WIDE + 1)
+#define HD_HOOK_STORED_SIZES 8u
+#define HD_HOOK_FUNCTIONS (HD_HOOK_STORED + HD_HOOK_STORED_SIZES)
 #define HD_HOOK_THUNK 16u /* bytes of a thunk; they stand in the order of the table */
 
 static inline unsigned hd_hook_function(unsigned shape, unsigned index, unsigned more,
@@ -36,6 +39,11 @@ static inline unsigned hd_hook_function(unsigned shape, unsigned index, unsigned
                                         : (more == 0 ? HD_HOOK_LAST : HD_HOOK_NEXT);
     unsigned size = (unsigned)__builtin_ctz(shape >> 8);
     return role * HD_HOOK_SHAPES + size + ((shape & 0xff) == write ? HD_HOOK_SHAPES / 2 : 0);
+}
+
+/* The same of a block with so many hooks that are stores but for the last. */
+static inline unsigned hd_hook_stored(unsigned hooks) {
+    return HD_HOOK_STORED + (hooks <= HD_HOOK_STORED_SIZES ? hooks - 1 : 0);
 }
 
 #endif
