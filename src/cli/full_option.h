@@ -31,10 +31,11 @@ static inline bool hd_full_option_again(const char *command, struct hd_trace_opt
     if (options->most_events == 0 || error->code != HD_ERR_LIMIT) return false;
     options->most_events = 0;
     options->keep = HD_KEEP_CONCURRENT;
-    hd_warn(command,
-            "more than %u million steps: shown are only those of memory that threads share and that "
-            "forks, joins and barriers do not order (--full: everything)",
-            HD_STEPS_SHOWN / 1000000);
+    hd_warn(
+        command,
+        "more than %u million steps: shown are only those of memory that threads share and that "
+        "forks, joins and barriers do not order (--full: everything)",
+        HD_STEPS_SHOWN / 1000000);
     return true;
 }
 
