@@ -91,6 +91,12 @@ RT_INLINE struct rt_open *rt_open_of(const struct rt_thread *t, uint32_t last) {
 /* If that is worth it: at least so many rounds. */
 void rt_open_block(struct rt_thread *t, const struct hd_hook *last, uint32_t least);
 void rt_close_block(struct rt_thread *t, struct rt_open *open);
+/* All its rounds have come: it is closed, links whose count is at 0 go on, and it is opened again
+ * if that is worth it. */
+void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32_t least);
+/* The count of a link is at 0, for the end of its window or of its round. Returns the link that is
+ * expected after it. */
+uint32_t rt_link_ends(struct rt_thread *t, uint32_t link);
 void rt_close_blocks(struct rt_thread *t); /* all of them */
 
 /* Blocks whose hooks are stores (blocks.c). Where the hook's code ends, if it is of one, else 0;

@@ -128,7 +128,7 @@ RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, 
     open->distance = l->distance;
     for (unsigned i = 0; i <= last->index; i++) {
         l = hd_link_at(&t->expect, first[i].link);
-        if (l->count - 1 < rounds) rounds = l->count - 1;
+        if (l->count - 1 < rounds - 1) rounds = l->count;
         if (l->flags & HD_LINK_EITHER) open->shy = SHY;
         if (rounds < least || l->flags & HD_LINK_EITHER) return;
         operand[i] = l->operand;
@@ -166,6 +166,27 @@ RT_NOINLINE void rt_close_block(struct rt_thread *t, struct rt_open *open) {
     l->flags &= (uint16_t)~RT_LINK_OPEN;
     open->last = NULL;
     t->open_at &= ~(1ull << (open - (struct rt_open *)t->open));
+}
+
+uint32_t rt_link_ends(struct rt_thread *t, uint32_t link) {
+    struct hd_expected *l = hd_link_at(&t->expect, link);
+    if (l->flags & RT_LINK_WINDOW) return rt_window_next(t, link);
+    uint32_t next = hd_link_turn(l);
+    rt_window_close(t, link);
+    return next;
+}
+
+RT_NOINLINE void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32_t least) {
+    const struct hd_hook *last = open->last, *first = last - last->index;
+    uint32_t next = 0;
+    rt_close_block(t, open);
+    open->seen = *rt_stored(t, first) - open->stride[RT_BLOCK_LAST - last->index];
+    for (const struct hd_hook *place = first; place <= last; place++) {
+        bool ends = hd_link_at(&t->expect, place->link)->count == 0;
+        next = ends ? rt_link_ends(t, place->link) : 0;
+    }
+    if (next != 0) t->expect.at = next;
+    if (hd_link_at(&t->expect, last->link)->count > least) rt_open_block(t, last, least);
 }
 
 void rt_close_blocks(struct rt_thread *t) {

@@ -213,16 +213,6 @@ RT_NOINLINE static void is_not_own(uintptr_t address, struct hd_hook *place,
         hook_slow(address, place, RT_CALLER);
 }
 
-/* The count of a link is at 0, for the end of its window or of its round. Returns the link that is
- * expected after it. */
-static uint32_t ends(struct rt_thread *t, uint32_t link) {
-    struct hd_expected *l = hd_link_at(&t->expect, link);
-    if (l->flags & RT_LINK_WINDOW) return rt_window_next(t, link);
-    uint32_t next = hd_link_turn(l);
-    rt_window_close(t, link);
-    return next;
-}
-
 /* Serial: the count of the link is at 0. */
 RT_NOINLINE static void has_counted(uintptr_t address, struct hd_hook *place) {
     struct rt_thread *t = &rt_self;
@@ -235,7 +225,7 @@ RT_NOINLINE static void has_counted(uintptr_t address, struct hd_hook *place) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
-    uint32_t next = ends(t, place->link);
+    uint32_t next = rt_link_ends(t, place->link);
     e->operand = address;
     has_come(t, place, next);
 }
@@ -398,7 +388,7 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
             l = hd_link_at(e, place->link);                                                       \
             if (likely(FITS(serial, l, a, before, place->shape))) {                               \
                 before = a;                                                                       \
-                if (unlikely(--l->count == 0)) next = ends(t, place->link);                       \
+                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);               \
                 if (place == last) break;                                                         \
                 next = 0;                                                                         \
                 continue;                                                                         \
@@ -474,7 +464,7 @@ RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsig
     t->passed = HD_COUNTS_CALL;
     t->expect.operand = address;
     t->expect.both = o->both;
-    if (unlikely(--o->rounds == 0)) rt_close_block(t, o);
+    if (unlikely(--o->rounds == 0)) rt_turn_block(t, o, OPEN_WORTH);
     return;
 unlike:
     (serial ? serial_unlike : free_unlike)(address, last, i);

@@ -1,6 +1,8 @@
 /* Marks that are looked at for many accesses at once: see windows.h. */
 #include "runtime/windows.h"
 
+#include <string.h>
+
 #define FIRST 8u /* accesses that are looked at of a link that was not sure */
 #define FEW_PAGES 16u
 #define SURES 128u /* links of a thread that may be sure at once */
@@ -47,15 +49,31 @@ static void list(struct rt_thread *t, uint32_t link) {
     l->flags |= RT_LINK_LISTED;
 }
 
+static bool all_zero(const uint8_t *from, const uint8_t *end) {
+    uint64_t any = 0, eight;
+    for (; end - from >= 8; from += 8) {
+        memcpy(&eight, from, sizeof eight);
+        any |= eight;
+    }
+    for (; from != end; from++) any |= *from;
+    return any == 0;
+}
+
+/* Is nothing marked from the one address to the other, a few pages on? */
+static bool nothing_marked(uint64_t from, uint64_t to) {
+    if (to - from > FEW_PAGES * 4096) return false;
+    for (;; from = (from | 4095) + 1) {
+        uint64_t end = (from | 4095) < to ? from | 4095 : to;
+        if (rt_may_be_marked(from) && !all_zero(rt_word(from), rt_word(end) + 1)) return false;
+        if (end == to) return true;
+    }
+}
+
 uint32_t rt_without_marks(uint64_t address, int64_t stride, uint32_t most) {
     uint32_t count = 0;
-    /* mostly a few pages without any */
-    uint64_t last = address + (uint64_t)stride * (most - 1), page = stride < 0 ? last : address;
-    uint64_t end = stride < 0 ? address : last;
-    if (most != 0 && end - page <= FEW_PAGES * 4096) {
-        while (page < end && !rt_may_be_marked(page)) page += 4096;
-        if (page >= end && !rt_may_be_marked(end)) return most;
-    }
+    uint64_t last = address + (uint64_t)stride * (most - 1);
+    if (most != 0 && nothing_marked(stride < 0 ? last : address, stride < 0 ? address : last))
+        return most;
     uint64_t step = stride > 0 ? (uint64_t)stride : 0 - (uint64_t)stride;
     while (count < most) {
         bool marked = rt_may_be_marked(address);
