@@ -69,16 +69,15 @@ RT_INLINE const uintptr_t *rt_stored(const struct rt_thread *t, const struct hd_
 struct rt_open {
     const struct hd_hook *last; /* NULL: nothing is open here */
     uint64_t passed;
-    uint32_t at;     /* its first link */
-    uint32_t rounds; /* to come */
-    uint64_t both;   /* the link after it, and its last one, as struct hd_expect has them */
+    uint64_t came; /* its first link, and its last one, as struct hd_expect has them before it, */
+    uint64_t came_bits; /* in these bits: if its first is relative, in all of them */
+    uint64_t both;      /* the link after it, and its last one, after it */
     uint64_t hooks;
-    uint32_t begun;    /* rounds from the beginning */
-    uint16_t relative; /* the first is expected so far from the event before, too */
-    uint16_t shy;      /* it is not opened so often, because that was in vain */
-    uint64_t distance;
-    uint64_t seen; /* where the first was when it was last to be opened */
-    uint64_t operand[HD_HOOK_BLOCK], stride[HD_HOOK_BLOCK]; /* as t->address */
+    uint32_t rounds; /* to come */
+    uint32_t begun;  /* rounds from the beginning */
+    uint32_t shy;    /* it is not opened so often, because that was in vain */
+    _Alignas(HD_LINK_BYTES) uint64_t operand[HD_HOOK_BLOCK]; /* as t->address */
+    uint64_t stride[HD_HOOK_BLOCK];
 };
 _Static_assert(sizeof(struct rt_open) == 17 * HD_LINK_BYTES, "as rt_open_of has it");
 #define RT_OPEN_BLOCKS 64u /* at a time */

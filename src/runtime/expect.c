@@ -115,17 +115,32 @@ void rt_expect_end(struct rt_thread *t) {
 #define IN_VAIN 4u          /* rounds that a block was open for: then it is not worth it */
 #define SHY 100u            /* so often */
 
+/* From where the last access of a block comes to where it comes in the next round. */
+static uint64_t step_of_round(const struct rt_thread *t, const struct hd_hook *first,
+                              const struct hd_hook *last) {
+    const struct hd_expected *l;
+    for (const struct hd_hook *place = last; place >= first; place--) {
+        l = hd_link_at(&t->expect, place->link);
+        if (l->operand != HD_LINK_NOWHERE) return l->stride;
+    }
+    uint64_t step = 0;
+    for (const struct hd_hook *place = last; place >= first; place--)
+        step += hd_link_at(&t->expect, place->link)->distance;
+    return step;
+}
+
 RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, uint32_t least) {
     struct rt_open *open = rt_open_of(t, last->link);
     if (open->last != NULL) rt_close_block(t, open);
     const struct hd_hook *first = last - last->index;
     struct hd_expected *l = hd_link_at(&t->expect, first->link);
-    uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index], seen = open->seen;
-    uint64_t *stride = &open->stride[RT_BLOCK_LAST - last->index], now = *rt_stored(t, first);
+    uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index];
+    uint64_t *stride = &open->stride[RT_BLOCK_LAST - last->index];
     uint32_t rounds = UINT32_MAX;
-    open->seen = now;
-    open->relative = l->operand == HD_LINK_NOWHERE;
-    open->distance = l->distance;
+    bool relative = l->operand == HD_LINK_NOWHERE;
+    uint64_t step = relative ? step_of_round(t, first, last) : 0;
+    /* where the first comes depends on the event before, which has to be the last one's, always */
+    if (relative && (t->expect.at != first->link || t->expect.before != last->link)) return;
     for (unsigned i = 0; i <= last->index; i++) {
         l = hd_link_at(&t->expect, first[i].link);
         if (l->count - 1 < rounds - 1) rounds = l->count;
@@ -135,14 +150,15 @@ RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, 
         stride[i] = l->stride;
         if (l->operand != HD_LINK_NOWHERE) continue;
         /* as far from the one before as last time, so it goes on as that does */
-        operand[i] = i > 0 ? operand[i - 1] + l->distance : now + (now - seen);
-        stride[i] = i > 0 ? stride[i - 1] : now - seen;
+        operand[i] = (i > 0 ? operand[i - 1] : t->expect.operand) + l->distance;
+        stride[i] = i > 0 ? stride[i - 1] : step;
         if (t->window == NULL) continue;
         if (rounds > RELATIVE_ROUNDS) rounds = RELATIVE_ROUNDS;
         rounds = rt_without_marks(operand[i], (int64_t)stride[i], rounds);
     }
     if (rounds < least) return;
-    open->at = first->link;
+    open->came = first->link | (uint64_t)last->link << 32;
+    open->came_bits = relative ? UINT64_MAX : UINT32_MAX;
     open->passed = hd_link_at(&t->expect, first->link)->rest;
     open->hooks = last->index + 1u;
     open->rounds = open->begun = rounds;
@@ -180,7 +196,6 @@ RT_NOINLINE void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32
     const struct hd_hook *last = open->last, *first = last - last->index;
     uint32_t next = 0;
     rt_close_block(t, open);
-    open->seen = *rt_stored(t, first) - open->stride[RT_BLOCK_LAST - last->index];
     for (const struct hd_hook *place = first; place <= last; place++) {
         bool ends = hd_link_at(&t->expect, place->link)->count == 0;
         next = ends ? rt_link_ends(t, place->link) : 0;

@@ -448,7 +448,8 @@ RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsig
     }
     uint64_t all = hooks != 0 ? hooks : o->hooks;
     int64_t i = 1 - (int64_t)all;
-    if (unlikely(rt_count_over(t, all) || t->expect.at != o->at || t->passed != o->passed))
+    if (unlikely(rt_count_over(t, all) || ((t->expect.both ^ o->came) & o->came_bits) != 0 ||
+                 t->passed != o->passed))
         goto unlike;
 #pragma GCC unroll 8
     for (; i != 0; i++) {
