@@ -115,6 +115,22 @@ void rt_expect_end(struct rt_thread *t) {
 #define IN_VAIN 4u          /* rounds that a block was open for: then it is not worth it */
 #define SHY 100u            /* so often */
 
+/* What its links expect stands there. */
+RT_INLINE void begin_rounds(struct rt_thread *t, struct rt_open *open, const struct hd_hook *last,
+                            uint32_t rounds, bool relative) {
+    const struct hd_hook *first = last - last->index;
+    struct hd_expected *l = hd_link_at(&t->expect, last->link);
+    open->came = first->link | (uint64_t)last->link << 32;
+    open->came_bits = relative ? UINT64_MAX : UINT32_MAX;
+    open->passed = hd_link_at(&t->expect, first->link)->rest;
+    open->hooks = last->index + 1u;
+    open->rounds = open->begun = rounds;
+    l->flags |= RT_LINK_OPEN;
+    open->both = l->next | (uint64_t)last->link << 32;
+    open->last = last;
+    t->open_at |= 1ull << (open - (struct rt_open *)t->open);
+}
+
 /* From where the last access of a block comes to where it comes in the next round. */
 static uint64_t step_of_round(const struct rt_thread *t, const struct hd_hook *first,
                               const struct hd_hook *last) {
@@ -157,34 +173,29 @@ RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, 
         rounds = rt_without_marks(operand[i], (int64_t)stride[i], rounds);
     }
     if (rounds < least) return;
-    open->came = first->link | (uint64_t)last->link << 32;
-    open->came_bits = relative ? UINT64_MAX : UINT32_MAX;
-    open->passed = hd_link_at(&t->expect, first->link)->rest;
-    open->hooks = last->index + 1u;
-    open->rounds = open->begun = rounds;
-    l->flags |= RT_LINK_OPEN;
-    open->both = l->next | (uint64_t)last->link << 32;
-    open->last = last;
-    t->open_at |= 1ull << (open - (struct rt_open *)t->open);
+    begin_rounds(t, open, last, rounds, relative);
 }
 
-RT_NOINLINE void rt_close_block(struct rt_thread *t, struct rt_open *open) {
-    const struct hd_hook *first = open->last - open->last->index;
+/* The links have again what they expect. */
+RT_INLINE void give_back(struct rt_thread *t, struct rt_open *open) {
+    const struct hd_hook *last = open->last;
     uint32_t rounds = open->begun - open->rounds;
-    struct hd_expected *l = NULL;
-    if (rounds < IN_VAIN) open->shy = SHY;
-    for (unsigned i = 0; i < open->hooks; i++) {
-        l = hd_link_at(&t->expect, first[i].link);
-        if (l->operand != HD_LINK_NOWHERE)
-            l->operand = open->operand[RT_BLOCK_LAST - first[i].more];
+    for (const struct hd_hook *place = last - last->index; place <= last; place++) {
+        struct hd_expected *l = hd_link_at(&t->expect, place->link);
+        if (l->operand != HD_LINK_NOWHERE) l->operand = open->operand[RT_BLOCK_LAST - place->more];
         l->count -= rounds;
     }
-    l->flags &= (uint16_t)~RT_LINK_OPEN;
+    hd_link_at(&t->expect, last->link)->flags &= (uint16_t)~RT_LINK_OPEN;
     open->last = NULL;
     t->open_at &= ~(1ull << (open - (struct rt_open *)t->open));
 }
 
-uint32_t rt_link_ends(struct rt_thread *t, uint32_t link) {
+RT_NOINLINE void rt_close_block(struct rt_thread *t, struct rt_open *open) {
+    if (open->begun - open->rounds < IN_VAIN && open->begun != 1) open->shy = SHY;
+    give_back(t, open);
+}
+
+RT_INLINE uint32_t link_ends(struct rt_thread *t, uint32_t link) {
     struct hd_expected *l = hd_link_at(&t->expect, link);
     if (l->flags & RT_LINK_WINDOW) return rt_window_next(t, link);
     uint32_t next = hd_link_turn(l);
@@ -192,16 +203,41 @@ uint32_t rt_link_ends(struct rt_thread *t, uint32_t link) {
     return next;
 }
 
+uint32_t rt_link_ends(struct rt_thread *t, uint32_t link) { return link_ends(t, link); }
+
+/* A block whose links have ended their round or window: so many rounds may come before the next
+ * end, and where; 0 if it is not to be open. */
+static uint32_t opens_again(const struct rt_thread *t, struct rt_open *open,
+                            const struct hd_hook *last, uint32_t least) {
+    const struct hd_hook *first = last - last->index;
+    uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index];
+    const struct hd_expected *l = NULL;
+    uint32_t rounds = UINT32_MAX;
+    for (unsigned i = 0; i <= last->index; i++) {
+        l = hd_link_at(&t->expect, first[i].link);
+        if (l->operand == HD_LINK_NOWHERE || (t->window != NULL && !(l->flags & RT_LINK_SURE)))
+            return 0;
+        if (l->count - 1 < rounds - 1) rounds = l->count;
+        operand[i] = l->operand;
+    }
+    bool turning = (l->flags & HD_LINK_TURNING) != 0; /* the first round comes alone */
+    return (turning ? l->trip : rounds) > least ? rounds : 0;
+}
+
 RT_NOINLINE void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32_t least) {
     const struct hd_hook *last = open->last, *first = last - last->index;
     uint32_t next = 0;
-    rt_close_block(t, open);
+    give_back(t, open); /* all, since a window that begins may end others */
     for (const struct hd_hook *place = first; place <= last; place++) {
         bool ends = hd_link_at(&t->expect, place->link)->count == 0;
-        next = ends ? rt_link_ends(t, place->link) : 0;
+        next = ends ? link_ends(t, place->link) : 0;
     }
     if (next != 0) t->expect.at = next;
-    if (hd_link_at(&t->expect, last->link)->count > least) rt_open_block(t, last, least);
+    uint32_t rounds = opens_again(t, open, last, least);
+    if (rounds != 0)
+        begin_rounds(t, open, last, rounds, false);
+    else if (hd_link_at(&t->expect, last->link)->count > least)
+        rt_open_block(t, last, least);
 }
 
 void rt_close_blocks(struct rt_thread *t) {
