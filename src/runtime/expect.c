@@ -156,7 +156,10 @@ RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, 
     bool relative = l->operand == HD_LINK_NOWHERE;
     uint64_t step = relative ? step_of_round(t, first, last) : 0;
     /* where the first comes depends on the event before, which has to be the last one's, always */
-    if (relative && (t->expect.at != first->link || t->expect.before != last->link)) return;
+    if (relative && (t->expect.at != first->link || t->expect.before != last->link)) {
+        open->shy = SHY;
+        return;
+    }
     for (unsigned i = 0; i <= last->index; i++) {
         l = hd_link_at(&t->expect, first[i].link);
         if (l->count - 1 < rounds - 1) rounds = l->count;
