@@ -72,10 +72,13 @@ struct rt_open {
     uint64_t came; /* its first link, and its last one, as struct hd_expect has them before it, */
     uint64_t came_bits; /* in these bits: if its first is relative, in all of them */
     uint64_t both;      /* the link after it, and its last one, after it */
-    uint64_t hooks;
-    uint32_t rounds; /* to come */
-    uint32_t begun;  /* rounds from the beginning */
-    uint32_t shy;    /* it is not opened so often, because that was in vain */
+    uint32_t hooks;
+    uint32_t rounds;      /* to come; if the first one has other counts (passed), it alone, */
+    uint32_t more;        /* and those after it, */
+    uint32_t passed_then; /* which have these */
+    uint32_t begun;       /* rounds from the beginning */
+    uint16_t shy;         /* it is not opened so often, because that was in vain */
+    bool turns; /* links that turn do so after the first round: all is looked at for that */
     _Alignas(HD_LINK_BYTES) uint64_t operand[HD_HOOK_BLOCK]; /* as t->address */
     uint64_t stride[HD_HOOK_BLOCK];
 };

@@ -114,6 +114,7 @@ void rt_expect_end(struct rt_thread *t) {
 #define RELATIVE_ROUNDS 64u /* for which marks are looked at here, not by a window */
 #define IN_VAIN 4u          /* rounds that a block was open for: then it is not worth it */
 #define SHY 100u            /* so often */
+#define ROUND_MOST 0x10000u /* events of a link that are looked at together */
 
 /* What its links expect stands there. */
 RT_INLINE void begin_rounds(struct rt_thread *t, struct rt_open *open, const struct hd_hook *last,
@@ -125,6 +126,8 @@ RT_INLINE void begin_rounds(struct rt_thread *t, struct rt_open *open, const str
     open->passed = hd_link_at(&t->expect, first->link)->rest;
     open->hooks = last->index + 1u;
     open->rounds = open->begun = rounds;
+    open->more = 0;
+    open->turns = false;
     l->flags |= RT_LINK_OPEN;
     open->both = l->next | (uint64_t)last->link << 32;
     open->last = last;
@@ -179,13 +182,23 @@ RT_NOINLINE void rt_open_block(struct rt_thread *t, const struct hd_hook *last, 
     begin_rounds(t, open, last, rounds, relative);
 }
 
+RT_INLINE uint32_t rounds_done(const struct rt_open *open) {
+    return open->begun - open->more - open->rounds;
+}
+
 /* The links have again what they expect. */
 RT_INLINE void give_back(struct rt_thread *t, struct rt_open *open) {
     const struct hd_hook *last = open->last;
-    uint32_t rounds = open->begun - open->rounds;
+    uint32_t rounds = rounds_done(open);
+    bool turns = open->turns && rounds != 0;
     for (const struct hd_hook *place = last - last->index; place <= last; place++) {
         struct hd_expected *l = hd_link_at(&t->expect, place->link);
         if (l->operand != HD_LINK_NOWHERE) l->operand = open->operand[RT_BLOCK_LAST - place->more];
+        if (turns && l->flags & HD_LINK_TURNING) {
+            l->count = 0;
+            (void)hd_link_turn(l);
+            l->count++; /* the first one is of the rounds that are done */
+        }
         l->count -= rounds;
     }
     hd_link_at(&t->expect, last->link)->flags &= (uint16_t)~RT_LINK_OPEN;
@@ -194,7 +207,7 @@ RT_INLINE void give_back(struct rt_thread *t, struct rt_open *open) {
 }
 
 RT_NOINLINE void rt_close_block(struct rt_thread *t, struct rt_open *open) {
-    if (open->begun - open->rounds < IN_VAIN && open->begun != 1) open->shy = SHY;
+    if (rounds_done(open) < IN_VAIN && !open->turns) open->shy = SHY;
     give_back(t, open);
 }
 
@@ -208,26 +221,90 @@ RT_INLINE uint32_t link_ends(struct rt_thread *t, uint32_t link) {
 
 uint32_t rt_link_ends(struct rt_thread *t, uint32_t link) { return link_ends(t, link); }
 
-/* A block whose links have ended their round or window: so many rounds may come before the next
- * end, and where; 0 if it is not to be open. */
-static uint32_t opens_again(const struct rt_thread *t, struct rt_open *open,
-                            const struct hd_hook *last, uint32_t least) {
+/* A round of a link begins there: may that be gone through as one? */
+RT_INLINE bool round_is_clear(const struct rt_thread *t, const struct hd_expected *l,
+                              uint64_t operand) {
+    if (t->window == NULL) return true;
+    uint64_t last = operand + l->stride * (l->trip - 1);
+    if (likely((operand ^ last) >> 12 == 0 && !rt_may_be_marked(last))) return true;
+    return rt_without_marks(operand, (int64_t)l->stride, l->trip) == l->trip;
+}
+
+/* The first of the rounds to come may have other counts than those after it. */
+RT_INLINE void first_alone(const struct rt_thread *t, struct rt_open *open,
+                           const struct hd_hook *first) {
+    const struct hd_expected *l = hd_link_at(&t->expect, first->link);
+    if (!(l->flags & HD_LINK_TURNING) || l->other_rest == l->rest) return;
+    open->passed = l->rest;
+    open->passed_then = l->other_rest;
+    open->more = open->rounds - 1;
+    open->rounds = 1;
+}
+
+/* A block whose links have ended their round or window is open again, if that is worth it. */
+RT_INLINE bool opens_again(struct rt_thread *t, struct rt_open *open, const struct hd_hook *last,
+                           uint32_t least) {
     const struct hd_hook *first = last - last->index;
     uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index];
-    const struct hd_expected *l = NULL;
-    uint32_t rounds = UINT32_MAX;
+    uint32_t rounds = UINT32_MAX, turning = 0;
     for (unsigned i = 0; i <= last->index; i++) {
-        l = hd_link_at(&t->expect, first[i].link);
+        const struct hd_expected *l = hd_link_at(&t->expect, first[i].link);
         if (l->operand == HD_LINK_NOWHERE || (t->window != NULL && !(l->flags & RT_LINK_SURE)))
-            return 0;
-        if (l->count - 1 < rounds - 1) rounds = l->count;
+            return false;
+        uint32_t count = l->count;
+        if (l->flags & HD_LINK_TURNING) {
+            if (l->trip > ROUND_MOST || !round_is_clear(t, l, l->operand)) return false;
+            count = l->trip;
+            turning++;
+        }
+        if (count - 1 < rounds - 1) rounds = count;
         operand[i] = l->operand;
     }
-    bool turning = (l->flags & HD_LINK_TURNING) != 0; /* the first round comes alone */
-    return (turning ? l->trip : rounds) > least ? rounds : 0;
+    if (rounds <= least) return false;
+    begin_rounds(t, open, last, rounds, false);
+    open->turns = turning != 0;
+    first_alone(t, open, first);
+    return true;
+}
+
+/* The round of all links that turn is over, the others go on: what was expected of the first of a
+ * round, when the block was opened, is expected again, elsewhere. */
+RT_INLINE bool turns_in_place(struct rt_thread *t, struct rt_open *open) {
+    const struct hd_hook *last = open->last, *first = last - last->index;
+    uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index];
+    struct hd_expected *l = NULL;
+    uint32_t rounds = open->begun;
+    if (!open->turns) return false;
+    for (unsigned i = 0; i <= last->index; i++) {
+        l = hd_link_at(&t->expect, first[i].link);
+        if (!(l->flags & HD_LINK_TURNING)
+                ? l->count / 2 < rounds
+                : l->trip != rounds || !round_is_clear(t, l, operand[i] - l->stride + l->other))
+            return false;
+    }
+    for (unsigned i = 0; i <= last->index; i++) {
+        l = hd_link_at(&t->expect, first[i].link);
+        if (l->flags & HD_LINK_TURNING) {
+            operand[i] += l->other - l->stride;
+            l->flags &= (uint16_t)~HD_LINK_DOUBTED;
+        } else {
+            l->count -= rounds;
+        }
+    }
+    if (l->flags & HD_LINK_TURNING && l->exit != 0) t->expect.at = l->exit;
+    open->rounds = rounds;
+    first_alone(t, open, first);
+    return true;
 }
 
 RT_NOINLINE void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32_t least) {
+    if (open->more != 0) {
+        open->rounds = open->more;
+        open->more = 0;
+        open->passed = open->passed_then;
+        return;
+    }
+    if (turns_in_place(t, open)) return;
     const struct hd_hook *last = open->last, *first = last - last->index;
     uint32_t next = 0;
     give_back(t, open); /* all, since a window that begins may end others */
@@ -236,10 +313,7 @@ RT_NOINLINE void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32
         next = ends ? link_ends(t, place->link) : 0;
     }
     if (next != 0) t->expect.at = next;
-    uint32_t rounds = opens_again(t, open, last, least);
-    if (rounds != 0)
-        begin_rounds(t, open, last, rounds, false);
-    else if (hd_link_at(&t->expect, last->link)->count > least)
+    if (!opens_again(t, open, last, least) && hd_link_at(&t->expect, last->link)->count > least)
         rt_open_block(t, last, least);
 }
 

@@ -43,7 +43,8 @@ static const char *called(const char *line, const char *end, size_t *length) {
 
 /* Labels that only say where something is, for debuggers and unwinding: nothing jumps there. */
 static bool is_for_debuggers(const char *label, const char *end) {
-    static const char *const prefix[] = {".LVL", ".LBE", ".LFB", ".LFE", ".LEHB", ".LEHE", ".Ltmp"};
+    static const char *const prefix[] = {".LVL", ".LBE",  ".LBI",  ".LFB",
+                                         ".LFE", ".LEHB", ".LEHE", ".Ltmp"};
     for (size_t i = 0; i < sizeof prefix / sizeof *prefix; i++) {
         const char *at = label;
         if (next_is(&at, end, prefix[i])) return true;

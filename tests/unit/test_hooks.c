@@ -74,6 +74,7 @@ static void straight_code_is_a_block(void **unused) {
     /* labels for debuggers */
     expect(READ4 ".LVL12:\n" WRITE8, "first last");
     expect(READ4 ".LBB7:\n.LBE7:\n" WRITE8, "first last");
+    expect(READ4 ".LBI9:\n.LBB9:\n" WRITE8, "first last");
     expect(READ4 ".LEHB3:\n" WRITE8, "first last");
     expect(READ4 ".Ltmp9:\n" WRITE8, "first last");
 }
