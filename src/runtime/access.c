@@ -107,6 +107,7 @@ RT_INLINE void check_hook(uintptr_t address, size_t size, bool write, uintptr_t 
 RT_INLINE void hook_of_block(uintptr_t address, size_t size, bool write, bool aligned,
                              bool in_block, uintptr_t pc) {
     struct rt_thread *t = &rt_self;
+    rt_end_repeats(t);
     bool run = rt_count(t), in_word = size <= 8 && (aligned || (address & 7) + size <= 8);
     if (likely(run) && in_word && likely(rt_as_expected(t, address, size, write, pc))) return;
     if (run ? rt.check_only && in_word

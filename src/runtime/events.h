@@ -45,9 +45,14 @@ RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
  * of all are known, and each leads to the next. */
 #define RT_LINK_BLOCK 0x8000u
 void rt_settle_slow(struct rt_thread *t);
+/* A block that follows itself (struct rt_open) *repeats*: nothing is expected but itself, and what
+ * came last is known to it alone. Whatever else comes ends that first. */
+RT_INLINE bool rt_repeats(const struct rt_thread *t);
+RT_INLINE void rt_end_repeats(struct rt_thread *t);
 /* Counts the hooks of a block that were passed, which is not over: a signal's handler comes in
  * between, or a hook is not as expected. */
 RT_INLINE void rt_settle(struct rt_thread *t) {
+    rt_end_repeats(t);
     if (unlikely(t->block != NULL)) rt_settle_slow(t);
 }
 /* A signal's handler comes in: what is between two hooks of a block may change. */
@@ -78,7 +83,8 @@ struct rt_open {
     uint32_t passed_then; /* which have these */
     uint32_t begun;       /* rounds from the beginning */
     uint16_t shy;         /* it is not opened so often, because that was in vain */
-    bool turns; /* links that turn do so after the first round: all is looked at for that */
+    bool turns;   /* links that turn do so after the first round: all is looked at for that */
+    bool follows; /* itself */
     _Alignas(HD_LINK_BYTES) uint64_t operand[HD_HOOK_BLOCK]; /* as t->address */
     uint64_t stride[HD_HOOK_BLOCK];
 };
@@ -89,6 +95,14 @@ extern struct rt_open rt_nothing_open[RT_OPEN_BLOCKS]; /* of a thread that expec
 RT_INLINE struct rt_open *rt_open_of(const struct rt_thread *t, uint32_t last) {
     uint32_t place = last & (RT_OPEN_BLOCKS - 1) * HD_LINK_BYTES;
     return (struct rt_open *)(t->open + place * 17);
+}
+RT_INLINE bool rt_repeats(const struct rt_thread *t) { return t->repeats != rt_nothing_open; }
+RT_INLINE void rt_end_repeats(struct rt_thread *t) {
+    const struct rt_open *o = t->repeats;
+    if (likely(!rt_repeats(t))) return;
+    t->expect.operand = o->operand[RT_BLOCK_LAST] - o->stride[RT_BLOCK_LAST];
+    t->expect.both = o->both;
+    t->repeats = rt_nothing_open;
 }
 /* If that is worth it: at least so many rounds. */
 void rt_open_block(struct rt_thread *t, const struct hd_hook *last, uint32_t least);
@@ -127,6 +141,7 @@ bool rt_is_link(uint32_t link);    /* not one of before that, nor 0 */
  * the call stack is not what the trace knows. The next event opens it again. So an access that is
  * expected need not look at the call stack, nor at how many calls there were before it. */
 RT_INLINE void rt_close(struct rt_thread *t) {
+    rt_end_repeats(t);
     t->closed_left = INT64_MIN;
     if (t->closed) return;
     t->closed = true;

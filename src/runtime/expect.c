@@ -102,6 +102,7 @@ void rt_expect_end(struct rt_thread *t) {
     t->expect = (struct hd_expect){.link = &no_link};
     t->open = (char *)rt_nothing_open;
     t->open_at = 0;
+    t->repeats = rt_nothing_open;
     t->block = t->slow_block = NULL;
     t->owner = 0;
     t->closed = false;
@@ -128,6 +129,7 @@ RT_INLINE void begin_rounds(struct rt_thread *t, struct rt_open *open, const str
     open->rounds = open->begun = rounds;
     open->more = 0;
     open->turns = false;
+    open->follows = l->next == first->link;
     l->flags |= RT_LINK_OPEN;
     open->both = l->next | (uint64_t)last->link << 32;
     open->last = last;
@@ -190,6 +192,7 @@ RT_INLINE uint32_t rounds_done(const struct rt_open *open) {
 RT_INLINE void give_back(struct rt_thread *t, struct rt_open *open) {
     const struct hd_hook *last = open->last;
     uint32_t rounds = rounds_done(open);
+    if (t->repeats == open) rt_end_repeats(t);
     bool turns = open->turns && rounds != 0;
     for (const struct hd_hook *place = last - last->index; place <= last; place++) {
         struct hd_expected *l = hd_link_at(&t->expect, place->link);
@@ -298,6 +301,7 @@ RT_INLINE bool turns_in_place(struct rt_thread *t, struct rt_open *open) {
 }
 
 RT_NOINLINE void rt_turn_block(struct rt_thread *t, struct rt_open *open, uint32_t least) {
+    rt_end_repeats(t);
     if (open->more != 0) {
         open->rounds = open->more;
         open->more = 0;
@@ -403,6 +407,7 @@ static uint64_t put_event(struct rt_thread *t, uint32_t link, uint64_t head, uin
 
 RT_NOINLINE void rt_store_record(struct rt_thread *t, uint64_t head, uint64_t tail) {
     struct hd_expect *e = &t->expect;
+    rt_end_repeats(t);
     if (hd_is_of_stream(head)) {
         put_stream(t, head);
         return;

@@ -230,6 +230,18 @@ RT_NOINLINE static void has_counted(uintptr_t address, struct hd_hook *place) {
     has_come(t, place, next);
 }
 
+/* The hook is not the one that is expected; it may be if a block has only repeated. */
+RT_NOINLINE static void is_another(uintptr_t address, struct hd_hook *place,
+                                   rt_hook_function *again) {
+    struct rt_thread *t = &rt_self;
+    if (rt_repeats(t)) {
+        rt_end_repeats(t);
+        again(address, place);
+    } else {
+        hook_slow(address, place, RT_CALLER);
+    }
+}
+
 /* The hooks of one kind of recording. What they check, and in which order, is what an access costs:
  * nothing that calls a function may come before the end, or they would have to save registers. */
 #define EXPECTING_HOOK(name, serial, unlike, then)                                             \
@@ -238,7 +250,7 @@ RT_NOINLINE static void has_counted(uintptr_t address, struct hd_hook *place) {
         struct hd_expect *e = &t->expect;                                                      \
         struct hd_expected *l = hd_link_at(e, place->link);                                    \
         if (unlikely(unlike)) {                                                                \
-            hook_slow(address, place, RT_CALLER);                                              \
+            is_another(address, place, name);                                                  \
             return;                                                                            \
         }                                                                                      \
         uint8_t word = serial ? 0 : *rt_word(address);                                         \
@@ -320,6 +332,7 @@ void rt_tell_passed(struct rt_thread *t, const void *context) {
     if (latest == NULL) return;
     struct hd_hook *first = (struct hd_hook *)latest - latest->index;
     if (t->told_block != first) t->told = 0;
+    rt_end_repeats(t);
     struct rt_open *o = rt_open_of(t, latest[latest->more].link);
     if (o->last == latest + latest->more) rt_close_block(t, o);
     if (latest->index < t->told) return;
@@ -436,19 +449,15 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
 BLOCK_HOOK(serial, true)
 BLOCK_HOOK(free, false)
 
-/* The last hook of a block: the usual case is that it is open, and all is as expected. `hooks`: how
- * many it has, 0 for any number. Nothing that calls a function may come before the end, or it would
- * have to save registers. */
-RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsigned hooks) {
+/* A round of a block that is open, if all is as expected. Nothing that calls a function may come
+ * before the end, or it would have to save registers. */
+RT_INLINE void round_of(struct rt_open *o, uintptr_t address, struct hd_hook *last, bool serial,
+                        unsigned hooks, bool repeats) {
     struct rt_thread *t = &rt_self;
-    struct rt_open *o = rt_open_of(t, last->link);
-    if (unlikely(o->last != last)) {
-        (serial ? serial_closed : free_closed)(address, last);
-        return;
-    }
     uint64_t all = hooks != 0 ? hooks : o->hooks;
     int64_t i = 1 - (int64_t)all;
-    if (unlikely(rt_count_over(t, all) || ((t->expect.both ^ o->came) & o->came_bits) != 0 ||
+    if (unlikely(rt_count_over(t, all) ||
+                 (!repeats && ((t->expect.both ^ o->came) & o->came_bits) != 0) ||
                  t->passed != o->passed))
         goto unlike;
 #pragma GCC unroll 8
@@ -463,12 +472,39 @@ RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsig
     o->operand[RT_BLOCK_LAST] = address + o->stride[RT_BLOCK_LAST];
     *t->met += all;
     t->passed = HD_COUNTS_CALL;
-    t->expect.operand = address;
-    t->expect.both = o->both;
-    if (unlikely(--o->rounds == 0)) rt_turn_block(t, o, OPEN_WORTH);
+    if (unlikely(--o->rounds == 0)) {
+        t->repeats = o;
+        rt_turn_block(t, o, OPEN_WORTH);
+        return;
+    }
+    if (repeats) return;
+    if (likely(o->follows)) {
+        t->repeats = o;
+        t->expect.at = 0;
+    } else {
+        t->expect.operand = address;
+        t->expect.both = o->both;
+    }
     return;
 unlike:
     (serial ? serial_unlike : free_unlike)(address, last, i);
+}
+
+/* The last hook of a block: the usual case is that it is open, and all is as expected. `hooks`: how
+ * many it has, 0 for any number. */
+RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsigned hooks) {
+    struct rt_thread *t = &rt_self;
+    struct rt_open *o = t->repeats;
+    if (likely(o->last == last)) {
+        round_of(o, address, last, serial, hooks, true);
+        return;
+    }
+    rt_end_repeats(t);
+    o = rt_open_of(t, last->link);
+    if (unlikely(o->last != last))
+        (serial ? serial_closed : free_closed)(address, last);
+    else
+        round_of(o, address, last, serial, hooks, false);
 }
 
 #define BLOCK_OF(scheduler, serial, hooks)                                          \

@@ -37,6 +37,7 @@ RT_HOOK void __tsan_func_entry(void *pc) {
     frame->sp = (uintptr_t)__builtin_frame_address(0);
     t->frame = frame + 1;
     if (!t->expects) return;
+    rt_end_repeats(t);
     if (expects(t, HD_EV_PUSH) && rt_push_expected(t, frame))
         met(t);
     else
@@ -58,6 +59,7 @@ RT_HOOK void __tsan_func_exit(void) {
         return;
     }
     t->exit_pc = RT_CALLER;
+    rt_end_repeats(t);
     if (expects(t, HD_EV_POP) && rt_pop_expected(t)) {
         met(t);
         return;

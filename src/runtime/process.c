@@ -318,6 +318,7 @@ static void in_child(struct rt_thread *t, int parent) {
     struct rt_pending *pending = t->pending;
     memset(t, 0, sizeof *t);
     t->open = (char *)rt_nothing_open;
+    t->repeats = rt_nothing_open;
     t->pending = pending;
     t->busy = busy;
     t->inside = inside;

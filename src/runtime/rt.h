@@ -98,6 +98,7 @@ struct rt_thread {
     const struct hd_hook *told_block; /* its first hook */
     char *open;                       /* blocks that are open (struct rt_open), */
     uint64_t open_at;                 /* and where there are some */
+    struct rt_open *repeats;          /* the one of them that repeats; never NULL */
     bool telling;
     bool in_block; /* at a hook behind which others of its block come */
     bool expects;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <threads.h>
 
-__thread struct rt_thread rt_self = {.open = (char *)rt_nothing_open};
+__thread struct rt_thread rt_self = {.open = (char *)rt_nothing_open, .repeats = rt_nothing_open};
 
 /* Code that `heddle cc` has assembled counts its branches here without a call. */
 _Static_assert(offsetof(struct rt_thread, passed) == 0, "rt_self begins with the branch count");
