@@ -35,8 +35,7 @@ RT_INLINE bool misses(struct rt_thread *t, const struct hd_hook *place, uintptr_
 /* An access as expected but for its address, and its link strays (expect.h): the usual miss where
  * memory is found through hashes. What was passed of a block goes into the record; the block goes
  * on. False if it is not so; then nothing has happened. */
-RT_NOINLINE static bool strays(struct rt_thread *t, uintptr_t address,
-                               const struct hd_hook *place) {
+RT_INLINE bool strays_inline(struct rt_thread *t, uintptr_t address, const struct hd_hook *place) {
     struct hd_expect *e = &t->expect;
     struct hd_expected *l = hd_link_at(e, place->link);
     unsigned flags = l->flags & (HD_LINK_STRAYS | HD_LINK_TURNS | HD_LINK_TURNING);
@@ -73,6 +72,11 @@ RT_NOINLINE static bool strays(struct rt_thread *t, uintptr_t address,
     }
     t->block_counted = place->index + 1u;
     return true;
+}
+
+RT_NOINLINE static bool strays(struct rt_thread *t, uintptr_t address,
+                               const struct hd_hook *place) {
+    return strays_inline(t, address, place);
 }
 
 /* Does the hook before it in the block lead to this one, and with the counts of straight code; at
@@ -174,7 +178,7 @@ RT_INLINE void has_come(struct rt_thread *t, const struct hd_hook *place, uint32
  * where the hook was called from. */
 RT_NOINLINE static void goes_astray(uintptr_t address, struct hd_hook *place) {
     struct rt_thread *t = &rt_self;
-    if (!strays(t, address, place)) {
+    if (!strays_inline(t, address, place)) {
         hook_slow(address, place, RT_CALLER);
     } else if (place->more != 0) {
         t->block = place;
@@ -370,81 +374,85 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
 
 /* The last hook of a block that is not open (events.h), or of one that is, and its hook i, counted
  * from the last one back, is not as expected. */
-#define BLOCK_HOOK(scheduler, serial)                                                             \
-    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {         \
-        struct rt_thread *t = &rt_self;                                                           \
-        struct hd_expect *e = &t->expect;                                                         \
-        struct hd_hook *place = last - last->index;                                               \
-        struct hd_expected *l = hd_link_at(e, place->link);                                       \
-        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) {    \
-            unsigned from = t->told_block == place ? t->told : 0;                                 \
-            t->told = 0;                                                                          \
-            block_slow(address, last, from);                                                      \
-            return;                                                                               \
-        }                                                                                         \
-        const uintptr_t *stored = rt_stored(t, place);                                            \
-        t->block_counted = 0;                                                                     \
-        t->address[RT_BLOCK_LAST] = address;                                                      \
-        if (unlikely(e->at != place->link || l->rest != t->passed)) {                             \
-            tell(t, place, 0, 1);                                                                 \
-            if (t->block != place) {                                                              \
-                block_slow(address, last, 1);                                                     \
-                return;                                                                           \
-            }                                                                                     \
-            place++;                                                                              \
-            stored++;                                                                             \
-        }                                                                                         \
-        uintptr_t before = e->operand;                                                            \
-        uint32_t next = 0;                                                                        \
-        for (;; place++, stored++) {                                                              \
-            uintptr_t a = *stored;                                                                \
-            l = hd_link_at(e, place->link);                                                       \
-            if (likely(FITS(serial, l, a, before, place->shape))) {                               \
-                before = a;                                                                       \
-                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);               \
-                if (place == last) break;                                                         \
-                next = 0;                                                                         \
-                continue;                                                                         \
-            }                                                                                     \
-            e->operand = before;                                                                  \
-            t->block = place->index > 0 ? place - 1 : NULL;                                       \
-            if (place == last) {                                                                  \
-                scheduler##_last(address, last);                                                  \
-                return;                                                                           \
-            }                                                                                     \
-            before = a;                                                                           \
-            if ((serial ? *rt_word(a) == 0 : IS_OWN_NOW(a, place->shape)) && strays(t, a, place)) \
-                continue;                                                                         \
-            tell(t, place - place->index, place->index, place->index + 1u);                       \
-            if (t->block == place) continue;                                                      \
-            block_slow(address, last, place->index + 1u);                                         \
-            return;                                                                               \
-        }                                                                                         \
-        unsigned hooks = last->index + 1u - t->block_counted;                                     \
-        t->block = NULL;                                                                          \
-        e->operand = address;                                                                     \
-        rt_count_all(t, hooks);                                                                   \
-        *t->met += hooks;                                                                         \
-        t->passed = HD_COUNTS_CALL;                                                               \
-        e->before = last->link;                                                                   \
-        e->at = next != 0 ? next : l->next;                                                       \
-        struct rt_open *o = rt_open_of(t, last->link);                                            \
-        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                              \
-        if (o->shy != 0)                                                                          \
-            o->shy--;                                                                             \
-        else                                                                                      \
-            rt_open_block(t, last, OPEN_WORTH);                                                   \
-    }                                                                                             \
-    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,           \
-                                               int64_t i) {                                       \
-        struct rt_thread *t = &rt_self;                                                           \
-        struct rt_open *o = rt_open_of(t, last->link);                                            \
-        rt_count_all(t, 0 - (uint64_t)o->hooks);                                                  \
-        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                     \
-        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                       \
-            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                        \
-        rt_close_block(t, o);                                                                     \
-        scheduler##_closed(address, last);                                                        \
+#define BLOCK_HOOK(scheduler, serial)                                                          \
+    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {      \
+        struct rt_thread *t = &rt_self;                                                        \
+        struct hd_expect *e = &t->expect;                                                      \
+        struct hd_hook *place = last - last->index;                                            \
+        struct hd_expected *l = hd_link_at(e, place->link);                                    \
+        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) { \
+            unsigned from = t->told_block == place ? t->told : 0;                              \
+            t->told = 0;                                                                       \
+            block_slow(address, last, from);                                                   \
+            return;                                                                            \
+        }                                                                                      \
+        const uintptr_t *stored = rt_stored(t, place);                                         \
+        t->block_counted = 0;                                                                  \
+        t->address[RT_BLOCK_LAST] = address;                                                   \
+        if (unlikely(e->at != place->link || l->rest != t->passed)) {                          \
+            tell(t, place, 0, 1);                                                              \
+            if (t->block != place) {                                                           \
+                block_slow(address, last, 1);                                                  \
+                return;                                                                        \
+            }                                                                                  \
+            place++;                                                                           \
+            stored++;                                                                          \
+        }                                                                                      \
+        uintptr_t before = e->operand;                                                         \
+        uint32_t next = 0;                                                                     \
+        for (;; place++, stored++) {                                                           \
+            uintptr_t a = *stored;                                                             \
+            l = hd_link_at(e, place->link);                                                    \
+            if (likely(FITS(serial, l, a, before, place->shape))) {                            \
+                before = a;                                                                    \
+                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);            \
+                if (place == last) break;                                                      \
+                next = 0;                                                                      \
+                continue;                                                                      \
+            }                                                                                  \
+            e->operand = before;                                                               \
+            t->block = place->index > 0 ? place - 1 : NULL;                                    \
+            if ((serial ? *rt_word(a) == 0 : IS_OWN_NOW(a, place->shape)) &&                   \
+                strays(t, a, place)) {                                                         \
+                if (place == last) break;                                                      \
+                before = a;                                                                    \
+                continue;                                                                      \
+            }                                                                                  \
+            if (place == last) {                                                               \
+                scheduler##_last(address, last);                                               \
+                return;                                                                        \
+            }                                                                                  \
+            before = a;                                                                        \
+            tell(t, place - place->index, place->index, place->index + 1u);                    \
+            if (t->block == place) continue;                                                   \
+            block_slow(address, last, place->index + 1u);                                      \
+            return;                                                                            \
+        }                                                                                      \
+        unsigned hooks = last->index + 1u - t->block_counted;                                  \
+        t->block = NULL;                                                                       \
+        e->operand = address;                                                                  \
+        rt_count_all(t, hooks);                                                                \
+        *t->met += hooks;                                                                      \
+        t->passed = HD_COUNTS_CALL;                                                            \
+        e->before = last->link;                                                                \
+        e->at = next != 0 ? next : l->next;                                                    \
+        struct rt_open *o = rt_open_of(t, last->link);                                         \
+        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                           \
+        if (o->shy != 0)                                                                       \
+            o->shy--;                                                                          \
+        else                                                                                   \
+            rt_open_block(t, last, OPEN_WORTH);                                                \
+    }                                                                                          \
+    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,        \
+                                               int64_t i) {                                    \
+        struct rt_thread *t = &rt_self;                                                        \
+        struct rt_open *o = rt_open_of(t, last->link);                                         \
+        rt_count_all(t, 0 - (uint64_t)o->hooks);                                               \
+        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                  \
+        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                    \
+            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                     \
+        rt_close_block(t, o);                                                                  \
+        scheduler##_closed(address, last);                                                     \
     }
 BLOCK_HOOK(serial, true)
 BLOCK_HOOK(free, false)
