@@ -33,22 +33,24 @@ RT_INLINE bool misses(struct rt_thread *t, const struct hd_hook *place, uintptr_
 }
 
 /* An access as expected but for its address, and its link strays (expect.h): the usual miss where
- * memory is found through hashes. What was passed of a block goes into the record; the block goes
- * on. False if it is not so; then nothing has happened. */
-RT_INLINE bool strays_inline(struct rt_thread *t, uintptr_t address, const struct hd_hook *place) {
+ * memory is found through hashes. The hooks of its block that were passed and not counted go into
+ * the record; the block goes on. `latest`: the access before it. False if it is not so; then
+ * nothing has happened. */
+RT_INLINE bool strays(struct rt_thread *t, struct hd_expected *l, uintptr_t address,
+                      const struct hd_hook *place, unsigned passed, uintptr_t latest) {
     struct hd_expect *e = &t->expect;
-    struct hd_expected *l = hd_link_at(e, place->link);
     unsigned flags = l->flags & (HD_LINK_STRAYS | HD_LINK_TURNS | HD_LINK_TURNING);
-    if (flags != HD_LINK_STRAYS || t->put >= t->put_end || *t->choices != 0) return false;
-    unsigned before = t->block != NULL ? place->index - t->block_counted : 0;
-    uint64_t met = HD_MET(*t->met) + before;
-    uint64_t step = address - l->operand, distance = address - e->operand;
+    if (flags != HD_LINK_STRAYS || t->put >= t->put_end) return false;
+    uint64_t met = HD_MET(*t->met) + passed;
+    uint64_t step = address - l->operand, distance = address - latest;
     unsigned shift = (unsigned)__builtin_ctz(place->shape >> 8), control = 0;
-    uint8_t *at = hd_token_put_met(t->put + 1, &control, met, e->met[0]);
+    uint8_t *token = t->put;
+    if (unlikely(*t->choices != 0)) token = hd_token_put_choices(token, *t->choices);
+    uint8_t *at = hd_token_put_met(token + 1, &control, met, e->met[0]);
     hd_expect_counted(e, met);
     at = hd_token_put_operand(at, &control, address, l->operand, l->operand + l->other, shift);
-    *t->put = (uint8_t)control;
-    t->left -= before + 1;
+    *token = (uint8_t)control;
+    t->left -= passed + 1;
     t->calls_emitted += met - t->met_seen + 1;
     rt_put(t, at);
     e->operand = address;
@@ -72,11 +74,6 @@ RT_INLINE bool strays_inline(struct rt_thread *t, uintptr_t address, const struc
     }
     t->block_counted = place->index + 1u;
     return true;
-}
-
-RT_NOINLINE static bool strays(struct rt_thread *t, uintptr_t address,
-                               const struct hd_hook *place) {
-    return strays_inline(t, address, place);
 }
 
 /* Does the hook before it in the block lead to this one, and with the counts of straight code; at
@@ -178,7 +175,9 @@ RT_INLINE void has_come(struct rt_thread *t, const struct hd_hook *place, uint32
  * where the hook was called from. */
 RT_NOINLINE static void goes_astray(uintptr_t address, struct hd_hook *place) {
     struct rt_thread *t = &rt_self;
-    if (!strays_inline(t, address, place)) {
+    struct hd_expected *l = hd_link_at(&t->expect, place->link);
+    unsigned passed = t->block != NULL ? place->index - t->block_counted : 0;
+    if (!strays(t, l, address, place, passed, t->expect.operand)) {
         hook_slow(address, place, RT_CALLER);
     } else if (place->more != 0) {
         t->block = place;
@@ -362,97 +361,100 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
 #define IS_OWN_NOW(a, shape) \
     (IS_OWN(false, a, shape) || rt_owners_take(t, a, ((shape)&0xff) == HD_EV_WRITE))
 
-/* An access of a block, all before it being as expected, at the link's operand or as it is
- * otherwise expected. */
-#define FITS(serial, l, a, before, shape)                                                        \
-    (((serial) ? ((l)->flags & RT_LINK_SURE) != 0 || *rt_word(a) == 0 : IS_OWN_NOW(a, shape)) && \
-     ((l)->operand == (a)             ? ((l)->operand += (l)->stride, true)                      \
-      : (l)->flags & HD_LINK_RELATIVE ? (before) + (l)->distance == (a)                          \
-                                      : (l)->flags & HD_LINK_EITHER && rt_chooses(t, l, a)))
+/* May an access of a block come as expected? Is it where its link expects it otherwise than at its
+ * operand, all before it being as expected? */
+#define IS_CLEAR(serial, l, a, shape) \
+    ((serial) ? ((l)->flags & RT_LINK_SURE) != 0 || *rt_word(a) == 0 : IS_OWN_NOW(a, shape))
+RT_INLINE bool fits_otherwise(struct rt_thread *t, struct hd_expected *l, uintptr_t address,
+                              uintptr_t latest) {
+    if (l->flags & HD_LINK_RELATIVE) return latest + l->distance == address;
+    return l->flags & HD_LINK_EITHER && rt_chooses(t, l, address);
+}
 
 #define OPEN_WORTH 8u /* rounds */
 
 /* The last hook of a block that is not open (events.h), or of one that is, and its hook i, counted
  * from the last one back, is not as expected. */
-#define BLOCK_HOOK(scheduler, serial)                                                          \
-    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {      \
-        struct rt_thread *t = &rt_self;                                                        \
-        struct hd_expect *e = &t->expect;                                                      \
-        struct hd_hook *place = last - last->index;                                            \
-        struct hd_expected *l = hd_link_at(e, place->link);                                    \
-        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) { \
-            unsigned from = t->told_block == place ? t->told : 0;                              \
-            t->told = 0;                                                                       \
-            block_slow(address, last, from);                                                   \
-            return;                                                                            \
-        }                                                                                      \
-        const uintptr_t *stored = rt_stored(t, place);                                         \
-        t->block_counted = 0;                                                                  \
-        t->address[RT_BLOCK_LAST] = address;                                                   \
-        if (unlikely(e->at != place->link || l->rest != t->passed)) {                          \
-            tell(t, place, 0, 1);                                                              \
-            if (t->block != place) {                                                           \
-                block_slow(address, last, 1);                                                  \
-                return;                                                                        \
-            }                                                                                  \
-            place++;                                                                           \
-            stored++;                                                                          \
-        }                                                                                      \
-        uintptr_t before = e->operand;                                                         \
-        uint32_t next = 0;                                                                     \
-        for (;; place++, stored++) {                                                           \
-            uintptr_t a = *stored;                                                             \
-            l = hd_link_at(e, place->link);                                                    \
-            if (likely(FITS(serial, l, a, before, place->shape))) {                            \
-                before = a;                                                                    \
-                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);            \
-                if (place == last) break;                                                      \
-                next = 0;                                                                      \
-                continue;                                                                      \
-            }                                                                                  \
-            e->operand = before;                                                               \
-            t->block = place->index > 0 ? place - 1 : NULL;                                    \
-            if ((serial ? *rt_word(a) == 0 : IS_OWN_NOW(a, place->shape)) &&                   \
-                strays(t, a, place)) {                                                         \
-                if (place == last) break;                                                      \
-                before = a;                                                                    \
-                continue;                                                                      \
-            }                                                                                  \
-            if (place == last) {                                                               \
-                scheduler##_last(address, last);                                               \
-                return;                                                                        \
-            }                                                                                  \
-            before = a;                                                                        \
-            tell(t, place - place->index, place->index, place->index + 1u);                    \
-            if (t->block == place) continue;                                                   \
-            block_slow(address, last, place->index + 1u);                                      \
-            return;                                                                            \
-        }                                                                                      \
-        unsigned hooks = last->index + 1u - t->block_counted;                                  \
-        t->block = NULL;                                                                       \
-        e->operand = address;                                                                  \
-        rt_count_all(t, hooks);                                                                \
-        *t->met += hooks;                                                                      \
-        t->passed = HD_COUNTS_CALL;                                                            \
-        e->before = last->link;                                                                \
-        e->at = next != 0 ? next : l->next;                                                    \
-        struct rt_open *o = rt_open_of(t, last->link);                                         \
-        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                           \
-        if (o->shy != 0)                                                                       \
-            o->shy--;                                                                          \
-        else                                                                                   \
-            rt_open_block(t, last, OPEN_WORTH);                                                \
-    }                                                                                          \
-    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,        \
-                                               int64_t i) {                                    \
-        struct rt_thread *t = &rt_self;                                                        \
-        struct rt_open *o = rt_open_of(t, last->link);                                         \
-        rt_count_all(t, 0 - (uint64_t)o->hooks);                                               \
-        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                  \
-        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                    \
-            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                     \
-        rt_close_block(t, o);                                                                  \
-        scheduler##_closed(address, last);                                                     \
+#define BLOCK_HOOK(scheduler, serial)                                                           \
+    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {       \
+        struct rt_thread *t = &rt_self;                                                         \
+        struct hd_expect *e = &t->expect;                                                       \
+        struct hd_hook *place = last - last->index;                                             \
+        struct hd_expected *l = hd_link_at(e, place->link);                                     \
+        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) {  \
+            unsigned from = t->told_block == place ? t->told : 0;                               \
+            t->told = 0;                                                                        \
+            block_slow(address, last, from);                                                    \
+            return;                                                                             \
+        }                                                                                       \
+        const uintptr_t *stored = rt_stored(t, place);                                          \
+        t->block_counted = 0;                                                                   \
+        t->address[RT_BLOCK_LAST] = address;                                                    \
+        if (unlikely(e->at != place->link || l->rest != t->passed)) {                           \
+            tell(t, place, 0, 1);                                                               \
+            if (t->block != place) {                                                            \
+                block_slow(address, last, 1);                                                   \
+                return;                                                                         \
+            }                                                                                   \
+            place++;                                                                            \
+            stored++;                                                                           \
+        }                                                                                       \
+        uintptr_t before = e->operand;                                                          \
+        uint32_t next = 0;                                                                      \
+        for (;; place++, stored++) {                                                            \
+            uintptr_t a = *stored;                                                              \
+            l = hd_link_at(e, place->link);                                                     \
+            bool clear = IS_CLEAR(serial, l, a, place->shape), fits = clear && l->operand == a; \
+            if (fits) l->operand = a + l->stride;                                               \
+            if (fits || (clear && fits_otherwise(t, l, a, before))) {                           \
+                before = a;                                                                     \
+                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);             \
+                if (place == last) break;                                                       \
+                next = 0;                                                                       \
+                continue;                                                                       \
+            }                                                                                   \
+            if (clear && strays(t, l, a, place, place->index - t->block_counted, before)) {     \
+                if (place == last) break;                                                       \
+                before = a;                                                                     \
+                continue;                                                                       \
+            }                                                                                   \
+            e->operand = before;                                                                \
+            t->block = place->index > 0 ? place - 1 : NULL;                                     \
+            if (place == last) {                                                                \
+                scheduler##_last(address, last);                                                \
+                return;                                                                         \
+            }                                                                                   \
+            before = a;                                                                         \
+            tell(t, place - place->index, place->index, place->index + 1u);                     \
+            if (t->block == place) continue;                                                    \
+            block_slow(address, last, place->index + 1u);                                       \
+            return;                                                                             \
+        }                                                                                       \
+        unsigned hooks = last->index + 1u - t->block_counted;                                   \
+        t->block = NULL;                                                                        \
+        e->operand = address;                                                                   \
+        rt_count_all(t, hooks);                                                                 \
+        *t->met += hooks;                                                                       \
+        t->passed = HD_COUNTS_CALL;                                                             \
+        e->before = last->link;                                                                 \
+        e->at = next != 0 ? next : l->next;                                                     \
+        struct rt_open *o = rt_open_of(t, last->link);                                          \
+        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                            \
+        if (o->shy != 0)                                                                        \
+            o->shy--;                                                                           \
+        else                                                                                    \
+            rt_open_block(t, last, OPEN_WORTH);                                                 \
+    }                                                                                           \
+    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,         \
+                                               int64_t i) {                                     \
+        struct rt_thread *t = &rt_self;                                                         \
+        struct rt_open *o = rt_open_of(t, last->link);                                          \
+        rt_count_all(t, 0 - (uint64_t)o->hooks);                                                \
+        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                   \
+        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                     \
+            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                      \
+        rt_close_block(t, o);                                                                   \
+        scheduler##_closed(address, last);                                                      \
     }
 BLOCK_HOOK(serial, true)
 BLOCK_HOOK(free, false)
