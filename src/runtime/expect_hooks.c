@@ -371,90 +371,122 @@ RT_INLINE bool fits_otherwise(struct rt_thread *t, struct hd_expected *l, uintpt
     return l->flags & HD_LINK_EITHER && rt_chooses(t, l, address);
 }
 
+/* Any other access of a block that is not as expected, so many hooks before it being passed and not
+ * counted. True if the hooks after it go on as a block does. Told: it is in the trace, else only
+ * what was before it. */
+RT_NOINLINE static bool block_misses(struct rt_thread *t, struct hd_hook *place, uintptr_t address,
+                                     unsigned passed, bool *told) {
+    struct hd_expect *e = &t->expect;
+    if (place->index != 0) {
+        t->left -= passed;
+        *t->met += passed;
+        t->passed = HD_COUNTS_CALL;
+        e->before = place[-1].link;
+        e->at = place->link;
+    }
+    t->block = NULL;
+    t->left--;
+    *told = misses(t, place, address);
+    if (!*told) t->left++;
+    t->block_counted = place->index + 1u;
+    uint32_t next = place->more != 0 ? place[1].link : 0;
+    return *told && next != 0 && e->at == next && hd_link_at(e, place->link)->next == next;
+}
+
 #define OPEN_WORTH 8u /* rounds */
 
 /* The last hook of a block that is not open (events.h), or of one that is, and its hook i, counted
  * from the last one back, is not as expected. */
-#define BLOCK_HOOK(scheduler, serial)                                                           \
-    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {       \
-        struct rt_thread *t = &rt_self;                                                         \
-        struct hd_expect *e = &t->expect;                                                       \
-        struct hd_hook *place = last - last->index;                                             \
-        struct hd_expected *l = hd_link_at(e, place->link);                                     \
-        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) {  \
-            unsigned from = t->told_block == place ? t->told : 0;                               \
-            t->told = 0;                                                                        \
-            block_slow(address, last, from);                                                    \
-            return;                                                                             \
-        }                                                                                       \
-        const uintptr_t *stored = rt_stored(t, place);                                          \
-        t->block_counted = 0;                                                                   \
-        t->address[RT_BLOCK_LAST] = address;                                                    \
-        if (unlikely(e->at != place->link || l->rest != t->passed)) {                           \
-            tell(t, place, 0, 1);                                                               \
-            if (t->block != place) {                                                            \
-                block_slow(address, last, 1);                                                   \
-                return;                                                                         \
-            }                                                                                   \
-            place++;                                                                            \
-            stored++;                                                                           \
-        }                                                                                       \
-        uintptr_t before = e->operand;                                                          \
-        uint32_t next = 0;                                                                      \
-        for (;; place++, stored++) {                                                            \
-            uintptr_t a = *stored;                                                              \
-            l = hd_link_at(e, place->link);                                                     \
-            bool clear = IS_CLEAR(serial, l, a, place->shape), fits = clear && l->operand == a; \
-            if (fits) l->operand = a + l->stride;                                               \
-            if (fits || (clear && fits_otherwise(t, l, a, before))) {                           \
-                before = a;                                                                     \
-                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);             \
-                if (place == last) break;                                                       \
-                next = 0;                                                                       \
-                continue;                                                                       \
-            }                                                                                   \
-            if (clear && strays(t, l, a, place, place->index - t->block_counted, before)) {     \
-                if (place == last) break;                                                       \
-                before = a;                                                                     \
-                continue;                                                                       \
-            }                                                                                   \
-            e->operand = before;                                                                \
-            t->block = place->index > 0 ? place - 1 : NULL;                                     \
-            if (place == last) {                                                                \
-                scheduler##_last(address, last);                                                \
-                return;                                                                         \
-            }                                                                                   \
-            before = a;                                                                         \
-            tell(t, place - place->index, place->index, place->index + 1u);                     \
-            if (t->block == place) continue;                                                    \
-            block_slow(address, last, place->index + 1u);                                       \
-            return;                                                                             \
-        }                                                                                       \
-        unsigned hooks = last->index + 1u - t->block_counted;                                   \
-        t->block = NULL;                                                                        \
-        e->operand = address;                                                                   \
-        rt_count_all(t, hooks);                                                                 \
-        *t->met += hooks;                                                                       \
-        t->passed = HD_COUNTS_CALL;                                                             \
-        e->before = last->link;                                                                 \
-        e->at = next != 0 ? next : l->next;                                                     \
-        struct rt_open *o = rt_open_of(t, last->link);                                          \
-        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                            \
-        if (o->shy != 0)                                                                        \
-            o->shy--;                                                                           \
-        else                                                                                    \
-            rt_open_block(t, last, OPEN_WORTH);                                                 \
-    }                                                                                           \
-    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,         \
-                                               int64_t i) {                                     \
-        struct rt_thread *t = &rt_self;                                                         \
-        struct rt_open *o = rt_open_of(t, last->link);                                          \
-        rt_count_all(t, 0 - (uint64_t)o->hooks);                                                \
-        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                   \
-        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                     \
-            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                      \
-        rt_close_block(t, o);                                                                   \
-        scheduler##_closed(address, last);                                                      \
+#define BLOCK_HOOK(scheduler, serial)                                                          \
+    RT_NOINLINE static void scheduler##_closed(uintptr_t address, struct hd_hook *last) {      \
+        struct rt_thread *t = &rt_self;                                                        \
+        struct hd_expect *e = &t->expect;                                                      \
+        struct hd_hook *place = last - last->index;                                            \
+        struct hd_expected *l = hd_link_at(e, place->link);                                    \
+        if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0)) { \
+            unsigned from = t->told_block == place ? t->told : 0;                              \
+            t->told = 0;                                                                       \
+            block_slow(address, last, from);                                                   \
+            return;                                                                            \
+        }                                                                                      \
+        const uintptr_t *stored = rt_stored(t, place);                                         \
+        t->block_counted = 0;                                                                  \
+        t->address[RT_BLOCK_LAST] = address;                                                   \
+        bool clear, told;                                                                      \
+        if (unlikely(e->at != place->link || l->rest != t->passed)) {                          \
+            uintptr_t a = *stored;                                                             \
+            clear = IS_CLEAR(serial, l, a, place->shape);                                      \
+            if (!clear) tell(t, place, 0, 1);                                                  \
+            if (clear ? !block_misses(t, place, a, 0, &told) : t->block != place) {            \
+                block_slow(address, last, clear && !told ? 0 : 1);                             \
+                return;                                                                        \
+            }                                                                                  \
+            place++;                                                                           \
+            stored++;                                                                          \
+        }                                                                                      \
+        uintptr_t before = e->operand;                                                         \
+        uint32_t next = 0;                                                                     \
+        for (;; place++, stored++) {                                                           \
+            uintptr_t a = *stored;                                                             \
+            l = hd_link_at(e, place->link);                                                    \
+            clear = IS_CLEAR(serial, l, a, place->shape);                                      \
+            bool fits = clear && l->operand == a;                                              \
+            if (fits) l->operand = a + l->stride;                                              \
+            if (fits || (clear && fits_otherwise(t, l, a, before))) {                          \
+                before = a;                                                                    \
+                if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);            \
+                if (place == last) break;                                                      \
+                next = 0;                                                                      \
+                continue;                                                                      \
+            }                                                                                  \
+            if (clear && strays(t, l, a, place, place->index - t->block_counted, before)) {    \
+                if (place == last) break;                                                      \
+                before = a;                                                                    \
+                continue;                                                                      \
+            }                                                                                  \
+            e->operand = before;                                                               \
+            before = a;                                                                        \
+            unsigned index = place->index;                                                     \
+            if (clear) {                                                                       \
+                if (block_misses(t, place, a, index - t->block_counted, &told)) continue;      \
+                if (place != last || !told) block_slow(address, last, index + told);           \
+                return;                                                                        \
+            }                                                                                  \
+            t->block = index > 0 ? place - 1 : NULL;                                           \
+            if (place == last) {                                                               \
+                scheduler##_last(address, last);                                               \
+                return;                                                                        \
+            }                                                                                  \
+            tell(t, place - index, index, index + 1u);                                         \
+            if (t->block == place) continue;                                                   \
+            block_slow(address, last, index + 1u);                                             \
+            return;                                                                            \
+        }                                                                                      \
+        unsigned hooks = last->index + 1u - t->block_counted;                                  \
+        t->block = NULL;                                                                       \
+        e->operand = address;                                                                  \
+        rt_count_all(t, hooks);                                                                \
+        *t->met += hooks;                                                                      \
+        t->passed = HD_COUNTS_CALL;                                                            \
+        e->before = last->link;                                                                \
+        e->at = next != 0 ? next : l->next;                                                    \
+        struct rt_open *o = rt_open_of(t, last->link);                                         \
+        if (l->count <= OPEN_WORTH || t->block_counted != 0) return;                           \
+        if (o->shy != 0)                                                                       \
+            o->shy--;                                                                          \
+        else                                                                                   \
+            rt_open_block(t, last, OPEN_WORTH);                                                \
+    }                                                                                          \
+    RT_NOINLINE static void scheduler##_unlike(uintptr_t address, struct hd_hook *last,        \
+                                               int64_t i) {                                    \
+        struct rt_thread *t = &rt_self;                                                        \
+        struct rt_open *o = rt_open_of(t, last->link);                                         \
+        rt_count_all(t, 0 - (uint64_t)o->hooks);                                               \
+        if (unlikely(t->signals_pending)) rt_set_left(t, -1);                                  \
+        for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)                                    \
+            o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];                     \
+        rt_close_block(t, o);                                                                  \
+        scheduler##_closed(address, last);                                                     \
     }
 BLOCK_HOOK(serial, true)
 BLOCK_HOOK(free, false)
