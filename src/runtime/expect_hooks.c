@@ -10,8 +10,8 @@ RT_INLINE bool misses(struct rt_thread *t, const struct hd_hook *place, uintptr_
     const struct hd_expected *l = hd_link_at(e, place->link);
     uintptr_t end = address + (place->shape >> 8) - 1;
     if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
-        t->put >= t->put_end || (end >> 3) - (address >> 3) > 1 || !rt_owns(t, address, l->shape) ||
-        (unlikely((end ^ address) >> 3 != 0) && !rt_owns(t, end, l->shape)))
+        t->put >= t->put_end || (end >> 3) - (address >> 3) > 1 ||
+        !rt_owns_now(t, address, l->shape))
         return false;
     uint64_t met = HD_MET(*t->met);
     uint8_t *at = t->put;
@@ -579,9 +579,10 @@ static void expect_wide(uintptr_t address, struct hd_hook *place) {
         rt_window_open(t, link);
         l->flags |= RT_LINK_WIDE;
     }
+    rt_end_repeats(t);
     if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
-                 (end >> 3) - (address >> 3) > 1 || !rt_owns(t, end, l->shape) ||
-                 !rt_owns(t, address, l->shape) || !rt_fits(t, l, address))) {
+                 (end >> 3) - (address >> 3) > 1 || !rt_owns_now(t, address, l->shape) ||
+                 !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;
     }

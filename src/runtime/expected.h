@@ -10,6 +10,16 @@ RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, unsigned sh
     return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
 }
 
+/* The same of an access, to one word or two; memory that becomes the thread's own without a stamp
+ * is. */
+RT_INLINE bool rt_owns_now(struct rt_thread *t, uintptr_t address, unsigned shape) {
+    bool write = (shape & 0xff) == HD_EV_WRITE;
+    uintptr_t end = address + (shape >> 8) - 1;
+    return (rt_owns(t, address, shape) || rt_owners_take(t, address, write)) &&
+           (likely((end ^ address) >> 3 == 0) || rt_owns(t, end, shape) ||
+            rt_owners_take(t, end, write));
+}
+
 /* Its link has a choice: does the access take one of the two steps, and is there room to say which?
  */
 RT_INLINE bool rt_chooses(struct rt_thread *t, struct hd_expected *l, uintptr_t address) {
