@@ -175,6 +175,11 @@ void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing,
     hd_build_numbers(fold->builder);
 }
 
+void hd_fold_unshared(struct hd_fold *fold) {
+    hd_fold_filter(fold, NULL, NULL, 0);
+    fold->nothing_shared = true;
+}
+
 /* Is the thread's call of this event marked? Asked for each event, in their order. */
 static bool is_marked(const struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                       unsigned calls) {
@@ -198,6 +203,7 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
     unsigned kind = hd_wire_kind(head), flags = hd_wire_flags(head);
     if (kind <= HD_EV_WRITE) {
         if (flags != 0) bytes = flags;
+        if (fold->nothing_shared) return false;
         if (fold->sharing != NULL && !hd_sharing_access(fold->sharing, address, bytes))
             return false;
         fold_note_place(thread, site);
@@ -244,6 +250,12 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     bool plain = fold->filter != NULL && fold->marks == 0;
     struct hd_pages *shared = fold->sharing != NULL ? hd_sharing_pages(fold->sharing) : NULL;
     for (; i < count; i++) {
+        if (fold->nothing_shared && fold_is_access(event[i].head)) {
+            size_t passed = fold_pass_accesses(thread, event + i, count - i);
+            seen += passed;
+            i += passed - 1;
+            continue;
+        }
         if (plain && fold_is_access(event[i].head)) {
             size_t folded = fold_accesses(fold, thread, *number, event + i, count - i, shared,
                                           trace->recorded + seen);

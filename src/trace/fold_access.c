@@ -152,6 +152,15 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
     return i;
 }
 
+size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_event *event,
+                          size_t count) {
+    uint64_t counts = 0;
+    size_t some = count < MOST_EVENTS ? count : MOST_EVENTS, i = 0;
+    for (; i < some && fold_is_access(event[i].head); i++) counts += counts_of(event[i].tail);
+    fold_leave_out(thread, (uint32_t)counts, counts >> 32);
+    return i;
+}
+
 size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                      const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
                      uint64_t place) {

@@ -79,8 +79,8 @@ void fold_follow_call(struct hd_fold *fold, struct hd_fold_thread *thread,
 void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event);
 
 /* Its calls and branches are the next event's. */
-static inline void fold_leave_out(struct hd_fold_thread *thread, unsigned calls,
-                                  unsigned branches) {
+static inline void fold_leave_out(struct hd_fold_thread *thread, uint64_t calls,
+                                  uint64_t branches) {
     thread->calls = fold_add(thread->calls, calls);
     thread->branches = fold_add(thread->branches, branches);
     thread->has_extra = false;
@@ -100,6 +100,10 @@ static inline bool fold_is_access(uint64_t head) {
 size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                      const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
                      uint64_t place);
+
+/* Leaves out accesses, of which the first event is one, up to another event. Returns how many. */
+size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_event *event,
+                          size_t count);
 
 /* How many calls of the thread come before the next one that is marked, from the latest one that
  * was folded on. */

@@ -40,7 +40,11 @@ struct merge {
     uint64_t beside_after;       /* so many */
     uint32_t *thread;            /* current one of each stream */
     struct hd_fold fold;
-    struct hd_sharing *looking; /* the first of two readings, which makes no events; NULL */
+    /* The first of two readings, NULL in others. As long as nothing is shared it folds, too: then
+     * it is the only one. */
+    struct hd_sharing *looking;
+    bool folding;
+    uint32_t *folded_thread; /* current one of each stream */
     struct hd_progress *progress;
     uint64_t decoded;
     uint64_t expected;             /* one above the highest stamp that was used */
@@ -149,6 +153,14 @@ static bool take(struct merge *m, uint32_t stream, const struct hd_wire_event *e
     if (m->looking == NULL)
         return hd_fold_events(&m->fold, event, count, &m->thread[stream], taken, error);
     hd_sharing_events(m->looking, event, count, &m->thread[stream], taken);
+    if (m->folding) {
+        struct hd_error ignored;
+        size_t folded;
+        m->folding =
+            !hd_sharing_any(m->looking) &&
+            hd_fold_events(&m->fold, event, *taken, &m->folded_thread[stream], &folded, &ignored) &&
+            folded == *taken;
+    }
     return true;
 }
 
@@ -158,6 +170,13 @@ static bool take_loop(struct merge *m, uint32_t stream, struct hd_expand_loop *l
         return hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds, &m->thread[stream],
                             error);
     hd_sharing_loop(m->looking, loop->body, loop->length, loop->rounds, &m->thread[stream]);
+    if (m->folding) {
+        struct hd_error ignored;
+        hd_loop_advance(loop->body, loop->length, 0 - loop->rounds);
+        m->folding = !hd_sharing_any(m->looking) &&
+                     hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds,
+                                  &m->folded_thread[stream], &ignored);
+    }
     return true;
 }
 
@@ -369,7 +388,7 @@ static void open_sources(struct merge *m) {
                                 .opening = true};
         push(m, source);
     }
-    for (uint32_t i = 0; i < m->store->stream.size; i++) m->thread[i] = i;
+    for (uint32_t i = 0; i < m->store->stream.size; i++) m->thread[i] = m->folded_thread[i] = i;
 }
 
 static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
@@ -412,15 +431,24 @@ static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
 }
 
 /* The first of two readings. It need not stop where the second does, but has seen all that comes
- * before; what is missing, and why nothing can be shown, is said by the second. */
-static void look_for_sharing(struct merge *m, bool damaged, struct hd_sharing *sharing) {
+ * before; what is missing, and why nothing can be shown, is said by the second. True if there need
+ * be none: nothing is shared and nothing was wrong, so that all that is loaded was folded. */
+static bool look_for_sharing(struct merge *m, bool damaged, bool marked,
+                             struct hd_sharing *sharing) {
     struct hd_trace_end end = m->builder->trace->end;
     struct hd_error ignored;
     m->looking = sharing;
-    (void)read_all(m, damaged, &ignored);
+    m->folding = !damaged && !marked;
+    if (m->folding) hd_fold_unshared(&m->fold);
+    bool good = read_all(m, damaged, &ignored) && !m->stopped;
     m->looking = NULL;
+    if (good && m->folding && hd_fold_finish(&m->fold, &ignored)) return true;
     m->builder->trace->end = end;
     hd_sharing_again(sharing);
+    hd_fold_free(&m->fold);
+    hd_build_empty(m->builder);
+    hd_fold_start(&m->fold, m->builder);
+    return false;
 }
 
 bool hd_merge(const struct hd_event_store *store, bool damaged,
@@ -437,16 +465,20 @@ bool hd_merge(const struct hd_event_store *store, bool damaged,
         m.loop = hd_zalloc(1, sizeof *m.loop);
     }
     m.thread = hd_alloc(store->stream.size, sizeof *m.thread);
+    m.folded_thread = hd_alloc(store->stream.size, sizeof *m.folded_thread);
     hd_fold_start(&m.fold, builder);
-    if (sharing != NULL) look_for_sharing(&m, damaged, sharing);
-    if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing, options->mark, options->marks);
-    bool good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
+    bool good = sharing != NULL && look_for_sharing(&m, damaged, options->marks != 0, sharing);
+    if (!good) {
+        if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing, options->mark, options->marks);
+        good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
+    }
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
     hd_lanes_free(m.lanes);
     free(m.expanded);
     free(m.loop);
     free(m.thread);
+    free(m.folded_thread);
     hd_fold_free(&m.fold);
     hd_sharing_free(sharing);
     return good;

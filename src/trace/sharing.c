@@ -41,6 +41,7 @@ struct hd_sharing {
     size_t room;      /* words of it */
     uint64_t work;
     bool gave_up; /* everything counts as shared */
+    bool any;     /* something does */
     /* blocks were freed in these pages before anybody touched them */
     struct hd_map freed;
     bool all_freed;
@@ -93,7 +94,10 @@ static inline uint64_t *cell_of(struct hd_sharing *s, uint64_t word, bool first)
     uint64_t number = word >> HD_PAGE_SHIFT;
     struct hd_memory_page *page = hd_pages_find(&s->pages, number);
     if (__builtin_expect(page == NULL, 0)) {
-        if (s->pages.page.size >= s->limit) return NULL;
+        if (s->pages.page.size >= s->limit) {
+            s->any = true;
+            return NULL;
+        }
         page = hd_pages_add(&s->pages, number);
         if (first && (s->all_freed || hd_map_get(&s->freed, number, 0) != 0))
             for (unsigned i = 0; i < HD_PAGE_WORDS; i++) page->cell[i] = FREED;
@@ -118,7 +122,10 @@ static uint64_t new_number(struct hd_sharing *s) {
 static inline void set_shared(struct hd_sharing *s, uint64_t cell) {
     uint32_t bit = NUMBER(cell) - 1;
     if (bit / 64 < s->room) s->shared[bit / 64] |= (uint64_t)1 << bit % 64;
+    s->any = true;
 }
+
+bool hd_sharing_any(const struct hd_sharing *s) { return s->any || s->gave_up; }
 
 /* A thread touches a word that is not shared yet and has a number. */
 static inline uint64_t touched_by(struct hd_sharing *s, uint64_t cell, uint32_t thread,
@@ -246,7 +253,10 @@ static void note_untouched(struct hd_sharing *s, struct words words) {
 
 static void note_access(struct hd_sharing *s, uint32_t thread, uint64_t address, uint64_t bytes,
                         bool writes) {
-    if (bytes == 0) return;
+    if (bytes == 0) { /* nobody knows what it touches */
+        s->any = true;
+        return;
+    }
     struct words words = touched(address, bytes);
     if (words.end - words.first > 8) spend(s, words.end - words.first);
     for (uint64_t word = words.first; word < words.end && !s->gave_up; word++) {
