@@ -176,8 +176,8 @@ void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing,
 }
 
 void hd_fold_unshared(struct hd_fold *fold) {
-    hd_fold_filter(fold, NULL, NULL, 0);
-    fold->nothing_shared = true;
+    fold->nothing_shared = true; /* and nothing comes to the filter */
+    hd_build_numbers(fold->builder);
 }
 
 /* Is the thread's call of this event marked? Asked for each event, in their order. */
@@ -218,7 +218,7 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
     } else if (kind == HD_EV_FREE) {
         bytes = hd_block_sizes_free(&fold->sizes, address, bytes);
     }
-    hd_filter_event(fold->filter, number, kind, address, bytes);
+    if (fold->filter != NULL) hd_filter_event(fold->filter, number, kind, address, bytes);
     return true;
 }
 
@@ -290,10 +290,10 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
         }
         unsigned calls = hd_wire_calls(tail);
         uint64_t place = trace->recorded + seen++;
-        if (fold->filter != NULL) {
+        if (fold_leaves_out(fold)) {
             fold->ahead = count - i;
             fold->number = place;
-            if (i + FOLD_LOOK_AHEAD < count)
+            if (fold->filter != NULL && i + FOLD_LOOK_AHEAD < count)
                 hd_filter_prefetch(fold->filter, hd_wire_operand(event[i + FOLD_LOOK_AHEAD].head));
             bool kept = keeps(fold, thread, *number, head, hd_wire_site(tail));
             if (fold->marks != 0 && is_marked(fold, thread, *number, calls)) {
@@ -330,7 +330,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
 /* Calls of a thread that no event of its own came after. */
 static void count_rest(struct hd_fold *fold) {
     struct hd_trace *trace = fold->builder->trace;
-    for (size_t i = 0; fold->filter != NULL && i < fold->thread.size; i++)
+    for (size_t i = 0; fold_leaves_out(fold) && i < fold->thread.size; i++)
         trace->hook_calls = fold_add(trace->hook_calls, fold->thread.data[i].calls);
 }
 

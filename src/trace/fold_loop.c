@@ -374,7 +374,7 @@ static bool fold_some(struct hd_fold *fold, struct hd_loop_event *body, size_t l
                       uint64_t rounds, uint32_t *number, struct hd_error *error) {
     struct fold_loop *l = fold->loop;
     bool again = l != NULL && is_known(l, body, length);
-    if (fold->filter == NULL || rounds < LEAST_ROUNDS || *number >= HD_THREAD_LIMIT)
+    if (!fold_leaves_out(fold) || rounds < LEAST_ROUNDS || *number >= HD_THREAD_LIMIT)
         return fold_unrolled(fold, body, length, rounds, number, error);
     if (!again && !is_plain(body, length))
         return fold_is_still(body, length)

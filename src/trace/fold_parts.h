@@ -11,6 +11,10 @@ static inline uint64_t fold_add(uint64_t a, uint64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+static inline bool fold_leaves_out(const struct hd_fold *fold) {
+    return fold->filter != NULL || fold->nothing_shared;
+}
+
 static inline struct hd_fold_thread *fold_thread(struct hd_fold *fold, uint32_t number) {
     while (fold->thread.size <= number) hd_vector_push(&fold->thread, ((struct hd_fold_thread){0}));
     return &fold->thread.data[number];

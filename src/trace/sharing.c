@@ -306,10 +306,24 @@ static void note_event(struct hd_sharing *s, uint32_t thread, uint64_t head, uin
     }
 }
 
+/* Of accesses of one thread, with nothing between them that orders threads: what the last cell was
+ * like that a read, or a write, left as it was. So it leaves all others like that. */
+#define LIKE (STATE_MASK | SHARED | NUMBERED)
+struct quiet {
+    uint64_t like[2];
+};
+static const struct quiet none_quiet = {{UINT64_MAX, UINT64_MAX}};
+
 /* A plain access of one word. */
-static inline void note_word(struct hd_sharing *s, uint32_t thread, uint64_t head) {
+static inline __attribute__((always_inline)) void note_word(struct hd_sharing *s, uint32_t thread,
+                                                            uint64_t head, struct quiet *quiet) {
     uint64_t *cell = cell_of(s, hd_wire_operand(head) >> 3, true);
-    if (cell != NULL) touch(s, cell, thread, hd_wire_kind(head) == HD_EV_WRITE);
+    bool writes = hd_wire_kind(head) == HD_EV_WRITE;
+    if (cell == NULL) return;
+    uint64_t was = *cell;
+    if ((was & LIKE) == quiet->like[writes] || was & SHARED) return;
+    touch(s, cell, thread, writes);
+    if (*cell == was) quiet->like[writes] = was & LIKE;
 }
 
 static inline bool is_of_word(uint64_t head) {
@@ -322,6 +336,7 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
                        uint32_t *thread, size_t *taken) {
     size_t i = 0;
     bool seen = false; /* nothing has changed since an access of the thread */
+    struct quiet quiet = none_quiet;
     for (; i < count; i++) {
         uint64_t head = event[i].head;
         unsigned kind = hd_wire_kind(head);
@@ -329,12 +344,13 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
         if (i + LOOK_AHEAD < count)
             hd_pages_prefetch(&s->pages, hd_wire_operand(event[i + LOOK_AHEAD].head) >> 3);
         if (seen && is_of_word(head) && !s->gave_up) {
-            note_word(s, number, head);
+            note_word(s, number, head, &quiet);
             continue;
         }
         if (kind == HD_EV_STAMP) break;
         if (s->gave_up) continue;
         seen = false;
+        quiet = none_quiet;
         if (kind == HD_EV_THREAD) {
             *thread = (uint32_t)hd_wire_operand(head) & 0xffff;
         } else if (kind == HD_EV_EXT) {
