@@ -115,16 +115,19 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         if (i + FOLD_LOOK_AHEAD < count) look_ahead(fold, shared, event[i + FOLD_LOOK_AHEAD].head);
         unsigned bytes = hd_wire_flags(head);
         int keep = -1, is_shared = 1;
+        struct filter_recent *recent = filter_recent_slot(filter, site);
+        bool quick = recent->quick == key_of(event[i]);
         if (shared != NULL) {
-            is_shared = fold_is_access(head) ? hd_sharing_known(shared, address, bytes) : -1;
+            is_shared = likely(quick) || fold_is_access(head)
+                            ? hd_sharing_known(shared, address, bytes)
+                            : -1;
             if (is_shared == 0 && likely(known.simple)) {
                 known.counts += counts_of(tail);
                 skipped++;
                 continue;
             }
         }
-        struct filter_recent *recent = filter_recent_slot(filter, site);
-        if (likely(recent->quick == key_of(event[i]) && known.epoch != 0 && is_shared > 0))
+        if (likely(quick && known.epoch != 0 && is_shared > 0))
             keep = filter_access_quick(filter, known.thread, known.epoch, address, bytes,
                                        &recent->range);
         if (unlikely(keep < 0)) {
