@@ -13,11 +13,14 @@
 #define LARGEST_LOCATION ((uint64_t)1 << 30)
 /* Entries of the lists of accesses over several lives. */
 #define SCATTERED_LIMIT ((size_t)1 << 28)
+#define LOOK_AHEAD 16 /* cells in the order of addresses, whose own order is another one */
 
 /* Bytes of one cell in one life; life is the block plus one, 0 for memory without a block. */
 struct piece {
     uint64_t low, high;
-    uint32_t cell, life;
+    uint32_t cell : 31;
+    uint32_t cut : 1; /* there are others of the cell */
+    uint32_t life;
 };
 
 struct sweep {
@@ -58,6 +61,7 @@ static void pass_border(struct sweep *sweep, uint64_t border) {
         uint32_t life = life_at(sweep, &sweep->build->cell.data[piece.cell]);
         if (life != piece.life) {
             sweep->piece.data[at].high = piece.low = border;
+            sweep->piece.data[at].cut = piece.cut = 1;
             piece.life = life;
             at = sweep->piece.size;
             hd_vector_push(&sweep->piece, piece);
@@ -72,6 +76,8 @@ static void sweep_cells(struct sweep *sweep) {
     uint64_t border = next_border(sweep);
     for (size_t i = 0; i < sweep->cells; i++) {
         uint32_t c = sweep->cell[i].value;
+        if (i + LOOK_AHEAD < sweep->cells)
+            __builtin_prefetch(&build->cell.data[sweep->cell[i + LOOK_AHEAD].value]);
         const struct hd_cell *cell = &build->cell.data[c];
         while (border <= cell->address) {
             pass_border(sweep, border);
@@ -82,7 +88,8 @@ static void sweep_cells(struct sweep *sweep) {
             sweep->cell_life[c] = life;
             continue;
         }
-        struct piece piece = {cell->address, cell->address + cell->size, c, life};
+        struct piece piece = {
+            .low = cell->address, .high = cell->address + cell->size, .cell = c, .life = life};
         if (piece.high > border) hd_vector_push(&sweep->crossing, sweep->piece.size);
         hd_vector_push(&sweep->piece, piece);
     }
@@ -149,8 +156,7 @@ static void add_location(struct partition *partition, uint64_t low, uint64_t hig
 
 static void place_piece(struct partition *partition, const struct piece *piece, uint32_t first,
                         uint32_t count) {
-    const struct hd_cell *cell = &partition->build->cell.data[piece->cell];
-    if (piece->low != cell->address || piece->high != cell->address + cell->size) {
+    if (piece->cut) {
         struct part part = {piece->cell, first, count};
         hd_vector_push(&partition->part, part);
     } else {
@@ -204,8 +210,10 @@ static bool cut_cluster(struct partition *partition, const struct piece *piece, 
 }
 
 static bool cut_life(struct partition *partition, const struct piece *piece, size_t pieces) {
+    const struct hd_spot *cell_place = partition->build->cell_place;
     for (size_t i = 0; i < pieces;) {
         uint64_t high = piece[i].high;
+        if (i + LOOK_AHEAD < pieces) __builtin_prefetch(&cell_place[piece[i + LOOK_AHEAD].cell], 1);
         bool same = true;
         size_t end = i + 1;
         for (; end < pieces && piece[end].low < high; end++) {

@@ -153,8 +153,8 @@ static void count_events(const struct hd_model *model, struct hd_summary *summar
     for (uint32_t e = 0; e < model->events; e++) {
         summary->kinds[model->kind[e]]++;
         recorded += model->calls[e] > 0;
-        hd_bitset_add(&sites, model->site[e]);
-        hd_bitset_add(&stacks, model->stack[e]);
+        if (!hd_bitset_has(&sites, model->site[e])) hd_bitset_add(&sites, model->site[e]);
+        if (!hd_bitset_has(&stacks, model->stack[e])) hd_bitset_add(&stacks, model->stack[e]);
     }
     /* Site 0 is "unknown", stack 0 the empty one. */
     hd_bitset_remove(&sites, 0);

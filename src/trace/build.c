@@ -81,6 +81,13 @@ void hd_build_warn(struct hd_builder *builder, const char *format, ...) {
                    hd_arena_copy(&builder->memory->arena, line, strlen(line)));
 }
 
+void hd_build_empty(struct hd_builder *builder) {
+    struct hd_trace *trace = builder->trace;
+    trace->events = trace->extras = trace->threads = 0;
+    trace->stacks = 1;
+    trace->hook_calls = trace->recorded = 0;
+}
+
 void hd_build_finish(struct hd_builder *builder) {
     struct hd_trace *trace = builder->trace;
     struct hd_trace_memory *memory = builder->memory;

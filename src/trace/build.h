@@ -44,6 +44,8 @@ void hd_build_numbers(struct hd_builder *builder);
 void hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value);
 void hd_build_warn(struct hd_builder *builder, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* No events, as in the beginning; what is known of modules and of the run stays. */
+void hd_build_empty(struct hd_builder *builder);
 /* Gives back what the columns have too much and ties the loose ends. */
 void hd_build_finish(struct hd_builder *builder);
 

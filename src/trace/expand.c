@@ -87,7 +87,12 @@ size_t expand_put(struct hd_expect *expect, struct hd_wire_event *out, size_t co
     struct hd_expect e = *expect; /* where nothing else is written to */
     size_t i = 0;
     while (i < count && e.at != 0) out[i++] = expand_next(&e);
-    *expect = e;
+    /* one by one: they were just written, and can't be read back in larger pieces so soon */
+    expect->at = e.at;
+    expect->before = e.before;
+    expect->operand = e.operand;
+    expect->depth = e.depth;
+    expect->choices = e.choices;
     return i;
 }
 
@@ -263,6 +268,18 @@ static bool put_some(struct links *links, struct hd_expand_at *at, struct hd_wir
     return put == most;
 }
 
+/* Puts in what comes before the next record, as far as there is room, or up to a loop. Is that
+ * record next? *good is false if nothing was expected there. */
+static bool put_all(struct links *links, struct hd_expand_at *at, struct hd_wire_event *out,
+                    size_t room, size_t *made, struct hd_expand_loop *loop, bool *good) {
+    bool steady = false;
+    while (at->met != 0 && *made < room) {
+        *good = links != NULL && put_some(links, at, out, room, made, loop, &steady);
+        if (!*good || (loop != NULL && loop->rounds != 0)) return false;
+    }
+    return *made < room;
+}
+
 size_t hd_expand_records(struct hd_expand *expand, struct hd_expand_at *at, const uint8_t *record,
                          size_t length, size_t *taken, struct hd_wire_event *out, size_t room,
                          struct hd_expand_loop *loop, bool *good) {
@@ -272,6 +289,7 @@ size_t hd_expand_records(struct hd_expand *expand, struct hd_expand_at *at, cons
     if (loop != NULL) loop->rounds = 0;
     while (i < length && made < room) {
         struct hd_token token;
+        if (at->counted && at->met != 0 && !put_all(links, at, out, room, &made, loop, good)) break;
         if (links != NULL && !at->counted) {
             i +=
                 take_usual(links, at, record + i, length - i, out + made, room - made, &made, good);
@@ -285,13 +303,9 @@ size_t hd_expand_records(struct hd_expand *expand, struct hd_expand_at *at, cons
         if (token.met != 0 && !at->counted) {
             at->met = token.met;
             at->counted = true;
+            if (!put_all(links, at, out, room, &made, loop, good)) break;
         }
-        bool steady = false, looped = false;
-        while (at->met != 0 && made < room && *good && !looped) {
-            *good = links != NULL && put_some(links, at, out, room, &made, loop, &steady);
-            looped = loop != NULL && loop->rounds != 0;
-        }
-        if (!*good || looped || made == room || is_stamp(&token)) break;
+        if (is_stamp(&token)) break;
         at->counted = false;
         i += token.length;
         if (!take_record(expand, at, &links, &token, out, &made)) {

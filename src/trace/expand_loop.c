@@ -104,18 +104,24 @@ static void foresee(const struct hd_expect *e, struct round *round) {
 /* Where rounds are best begun: a word that is read in one round and written at the beginning of the
  * next one is better read and written in the same. Returns how many events come before that. */
 static size_t best_start(const struct round *round) {
-    int gain[TURNED + 1] = {0}, best = 0, now = 0;
+    int gain[TURNED + 1], best = 0, now = 0;
     size_t start = 0;
+    bool any = false;
     if (round->length > TURNED) return 0;
-    for (size_t i = 0; i < round->length; i++)
-        for (size_t k = i + 1; k < round->length; k++) {
-            uint64_t stride = round->stride[i], step = round->operand[k] - round->operand[i];
-            if (stride == 0 || round->stride[k] != stride) continue;
+    for (size_t i = 0; i <= round->length; i++) gain[i] = 0;
+    for (size_t i = 0; i < round->length; i++) {
+        uint64_t stride = round->stride[i];
+        for (size_t k = i + 1; k < round->length && stride != 0; k++) {
+            uint64_t step = round->operand[k] - round->operand[i];
+            if (round->stride[k] != stride || (step != 0 && step != stride)) continue;
             /* together as it is, or if rounds begin between the two */
-            int change = step == 0 ? -1 : step == stride ? 1 : 0;
+            int change = step == 0 ? -1 : 1;
             gain[i + 1] += change;
             gain[k + 1] -= change;
+            any = any || step != 0;
         }
+    }
+    if (!any) return 0;
     for (size_t i = 0; i < round->length; i++) {
         now += gain[i];
         if (now <= best) continue;

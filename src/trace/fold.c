@@ -175,6 +175,11 @@ void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing,
     hd_build_numbers(fold->builder);
 }
 
+void hd_fold_unshared(struct hd_fold *fold) {
+    fold->nothing_shared = true; /* and nothing comes to the filter */
+    hd_build_numbers(fold->builder);
+}
+
 /* Is the thread's call of this event marked? Asked for each event, in their order. */
 static bool is_marked(const struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                       unsigned calls) {
@@ -198,6 +203,7 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
     unsigned kind = hd_wire_kind(head), flags = hd_wire_flags(head);
     if (kind <= HD_EV_WRITE) {
         if (flags != 0) bytes = flags;
+        if (fold->nothing_shared) return false;
         if (fold->sharing != NULL && !hd_sharing_access(fold->sharing, address, bytes))
             return false;
         fold_note_place(thread, site);
@@ -212,7 +218,7 @@ static bool keeps(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
     } else if (kind == HD_EV_FREE) {
         bytes = hd_block_sizes_free(&fold->sizes, address, bytes);
     }
-    hd_filter_event(fold->filter, number, kind, address, bytes);
+    if (fold->filter != NULL) hd_filter_event(fold->filter, number, kind, address, bytes);
     return true;
 }
 
@@ -244,6 +250,12 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     bool plain = fold->filter != NULL && fold->marks == 0;
     struct hd_pages *shared = fold->sharing != NULL ? hd_sharing_pages(fold->sharing) : NULL;
     for (; i < count; i++) {
+        if (fold->nothing_shared && fold_is_access(event[i].head)) {
+            size_t passed = fold_pass_accesses(thread, event + i, count - i);
+            seen += passed;
+            i += passed - 1;
+            continue;
+        }
         if (plain && fold_is_access(event[i].head)) {
             size_t folded = fold_accesses(fold, thread, *number, event + i, count - i, shared,
                                           trace->recorded + seen);
@@ -278,10 +290,10 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
         }
         unsigned calls = hd_wire_calls(tail);
         uint64_t place = trace->recorded + seen++;
-        if (fold->filter != NULL) {
+        if (fold_leaves_out(fold)) {
             fold->ahead = count - i;
             fold->number = place;
-            if (i + FOLD_LOOK_AHEAD < count)
+            if (fold->filter != NULL && i + FOLD_LOOK_AHEAD < count)
                 hd_filter_prefetch(fold->filter, hd_wire_operand(event[i + FOLD_LOOK_AHEAD].head));
             bool kept = keeps(fold, thread, *number, head, hd_wire_site(tail));
             if (fold->marks != 0 && is_marked(fold, thread, *number, calls)) {
@@ -318,7 +330,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
 /* Calls of a thread that no event of its own came after. */
 static void count_rest(struct hd_fold *fold) {
     struct hd_trace *trace = fold->builder->trace;
-    for (size_t i = 0; fold->filter != NULL && i < fold->thread.size; i++)
+    for (size_t i = 0; fold_leaves_out(fold) && i < fold->thread.size; i++)
         trace->hook_calls = fold_add(trace->hook_calls, fold->thread.data[i].calls);
 }
 

@@ -55,6 +55,7 @@ struct hd_fold {
      * nothing. */
     struct hd_filter *filter;
     struct hd_sharing *sharing;
+    bool nothing_shared; /* no plain access touches anything that is: all are left out */
     const struct hd_trace_mark *mark; /* calls that are kept all the same */
     size_t marks;
     struct hd_block_sizes sizes;
@@ -72,6 +73,9 @@ void hd_fold_start(struct hd_fold *fold, struct hd_builder *builder);
  * of the trace once, also those of memory that nobody shares. Events of marked calls are kept. */
 void hd_fold_filter(struct hd_fold *fold, struct hd_sharing *sharing,
                     const struct hd_trace_mark *mark, size_t marks);
+/* The same for a trace in which nothing is shared, as far as is known: whoever finds out otherwise
+ * begins again. */
+void hd_fold_unshared(struct hd_fold *fold);
 /* Folds events of one stream, whose current thread is *thread, up to the next STAMP or the end.
  * *taken says how many it took. False with error->code HD_ERR_DAMAGED if the events are corrupt:
  * those before *taken are good. */

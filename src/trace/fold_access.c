@@ -66,17 +66,18 @@ static inline uint64_t counts_of(uint64_t tail) {
 /* What the long way changes, and the short one relies on. */
 struct known {
     struct filter_thread *thread;
-    uint32_t epoch;  /* 0: there is no short way */
+    bool simple;     /* nothing is pending but counts, which are here and not in the thread */
+    uint32_t epoch;  /* 0: there is no short way through the filter */
     uint64_t counts; /* pending */
 };
 
 static inline void find_known(const struct hd_fold *fold, const struct hd_fold_thread *thread,
                               uint32_t number, struct known *known) {
     bool few = thread->calls < MOST_PENDING && thread->branches < MOST_PENDING;
-    bool simple = few && !thread->has_extra && !fold->filter->tables->full;
+    known->simple = few && !thread->has_extra;
     known->thread = filter_thread_of(fold->filter, number);
-    known->epoch = simple ? known->thread->epoch : 0;
-    known->counts = few ? thread->calls | thread->branches << 32 : 0;
+    known->epoch = known->simple && !fold->filter->tables->full ? known->thread->epoch : 0;
+    known->counts = known->simple ? thread->calls | thread->branches << 32 : 0;
 }
 
 /* The first access would begin it. Not if the filter has to begin again, which puts accesses in. */
@@ -88,7 +89,7 @@ static void begin_epoch(struct hd_fold *fold, uint32_t number) {
 }
 
 static void give_back(struct hd_fold_thread *thread, const struct known *known) {
-    if (known->epoch == 0) return; /* the thread has it */
+    if (!known->simple) return; /* the thread has it */
     thread->calls = (uint32_t)known->counts;
     thread->branches = known->counts >> 32;
     thread->pending = known->counts != 0;
@@ -112,20 +113,23 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         uint64_t head = event[i].head, tail = event[i].tail, address = hd_wire_operand(head);
         uint32_t site = hd_wire_site(tail);
         if (i + FOLD_LOOK_AHEAD < count) look_ahead(fold, shared, event[i + FOLD_LOOK_AHEAD].head);
+        unsigned bytes = hd_wire_flags(head);
+        int keep = -1, is_shared = 1;
         struct filter_recent *recent = filter_recent_slot(filter, site);
-        int keep = -1;
-        if (likely(recent->quick == key_of(event[i]) && known.epoch != 0)) {
-            unsigned bytes = hd_wire_flags(head);
-            int is_shared = shared != NULL ? hd_sharing_known(shared, address, bytes) : 1;
-            if (is_shared == 0) {
+        bool quick = recent->quick == key_of(event[i]);
+        if (shared != NULL) {
+            is_shared = likely(quick) || fold_is_access(head)
+                            ? hd_sharing_known(shared, address, bytes)
+                            : -1;
+            if (is_shared == 0 && likely(known.simple)) {
                 known.counts += counts_of(tail);
                 skipped++;
                 continue;
             }
-            if (is_shared > 0)
-                keep = filter_access_quick(filter, known.thread, known.epoch, address, bytes,
-                                           &recent->range);
         }
+        if (likely(quick && known.epoch != 0 && is_shared > 0))
+            keep = filter_access_quick(filter, known.thread, known.epoch, address, bytes,
+                                       &recent->range);
         if (unlikely(keep < 0)) {
             if (!fold_is_access(head)) break;
             give_back(thread, &known);
@@ -149,6 +153,15 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
     filter->figures.accesses += i - skipped;
     filter->figures.kept += kept;
+    return i;
+}
+
+size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_event *event,
+                          size_t count) {
+    uint64_t counts = 0;
+    size_t some = count < MOST_EVENTS ? count : MOST_EVENTS, i = 0;
+    for (; i < some && fold_is_access(event[i].head); i++) counts += counts_of(event[i].tail);
+    fold_leave_out(thread, (uint32_t)counts, counts >> 32);
     return i;
 }
 

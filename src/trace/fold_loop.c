@@ -254,6 +254,14 @@ static void leave_out(struct hd_fold_thread *thread, uint64_t calls, uint64_t br
     thread->pending = thread->calls != 0 || thread->branches != 0;
 }
 
+static void leave_out_rounds(const struct fold_loop *l, struct hd_fold_thread *thread,
+                             uint64_t rounds) {
+    uint64_t calls, branches;
+    if (__builtin_mul_overflow(l->all_calls, rounds, &calls)) calls = UINT64_MAX;
+    if (__builtin_mul_overflow(l->all_branches, rounds, &branches)) branches = UINT64_MAX;
+    leave_out(thread, calls, branches);
+}
+
 /* Passes over rounds, at most so many, that are left out and change nothing. Returns how many. */
 static uint64_t pass_over(struct hd_fold *fold, uint64_t limit) {
     struct fold_loop *l = fold->loop;
@@ -285,10 +293,7 @@ static uint64_t pass_over(struct hd_fold *fold, uint64_t limit) {
         accesses += rounds;
     }
     hd_filter_pass(fold->filter, accesses);
-    uint64_t calls, branches;
-    if (__builtin_mul_overflow(l->all_calls, rounds, &calls)) calls = UINT64_MAX;
-    if (__builtin_mul_overflow(l->all_branches, rounds, &branches)) branches = UINT64_MAX;
-    leave_out(thread, calls, branches);
+    leave_out_rounds(l, thread, rounds);
     l->number += rounds * l->length;
     return rounds;
 }
@@ -369,7 +374,7 @@ static bool fold_some(struct hd_fold *fold, struct hd_loop_event *body, size_t l
                       uint64_t rounds, uint32_t *number, struct hd_error *error) {
     struct fold_loop *l = fold->loop;
     bool again = l != NULL && is_known(l, body, length);
-    if (fold->filter == NULL || rounds < LEAST_ROUNDS || *number >= HD_THREAD_LIMIT)
+    if (!fold_leaves_out(fold) || rounds < LEAST_ROUNDS || *number >= HD_THREAD_LIMIT)
         return fold_unrolled(fold, body, length, rounds, number, error);
     if (!again && !is_plain(body, length))
         return fold_is_still(body, length)
@@ -390,11 +395,16 @@ static bool fold_some(struct hd_fold *fold, struct hd_loop_event *body, size_t l
             return fold_unrolled(fold, body, length, rounds - 1, number, error);
         rounds--;
     }
-    begin(l, body, *number);
-    l->number = fold->builder->trace->recorded;
-    hd_filter_loop(fold->filter, l->range, l->length, rounds, again);
-    bool good = fold_plain(fold, rounds, error);
-    l->length = 0;
+    bool good = true;
+    if (fold->nothing_shared) {
+        leave_out_rounds(l, fold_thread(fold, *number), rounds);
+    } else {
+        begin(l, body, *number);
+        l->number = fold->builder->trace->recorded;
+        hd_filter_loop(fold->filter, l->range, l->length, rounds, again);
+        good = fold_plain(fold, rounds, error);
+        l->length = 0;
+    }
     hd_loop_advance(body, length, rounds);
     fold->builder->trace->recorded += rounds * l->accesses;
     return good;

@@ -11,6 +11,10 @@ static inline uint64_t fold_add(uint64_t a, uint64_t b) {
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+static inline bool fold_leaves_out(const struct hd_fold *fold) {
+    return fold->filter != NULL || fold->nothing_shared;
+}
+
 static inline struct hd_fold_thread *fold_thread(struct hd_fold *fold, uint32_t number) {
     while (fold->thread.size <= number) hd_vector_push(&fold->thread, ((struct hd_fold_thread){0}));
     return &fold->thread.data[number];
@@ -79,8 +83,8 @@ void fold_follow_call(struct hd_fold *fold, struct hd_fold_thread *thread,
 void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t event);
 
 /* Its calls and branches are the next event's. */
-static inline void fold_leave_out(struct hd_fold_thread *thread, unsigned calls,
-                                  unsigned branches) {
+static inline void fold_leave_out(struct hd_fold_thread *thread, uint64_t calls,
+                                  uint64_t branches) {
     thread->calls = fold_add(thread->calls, calls);
     thread->branches = fold_add(thread->branches, branches);
     thread->has_extra = false;
@@ -100,6 +104,10 @@ static inline bool fold_is_access(uint64_t head) {
 size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                      const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
                      uint64_t place);
+
+/* Leaves out accesses, of which the first event is one, up to another event. Returns how many. */
+size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_event *event,
+                          size_t count);
 
 /* How many calls of the thread come before the next one that is marked, from the latest one that
  * was folded on. */

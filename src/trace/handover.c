@@ -25,7 +25,7 @@ struct hd_handover *hd_handover_new(void) {
     pthread_cond_init(&h->taken, NULL);
     for (unsigned i = 0; i < BATCHES; i++) {
         h->batch[i] = hd_alloc(1, sizeof *h->batch[i]);
-        h->batch[i]->events = h->batch[i]->items = h->batch[i]->loops = 0;
+        h->batch[i]->events = h->batch[i]->items = h->batch[i]->loop_bytes = 0;
     }
     return h;
 }
@@ -50,7 +50,7 @@ static bool pass(struct hd_handover *h, uint64_t most) {
     }
     while (h->passed - h->done > most) pthread_cond_wait(&h->taken, &h->lock);
     struct hd_batch *next = h->batch[h->passed % BATCHES];
-    next->events = next->items = next->loops = 0;
+    next->events = next->items = next->loop_bytes = 0;
     bool good = !h->refused;
     pthread_mutex_unlock(&h->lock);
     return good;
@@ -59,7 +59,7 @@ static bool pass(struct hd_handover *h, uint64_t most) {
 struct hd_batch *hd_handover_room(struct hd_handover *h) {
     struct hd_batch *batch = h->batch[h->passed % BATCHES];
     if (batch->items < HD_BATCH_ITEMS && batch->events <= HD_BATCH_EVENTS - HD_BATCH_LEAST &&
-        batch->loops < HD_BATCH_ITEMS / 2)
+        batch->loop_bytes <= HD_BATCH_LOOP_BYTES - sizeof(struct hd_expand_loop))
         return batch;
     if (!pass(h, BATCHES - 1)) return NULL;
     return h->batch[h->passed % BATCHES];

@@ -5,7 +5,12 @@
 
 #include "trace/expand.h"
 
-enum { HD_BATCH_EVENTS = 8192, HD_BATCH_LEAST = 4096, HD_BATCH_ITEMS = 64 };
+enum {
+    HD_BATCH_EVENTS = 8192,
+    HD_BATCH_LEAST = 4096,
+    HD_BATCH_ITEMS = 1024, /* many, since most loops are short */
+    HD_BATCH_LOOP_BYTES = 1 << 17
+};
 
 /* Events of one stream, and a loop that comes after them. */
 struct hd_batch_item {
@@ -16,10 +21,11 @@ struct hd_batch_item {
     bool cut;                    /* what was to come after them can't be made */
 };
 struct hd_batch {
-    uint32_t events, items, loops;
+    uint32_t events, items, loop_bytes;
     struct hd_batch_item item[HD_BATCH_ITEMS];
     struct hd_wire_event event[HD_BATCH_EVENTS];
-    struct hd_expand_loop loop[HD_BATCH_ITEMS / 2];
+    /* one after the other, without what their bodies do not use */
+    _Alignas(struct hd_expand_loop) uint8_t loop[HD_BATCH_LOOP_BYTES];
 };
 
 struct hd_handover;
@@ -29,6 +35,14 @@ void hd_handover_free(struct hd_handover *handover);
 /* The maker's side. A batch with room for an item of HD_BATCH_LEAST events and a loop; NULL if the
  * taker wants no more. */
 struct hd_batch *hd_handover_room(struct hd_handover *handover);
+/* Where the next loop is to be made, and that it was. */
+static inline struct hd_expand_loop *hd_batch_loop(struct hd_batch *batch) {
+    return (struct hd_expand_loop *)(void *)(batch->loop + batch->loop_bytes);
+}
+static inline void hd_batch_add_loop(struct hd_batch *batch, size_t length) {
+    size_t bytes = offsetof(struct hd_expand_loop, body) + length * sizeof(struct hd_loop_event);
+    batch->loop_bytes += (uint32_t)bytes;
+}
 /* Waits until all is taken; false if the taker wants no more. */
 bool hd_handover_drain(struct hd_handover *handover);
 void hd_handover_end(struct hd_handover *handover);

@@ -36,10 +36,15 @@ struct merge {
     struct hd_wire_event *expanded;
     struct hd_expand_loop *loop; /* after these */
     uint64_t made;               /* events from stored ones */
-    struct hd_handover *beside;  /* they are taken by another thread; NULL: by this one */
+    struct taking *beside;       /* they are taken by another thread; NULL: by this one */
+    uint64_t beside_after;       /* so many */
     uint32_t *thread;            /* current one of each stream */
     struct hd_fold fold;
-    struct hd_sharing *looking; /* the first of two readings, which makes no events; NULL */
+    /* The first of two readings, NULL in others. As long as nothing is shared it folds, too: then
+     * it is the only one. */
+    struct hd_sharing *looking;
+    bool folding;
+    uint32_t *folded_thread; /* current one of each stream */
     struct hd_progress *progress;
     uint64_t decoded;
     uint64_t expected;             /* one above the highest stamp that was used */
@@ -148,6 +153,14 @@ static bool take(struct merge *m, uint32_t stream, const struct hd_wire_event *e
     if (m->looking == NULL)
         return hd_fold_events(&m->fold, event, count, &m->thread[stream], taken, error);
     hd_sharing_events(m->looking, event, count, &m->thread[stream], taken);
+    if (m->folding) {
+        struct hd_error ignored;
+        size_t folded;
+        m->folding =
+            !hd_sharing_any(m->looking) &&
+            hd_fold_events(&m->fold, event, *taken, &m->folded_thread[stream], &folded, &ignored) &&
+            folded == *taken;
+    }
     return true;
 }
 
@@ -157,6 +170,13 @@ static bool take_loop(struct merge *m, uint32_t stream, struct hd_expand_loop *l
         return hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds, &m->thread[stream],
                             error);
     hd_sharing_loop(m->looking, loop->body, loop->length, loop->rounds, &m->thread[stream]);
+    if (m->folding) {
+        struct hd_error ignored;
+        hd_loop_advance(loop->body, loop->length, 0 - loop->rounds);
+        m->folding = !hd_sharing_any(m->looking) &&
+                     hd_fold_loop(&m->fold, loop->body, loop->length, loop->rounds,
+                                  &m->folded_thread[stream], &ignored);
+    }
     return true;
 }
 
@@ -184,15 +204,77 @@ static void count_stored(struct merge *m, struct source *source) {
     source->expand.stored = 0;
 }
 
+/* ---- with a thread beside ----------------------------------------------------------------- */
+
+/* Another thread takes the events that this one makes. */
+struct taking {
+    struct hd_handover *handover;
+    pthread_t thread;
+    bool good; /* if not: the error, and which item had it */
+    struct hd_error error;
+    struct hd_batch_item wrong;
+};
+
+static void *take_batches(void *context) {
+    struct merge *m = context;
+    struct taking *taking = m->beside;
+    const struct hd_batch *batch;
+    taking->good = true;
+    while ((batch = hd_handover_next(taking->handover)) != NULL)
+        for (uint32_t i = 0; taking->good && i < batch->items; i++) {
+            const struct hd_batch_item *item = &batch->item[i];
+            taking->good = take_made(m, item->stream, batch->event + item->first, item->count,
+                                     item->loop, item->cut, &taking->error);
+            if (taking->good) continue;
+            taking->wrong = *item;
+            hd_handover_refuse(taking->handover);
+        }
+    return NULL;
+}
+
+static void begin_beside(struct merge *m) {
+    struct taking *taking = m->beside = hd_zalloc(1, sizeof *taking);
+    taking->handover = hd_handover_new();
+    if (pthread_create(&taking->thread, NULL, take_batches, m) == 0) return;
+    hd_handover_free(taking->handover);
+    free(taking);
+    m->beside = NULL;
+    m->beside_after = UINT64_MAX;
+}
+
+/* Waits until all is taken. `good`: whether all was made; `end`: what was known of the trace's end
+ * before. */
+static bool end_beside(struct merge *m, bool good, const struct hd_trace_end *end,
+                       struct hd_error *error) {
+    struct taking *taking = m->beside;
+    hd_handover_end(taking->handover);
+    pthread_join(taking->thread, NULL);
+    m->beside = NULL;
+    if (!taking->good && taking->error.code == HD_ERR_DAMAGED) { /* whatever came after it */
+        m->builder->trace->end = *end;
+        m->builder->trace->raw_events = taking->wrong.raw_events;
+        stop_at(m, taking->wrong.chunk, taking->wrong.stream, m->fold.reason);
+        good = true;
+    } else if (!taking->good) {
+        *error = taking->error;
+        good = false;
+    }
+    hd_handover_free(taking->handover);
+    free(taking);
+    return good;
+}
+
+/* ---- a reading ----------------------------------------------------------------------------- */
+
 /* The same as take_some, for another thread to take. */
 static bool hand_over_some(struct merge *m, struct source *source, struct hd_error *error) {
     const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
-    struct hd_batch *batch = hd_handover_room(m->beside);
+    struct hd_batch *batch = hd_handover_room(m->beside->handover);
     if (batch == NULL) {
         m->stopped = true;
         return true;
     }
-    struct hd_expand_loop *loop = &batch->loop[batch->loops];
+    struct hd_expand_loop *loop = hd_batch_loop(batch);
     size_t taken, room = HD_BATCH_EVENTS - batch->events;
     bool good;
     size_t made = hd_expand_records(m->expand, &source->expand, source->record + source->at,
@@ -210,7 +292,7 @@ static bool hand_over_some(struct merge *m, struct source *source, struct hd_err
                                .loop = loop->rounds != 0 ? loop : NULL,
                                .cut = !good};
     batch->events += (uint32_t)made;
-    if (loop->rounds != 0) batch->loops++;
+    if (loop->rounds != 0) hd_batch_add_loop(batch, loop->length);
     if (!good) m->stopped = true; /* the other thread says why */
     return true;
 }
@@ -224,6 +306,7 @@ static bool take_some(struct merge *m, struct source *source, struct hd_error *e
         source->at += taken;
         return good;
     }
+    if (m->beside == NULL && m->made >= m->beside_after) begin_beside(m);
     if (m->beside != NULL) return hand_over_some(m, source, error);
     bool good;
     size_t made = hd_expand_records(m->expand, &source->expand, source->record + source->at, count,
@@ -245,7 +328,7 @@ static bool takes_on(const struct merge *m, const struct source *source) {
 
 /* Events that were taken; all that were made are. */
 static uint64_t recorded_so_far(struct merge *m) {
-    if (m->beside != NULL && !hd_handover_drain(m->beside)) m->stopped = true;
+    if (m->beside != NULL && !hd_handover_drain(m->beside->handover)) m->stopped = true;
     return m->builder->trace->recorded;
 }
 
@@ -305,7 +388,7 @@ static void open_sources(struct merge *m) {
                                 .opening = true};
         push(m, source);
     }
-    for (uint32_t i = 0; i < m->store->stream.size; i++) m->thread[i] = i;
+    for (uint32_t i = 0; i < m->store->stream.size; i++) m->thread[i] = m->folded_thread[i] = i;
 }
 
 static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
@@ -328,76 +411,18 @@ static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
     return true;
 }
 
-/* ---- with a thread beside ----------------------------------------------------------------- */
-
-struct making {
-    struct merge *merge;
-    bool damaged, good;
-    struct hd_error error;
-};
-
-static void *make_all(void *context) {
-    struct making *making = context;
-    making->good = merge_all(making->merge, making->damaged, &making->error);
-    hd_handover_end(making->merge->beside);
-    return NULL;
-}
-
-/* Takes batches up to the last. False if something was wrong: with *item, at which one. */
-static bool take_batches(struct merge *m, struct hd_batch_item *wrong, struct hd_error *error) {
-    const struct hd_batch *batch;
-    bool good = true;
-    while ((batch = hd_handover_next(m->beside)) != NULL)
-        for (uint32_t i = 0; good && i < batch->items; i++) {
-            const struct hd_batch_item *item = &batch->item[i];
-            good = take_made(m, item->stream, batch->event + item->first, item->count, item->loop,
-                             item->cut, error);
-            if (good) continue;
-            *wrong = *item;
-            hd_handover_refuse(m->beside);
-        }
-    return good;
-}
-
-/* merge_all in a thread of its own, which makes the events that this one takes. *started is false
- * if there can be none. */
-static bool merge_beside(struct merge *m, bool damaged, bool *started, struct hd_error *error) {
-    struct making making = {.merge = m, .damaged = damaged};
-    struct hd_trace_end end = m->builder->trace->end;
-    struct hd_batch_item wrong = {0};
-    pthread_t thread;
-    m->beside = hd_handover_new();
-    *started = pthread_create(&thread, NULL, make_all, &making) == 0;
-    bool good = false;
-    if (*started) {
-        struct hd_error refused;
-        bool took = take_batches(m, &wrong, &refused);
-        pthread_join(thread, NULL);
-        good = took ? making.good : refused.code == HD_ERR_DAMAGED;
-        if (took && !good) *error = making.error;
-        if (!took && !good) *error = refused;
-        if (!took && good) { /* whatever came after it */
-            m->builder->trace->end = end;
-            m->builder->trace->raw_events = wrong.raw_events;
-            stop_at(m, wrong.chunk, wrong.stream, m->fold.reason);
-        }
-    }
-    hd_handover_free(m->beside);
-    m->beside = NULL;
-    return good;
-}
-
 /* One reading of everything. */
 static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
     m->expected = 1;
     m->stopped = false;
     m->made = 0;
     m->builder->trace->raw_events = 0;
+    m->beside_after = m->store->beside_after;
+    struct hd_trace_end end = m->builder->trace->end;
     if (m->store->records) m->expand = hd_expand_new();
     open_sources(m);
-    bool beside = m->store->beside && m->expand != NULL, good = true;
-    if (beside) good = merge_beside(m, damaged, &beside, error);
-    if (!beside) good = merge_all(m, damaged, error);
+    bool good = merge_all(m, damaged, error);
+    if (m->beside != NULL) good = end_beside(m, good, &end, error);
     for (size_t i = 0; i < m->heap.size; i++) let_go(&m->heap.data[i]);
     m->heap.size = 0;
     hd_expand_free(m->expand);
@@ -406,15 +431,24 @@ static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
 }
 
 /* The first of two readings. It need not stop where the second does, but has seen all that comes
- * before; what is missing, and why nothing can be shown, is said by the second. */
-static void look_for_sharing(struct merge *m, bool damaged, struct hd_sharing *sharing) {
+ * before; what is missing, and why nothing can be shown, is said by the second. True if there need
+ * be none: nothing is shared and nothing was wrong, so that all that is loaded was folded. */
+static bool look_for_sharing(struct merge *m, bool damaged, bool marked,
+                             struct hd_sharing *sharing) {
     struct hd_trace_end end = m->builder->trace->end;
     struct hd_error ignored;
     m->looking = sharing;
-    (void)read_all(m, damaged, &ignored);
+    m->folding = !damaged && !marked;
+    if (m->folding) hd_fold_unshared(&m->fold);
+    bool good = read_all(m, damaged, &ignored) && !m->stopped;
     m->looking = NULL;
+    if (good && m->folding && hd_fold_finish(&m->fold, &ignored)) return true;
     m->builder->trace->end = end;
     hd_sharing_again(sharing);
+    hd_fold_free(&m->fold);
+    hd_build_empty(m->builder);
+    hd_fold_start(&m->fold, m->builder);
+    return false;
 }
 
 bool hd_merge(const struct hd_event_store *store, bool damaged,
@@ -431,16 +465,20 @@ bool hd_merge(const struct hd_event_store *store, bool damaged,
         m.loop = hd_zalloc(1, sizeof *m.loop);
     }
     m.thread = hd_alloc(store->stream.size, sizeof *m.thread);
+    m.folded_thread = hd_alloc(store->stream.size, sizeof *m.folded_thread);
     hd_fold_start(&m.fold, builder);
-    if (sharing != NULL) look_for_sharing(&m, damaged, sharing);
-    if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing, options->mark, options->marks);
-    bool good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
+    bool good = sharing != NULL && look_for_sharing(&m, damaged, options->marks != 0, sharing);
+    if (!good) {
+        if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing, options->mark, options->marks);
+        good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
+    }
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
     hd_lanes_free(m.lanes);
     free(m.expanded);
     free(m.loop);
     free(m.thread);
+    free(m.folded_thread);
     hd_fold_free(&m.fold);
     hd_sharing_free(sharing);
     return good;

@@ -24,7 +24,8 @@ struct hd_event_store {
     HD_VECTOR(struct hd_event_stream) stream; /* by number */
     bool records;           /* in place of events (token.h): not all of these are stored */
     uint64_t most_expected; /* events that there may be then */
-    bool beside;            /* a thread of its own makes the events */
+    /* after so many a thread of its own takes the events; UINT64_MAX: none does */
+    uint64_t beside_after;
 };
 
 /* Decodes, merges and folds everything, as the trace's `kept` says, into the builder's trace. A

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zstd.h>
 
-enum { TRUSTED_EVENTS = 1 << 24, BESIDE_BYTES = 1 << 21 };
+enum { TRUSTED_EVENTS = 1 << 24, BESIDE_EVENTS = 1 << 18 };
 #define MOST_EXPECTED (1ull << 40)
 
 struct reader {
@@ -337,10 +337,11 @@ static bool give_names(struct reader *r, struct hd_error *error) {
     return true;
 }
 
-/* A thread beside costs a tenth of a millisecond, and pays where many events are stored. */
-static bool reads_beside(const struct hd_trace *trace, const struct hd_trace_options *options) {
-    if (options == NULL || options->threads == 0) return trace->stored_bytes >= BESIDE_BYTES;
-    return options->threads > 1;
+/* A thread beside costs a tenth of a millisecond, and pays where there are many events. How many
+ * there are is not known before they were made: a file of some kB may have millions. */
+static uint64_t beside_after(const struct hd_trace_options *options) {
+    if (options->threads == 0) return BESIDE_EVENTS;
+    return options->threads > 1 ? 0 : UINT64_MAX;
 }
 
 static uint64_t readings_of(enum hd_trace_keep keep) {
@@ -367,7 +368,7 @@ bool hd_binary_read(const uint8_t *bytes, size_t length, const char *path,
         r.store.records = (r.features & HD_FEATURE_RECORDS) != 0;
         r.store.most_expected =
             options->most_expected != 0 ? options->most_expected : MOST_EXPECTED;
-        r.store.beside = reads_beside(trace, options);
+        r.store.beside_after = beside_after(options);
         /* what the headers say is only a hint: a small file could claim a lot */
         size_t expected = r.events < TRUSTED_EVENTS ? (size_t)r.events : TRUSTED_EVENTS;
         if (trace->kept != HD_KEEP_ALL) expected = 0;

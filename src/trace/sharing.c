@@ -41,6 +41,7 @@ struct hd_sharing {
     size_t room;      /* words of it */
     uint64_t work;
     bool gave_up; /* everything counts as shared */
+    bool any;     /* something does */
     /* blocks were freed in these pages before anybody touched them */
     struct hd_map freed;
     bool all_freed;
@@ -93,7 +94,10 @@ static inline uint64_t *cell_of(struct hd_sharing *s, uint64_t word, bool first)
     uint64_t number = word >> HD_PAGE_SHIFT;
     struct hd_memory_page *page = hd_pages_find(&s->pages, number);
     if (__builtin_expect(page == NULL, 0)) {
-        if (s->pages.page.size >= s->limit) return NULL;
+        if (s->pages.page.size >= s->limit) {
+            s->any = true;
+            return NULL;
+        }
         page = hd_pages_add(&s->pages, number);
         if (first && (s->all_freed || hd_map_get(&s->freed, number, 0) != 0))
             for (unsigned i = 0; i < HD_PAGE_WORDS; i++) page->cell[i] = FREED;
@@ -118,7 +122,10 @@ static uint64_t new_number(struct hd_sharing *s) {
 static inline void set_shared(struct hd_sharing *s, uint64_t cell) {
     uint32_t bit = NUMBER(cell) - 1;
     if (bit / 64 < s->room) s->shared[bit / 64] |= (uint64_t)1 << bit % 64;
+    s->any = true;
 }
+
+bool hd_sharing_any(const struct hd_sharing *s) { return s->any || s->gave_up; }
 
 /* A thread touches a word that is not shared yet and has a number. */
 static inline uint64_t touched_by(struct hd_sharing *s, uint64_t cell, uint32_t thread,
@@ -246,7 +253,10 @@ static void note_untouched(struct hd_sharing *s, struct words words) {
 
 static void note_access(struct hd_sharing *s, uint32_t thread, uint64_t address, uint64_t bytes,
                         bool writes) {
-    if (bytes == 0) return;
+    if (bytes == 0) { /* nobody knows what it touches */
+        s->any = true;
+        return;
+    }
     struct words words = touched(address, bytes);
     if (words.end - words.first > 8) spend(s, words.end - words.first);
     for (uint64_t word = words.first; word < words.end && !s->gave_up; word++) {
@@ -296,10 +306,24 @@ static void note_event(struct hd_sharing *s, uint32_t thread, uint64_t head, uin
     }
 }
 
+/* Of accesses of one thread, with nothing between them that orders threads: what the last cell was
+ * like that a read, or a write, left as it was. So it leaves all others like that. */
+#define LIKE (STATE_MASK | SHARED | NUMBERED)
+struct quiet {
+    uint64_t like[2];
+};
+static const struct quiet none_quiet = {{UINT64_MAX, UINT64_MAX}};
+
 /* A plain access of one word. */
-static inline void note_word(struct hd_sharing *s, uint32_t thread, uint64_t head) {
+static inline __attribute__((always_inline)) void note_word(struct hd_sharing *s, uint32_t thread,
+                                                            uint64_t head, struct quiet *quiet) {
     uint64_t *cell = cell_of(s, hd_wire_operand(head) >> 3, true);
-    if (cell != NULL) touch(s, cell, thread, hd_wire_kind(head) == HD_EV_WRITE);
+    bool writes = hd_wire_kind(head) == HD_EV_WRITE;
+    if (cell == NULL) return;
+    uint64_t was = *cell;
+    if ((was & LIKE) == quiet->like[writes] || was & SHARED) return;
+    touch(s, cell, thread, writes);
+    if (*cell == was) quiet->like[writes] = was & LIKE;
 }
 
 static inline bool is_of_word(uint64_t head) {
@@ -312,6 +336,7 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
                        uint32_t *thread, size_t *taken) {
     size_t i = 0;
     bool seen = false; /* nothing has changed since an access of the thread */
+    struct quiet quiet = none_quiet;
     for (; i < count; i++) {
         uint64_t head = event[i].head;
         unsigned kind = hd_wire_kind(head);
@@ -319,12 +344,13 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
         if (i + LOOK_AHEAD < count)
             hd_pages_prefetch(&s->pages, hd_wire_operand(event[i + LOOK_AHEAD].head) >> 3);
         if (seen && is_of_word(head) && !s->gave_up) {
-            note_word(s, number, head);
+            note_word(s, number, head, &quiet);
             continue;
         }
         if (kind == HD_EV_STAMP) break;
         if (s->gave_up) continue;
         seen = false;
+        quiet = none_quiet;
         if (kind == HD_EV_THREAD) {
             *thread = (uint32_t)hd_wire_operand(head) & 0xffff;
         } else if (kind == HD_EV_EXT) {

@@ -25,6 +25,8 @@ void hd_sharing_events(struct hd_sharing *sharing, const struct hd_wire_event *e
 /* Rounds of a loop, likewise. The body is changed: afterwards it is that of the next round. */
 void hd_sharing_loop(struct hd_sharing *sharing, struct hd_loop_event *body, size_t length,
                      uint64_t rounds, uint32_t *thread);
+/* Did the first reading come upon anything so far that the second one will take for shared? */
+bool hd_sharing_any(const struct hd_sharing *sharing);
 /* It is over. */
 void hd_sharing_again(struct hd_sharing *sharing);
 

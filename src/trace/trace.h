@@ -131,13 +131,13 @@ struct hd_trace_options {
     /* Events that may be put in where they came as expected: a small file can ask for many. 0: the
      * usual limit, which takes hours. */
     uint64_t most_expected;
-    /* 1: the file is read by the calling thread alone; 2: another one makes the events that it
-     * takes; 0: another one where many events are stored */
+    /* 1: the file is read by the calling thread alone; 2: another one takes the events that it
+     * makes; 0: another one where there are many */
     unsigned threads;
     /* Events that may be loaded, and a few more; then HD_ERR_LIMIT. 0: as many as a trace can have
      */
     uint32_t most_events;
-    struct hd_progress *progress; /* may be NULL; called by the other one, if there is one */
+    struct hd_progress *progress; /* may be NULL; called by the calling thread */
 };
 
 /* Reads a trace of any format (told by its content; "-" is standard input). A damaged binary trace

@@ -134,7 +134,10 @@ static void tell(struct hd_sharing *sharing, const struct event *event, unsigned
     size_t used = 0, taken;
     uint32_t thread = 0;
     for (unsigned i = 0; i < count; i++) {
-        wire[used++] = (struct hd_wire_event){hd_wire_head(HD_EV_THREAD, 0, event[i].thread), 0};
+        /* runs of one thread's events as well */
+        if (i == 0 || event[i].thread != event[i - 1].thread || i % 16 == 0)
+            wire[used++] =
+                (struct hd_wire_event){hd_wire_head(HD_EV_THREAD, 0, event[i].thread), 0};
         if ((event[i].flags == 0 || event[i].kind == HD_EV_ALLOC) && event[i].bytes != 0)
             wire[used++] = (struct hd_wire_event){hd_wire_head(HD_EV_EXT, 0, event[i].bytes), 0};
         uint64_t operand = event[i].at + (has_bytes(event[i].kind) ? BASE : 0);

@@ -1,5 +1,6 @@
 /* A recording that is read with a thread beside is the same as one that is read by one thread:
- * events, counts, and what is said where it is damaged. */
+ * events, counts, and what is said where it is damaged. So is one that is read once because nothing
+ * in it is shared. */
 #include "support/trace_help.h"
 
 #include "trace/format.h"
@@ -11,6 +12,8 @@ enum { STREAMS = 3, MOST = 30000, CUTS = 4096, PIECE = 2000 };
 static uint8_t *stream[STREAMS], *end[STREAMS];
 static size_t size[STREAMS], cut[STREAMS][CUTS], cuts[STREAMS];
 static uint64_t last_stamp[STREAMS];
+static bool apart;   /* each thread has memory of its own */
+static uint64_t own; /* where it is */
 
 static void put_record(unsigned s, uint8_t *to) {
     end[s] = to;
@@ -41,12 +44,18 @@ static void put_stamp(unsigned s, uint64_t stamp) {
 /* Rounds of a loop: the first ones are stored, so that the others are expected. */
 static void put_loop(unsigned s) {
     unsigned length = 1 + (unsigned)below(4), number = (unsigned)below(3);
-    uint64_t base = 0x10000 + below(64) * 8;
-    for (unsigned round = 0; round < 3; round++)
+    uint64_t base = own + 0x10000 + below(64) * 8;
+    bool calls = below(4) == 0;
+    for (unsigned round = 0; round < 3; round++) {
+        if (calls) put(s, HD_EV_PUSH, 0, 1, 1000 + number);
         for (unsigned i = 0; i < length; i++)
             put(s, i & 1 ? HD_EV_WRITE : HD_EV_READ, 8, base + 256 * i + 8 * round,
                 hd_wire_tail(100 * number + i, 1, 1));
-    if (below(4)) put_met(s, length * (1 + below(60)));
+        if (calls) put(s, HD_EV_POP, 0, 0, 1100 + number);
+    }
+    length += calls ? 2 : 0;
+    /* sometimes enough that a thread beside comes in between */
+    if (below(4)) put_met(s, length * (1 + (below(200) == 0 ? 100000 : below(60))));
 }
 
 /* What no recorder writes. */
@@ -83,17 +92,19 @@ static void make(unsigned streams, unsigned segments, bool wrong) {
     for (unsigned i = 0; i < segments; i++) {
         unsigned s = (unsigned)below(streams);
         if (size[s] + 300 > MOST) break;
+        uint64_t thread = streams > 1 ? s : below(4);
         if (streams > 1)
             put_stamp(s, ++stamp);
         else
-            put_thread(s, below(4));
+            put_thread(s, thread);
+        own = apart ? thread << 32 : 0;
         for (uint64_t n = below(12); n > 0; n--) {
             if (below(3)) {
                 put_loop(s);
                 continue;
             }
             put(s, HD_EV_ACQUIRE, 0, 0x500 + 8 * below(3), hd_wire_tail(300, 1, 0));
-            put(s, HD_EV_WRITE, 4, 0x20000 + 4 * below(4000), hd_wire_tail(301, 2, 1));
+            put(s, HD_EV_WRITE, 4, own + 0x20000 + 4 * below(4000), hd_wire_tail(301, 2, 1));
             put(s, HD_EV_RELEASE, 0, 0x500, hd_wire_tail(302, 1, 0));
         }
         if (i == at) put_wrong(s, stamp);
@@ -123,34 +134,51 @@ static struct bytes written(unsigned streams) {
     return file;
 }
 
-static unsigned stops, refusals;
+static unsigned stops, refusals, unshared;
 
+static bool has_access(const struct hd_trace *trace) {
+    for (uint32_t e = 0; e < trace->events; e++)
+        if (trace->kind[e] <= HD_EV_WRITE) return true;
+    return false;
+}
+
+/* With a call that is marked, and does not come, everything is read twice. */
+static const struct hd_trace_mark never = {65535, UINT64_MAX};
+
+enum { WAYS = 4 };
 static void compare(const uint8_t *data, size_t length) {
     for (int keep = HD_KEEP_STEPS; keep <= HD_KEEP_ALL; keep++) {
-        struct hd_trace trace[2];
-        struct hd_error error[2];
-        bool good[2];
-        for (unsigned i = 0; i < 2; i++) {
+        struct hd_trace trace[WAYS];
+        struct hd_error error[WAYS];
+        bool good[WAYS];
+        for (unsigned i = 0; i < WAYS; i++) {
             struct hd_trace_options options = {
-                .keep = (enum hd_trace_keep)keep, .threads = 1 + i, .most_expected = 1 << 20};
+                .keep = (enum hd_trace_keep)keep, .threads = i % 3, .most_expected = 1 << 20};
+            if (i == 3) {
+                options.mark = &never;
+                options.marks = 1;
+            }
             good[i] = hd_trace_read(data, length, "file", &options, &trace[i], &error[i]);
         }
-        assert_int_equal(good[0], good[1]);
-        if (!good[0]) {
-            refusals++;
-            assert_int_equal(error[0].code, error[1].code);
-            assert_string_equal(error[0].message, error[1].message);
-            continue;
+        for (unsigned i = 1; i < WAYS; i++) {
+            assert_int_equal(good[0], good[i]);
+            if (!good[0]) {
+                refusals++;
+                assert_int_equal(error[0].code, error[i].code);
+                assert_string_equal(error[0].message, error[i].message);
+                continue;
+            }
+            assert_same_trace(&trace[0], &trace[i]);
+            assert_string_equal(trace[0].end.missing, trace[i].end.missing);
+            assert_int_equal(trace[0].recorded, trace[i].recorded);
+            assert_int_equal(trace[0].raw_events, trace[i].raw_events);
+            assert_int_equal(trace[0].hook_calls, trace[i].hook_calls);
+            assert_int_equal(trace[0].threads, trace[i].threads);
+            stops += !trace[0].end.whole;
         }
-        assert_same_trace(&trace[0], &trace[1]);
-        assert_string_equal(trace[0].end.missing, trace[1].end.missing);
-        assert_int_equal(trace[0].recorded, trace[1].recorded);
-        assert_int_equal(trace[0].raw_events, trace[1].raw_events);
-        assert_int_equal(trace[0].hook_calls, trace[1].hook_calls);
-        assert_int_equal(trace[0].threads, trace[1].threads);
-        stops += !trace[0].end.whole;
-        hd_trace_free(&trace[0]);
-        hd_trace_free(&trace[1]);
+        if (!good[0]) continue;
+        unshared += keep != HD_KEEP_ALL && trace[0].recorded > 100 && !has_access(&trace[0]);
+        for (unsigned i = 0; i < WAYS; i++) hd_trace_free(&trace[i]);
     }
 }
 
@@ -162,13 +190,14 @@ static void both_ways_are_the_same(void **unused) {
     }
     for (unsigned round = 0; round < 120; round++) {
         unsigned streams = round % 2 ? STREAMS : 1;
+        apart = below(2);
         make(streams, 1 + (unsigned)below(round % 10 == 0 ? 600 : 60), round % 3 == 0);
         struct bytes file = written(streams);
         compare(file.data, file.size);
         if (round % 4 == 0) compare(file.data, below(file.size));
         free(file.data);
     }
-    assert_true(stops > 50 && refusals > 4);
+    assert_true(stops > 50 && refusals > 4 && unshared > 20);
     for (unsigned s = 0; s < STREAMS; s++) free(stream[s]);
 }
 
