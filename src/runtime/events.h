@@ -96,6 +96,12 @@ RT_INLINE struct rt_open *rt_open_of(const struct rt_thread *t, uint32_t last) {
     uint32_t place = last & (RT_OPEN_BLOCKS - 1) * HD_LINK_BYTES;
     return (struct rt_open *)(t->open + place * 17);
 }
+/* So it is in a record that is all zeros, once this is said. */
+RT_INLINE void rt_nothing_is_open(struct rt_thread *t) {
+    t->open = (char *)rt_nothing_open;
+    t->open_at = 0;
+    t->repeats = rt_nothing_open;
+}
 RT_INLINE bool rt_repeats(const struct rt_thread *t) { return t->repeats != rt_nothing_open; }
 RT_INLINE void rt_end_repeats(struct rt_thread *t) {
     const struct rt_open *o = t->repeats;

@@ -100,9 +100,7 @@ void rt_expect_end(struct rt_thread *t) {
     rt_windows_end(t);
     t->expects = false;
     t->expect = (struct hd_expect){.link = &no_link};
-    t->open = (char *)rt_nothing_open;
-    t->open_at = 0;
-    t->repeats = rt_nothing_open;
+    rt_nothing_is_open(t);
     t->block = t->slow_block = NULL;
     t->owner = 0;
     t->closed = false;

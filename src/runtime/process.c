@@ -317,8 +317,7 @@ static void in_child(struct rt_thread *t, int parent) {
     uint32_t busy = t->busy, inside = t->inside;
     struct rt_pending *pending = t->pending;
     memset(t, 0, sizeof *t);
-    t->open = (char *)rt_nothing_open;
-    t->repeats = rt_nothing_open;
+    rt_nothing_is_open(t);
     t->pending = pending;
     t->busy = busy;
     t->inside = inside;

@@ -132,7 +132,8 @@ static bool may_ask(const struct rt_thread *t, unsigned milliseconds) {
 
 static void *watchdog(void *unused) {
     (void)unused;
-    rt_self.inside = 1; /* never to be recorded itself */
+    rt_self.inside = 1;           /* never to be recorded itself */
+    rt_nothing_is_open(&rt_self); /* its storage has only zeros */
     struct rt_thread *last = NULL;
     uint64_t last_calls = 0, since = 0;
     unsigned still = 0, idle = 0;
