@@ -102,6 +102,7 @@ static void sweep_cells(struct sweep *sweep) {
 static void sort_by_address(struct sweep *sweep) {
     struct hd_build *build = sweep->build;
     sweep->cells = build->cell.size;
+    if (sweep->cells > INT32_MAX) hd_out_of_memory(); /* a piece has 31 bits for its cell */
     for (size_t i = 0; i < sweep->cells; i++)
         sweep->cell[i] = (struct hd_keyed){build->cell.data[i].address, (uint32_t)i};
     sweep->blocks = 0;

@@ -45,16 +45,6 @@ RT_INLINE void rt_store(struct rt_thread *t, uint64_t head, uint64_t tail) {
  * of all are known, and each leads to the next. */
 #define RT_LINK_BLOCK 0x8000u
 void rt_settle_slow(struct rt_thread *t);
-/* A block that follows itself (struct rt_open) *repeats*: nothing is expected but itself, and what
- * came last is known to it alone. Whatever else comes ends that first. */
-RT_INLINE bool rt_repeats(const struct rt_thread *t);
-RT_INLINE void rt_end_repeats(struct rt_thread *t);
-/* Counts the hooks of a block that were passed, which is not over: a signal's handler comes in
- * between, or a hook is not as expected. */
-RT_INLINE void rt_settle(struct rt_thread *t) {
-    rt_end_repeats(t);
-    if (unlikely(t->block != NULL)) rt_settle_slow(t);
-}
 /* A signal's handler comes in: what is between two hooks of a block may change. */
 void rt_settle_for_handler(struct rt_thread *t);
 /* A signal came here (ucontext_t): if that is in a block whose hooks are stores, what was passed of
@@ -102,6 +92,8 @@ RT_INLINE void rt_nothing_is_open(struct rt_thread *t) {
     t->open_at = 0;
     t->repeats = rt_nothing_open;
 }
+/* A block that follows itself *repeats*: nothing is expected but itself, and what came last is
+ * known to it alone. Whatever else comes ends that first. */
 RT_INLINE bool rt_repeats(const struct rt_thread *t) { return t->repeats != rt_nothing_open; }
 RT_INLINE void rt_end_repeats(struct rt_thread *t) {
     const struct rt_open *o = t->repeats;
@@ -109,6 +101,20 @@ RT_INLINE void rt_end_repeats(struct rt_thread *t) {
     t->expect.operand = o->operand[RT_BLOCK_LAST] - o->stride[RT_BLOCK_LAST];
     t->expect.both = o->both;
     t->repeats = rt_nothing_open;
+}
+/* The hooks of a block up to this one were passed, so many of them not counted yet. */
+RT_INLINE void rt_count_passed(struct rt_thread *t, const struct hd_hook *place, unsigned passed) {
+    t->left -= passed;
+    *t->met += passed;
+    t->passed = HD_COUNTS_CALL;
+    t->expect.before = place->link;
+    t->expect.at = hd_link_at(&t->expect, place->link)->next;
+}
+/* The same of a block that is not over: a signal's handler comes in between, or a hook is not as
+ * expected. */
+RT_INLINE void rt_settle(struct rt_thread *t) {
+    rt_end_repeats(t);
+    if (unlikely(t->block != NULL)) rt_settle_slow(t);
 }
 /* If that is worth it: at least so many rounds. */
 void rt_open_block(struct rt_thread *t, const struct hd_hook *last, uint32_t least);

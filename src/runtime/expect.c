@@ -247,7 +247,8 @@ RT_INLINE bool opens_again(struct rt_thread *t, struct rt_open *open, const stru
                            uint32_t least) {
     const struct hd_hook *first = last - last->index;
     uint64_t *operand = &open->operand[RT_BLOCK_LAST - last->index];
-    uint32_t rounds = UINT32_MAX, turning = 0;
+    uint32_t rounds = UINT32_MAX;
+    bool turns = false;
     for (unsigned i = 0; i <= last->index; i++) {
         const struct hd_expected *l = hd_link_at(&t->expect, first[i].link);
         if (l->operand == HD_LINK_NOWHERE || (t->window != NULL && !(l->flags & RT_LINK_SURE)))
@@ -256,14 +257,14 @@ RT_INLINE bool opens_again(struct rt_thread *t, struct rt_open *open, const stru
         if (l->flags & HD_LINK_TURNING) {
             if (l->trip > ROUND_MOST || !round_is_clear(t, l, l->operand)) return false;
             count = l->trip;
-            turning++;
+            turns = true;
         }
         if (count - 1 < rounds - 1) rounds = count;
         operand[i] = l->operand;
     }
     if (rounds <= least) return false;
     begin_rounds(t, open, last, rounds, false);
-    open->turns = turning != 0;
+    open->turns = turns;
     first_alone(t, open, first);
     return true;
 }
@@ -336,15 +337,9 @@ void rt_settle_for_handler(struct rt_thread *t) {
 
 void rt_settle_slow(struct rt_thread *t) {
     const struct hd_hook *place = t->block;
-    struct hd_expect *e = &t->expect;
-    unsigned passed = place->index + 1u - t->block_counted;
     give_up_block(t, place);
     t->block = NULL;
-    t->left -= passed;
-    *t->met += passed;
-    t->passed = HD_COUNTS_CALL;
-    e->before = place->link;
-    e->at = hd_link_at(e, place->link)->next;
+    rt_count_passed(t, place, place->index + 1u - t->block_counted);
 }
 
 /* ---- records -----------------------------------------------------------------------------------

@@ -353,18 +353,16 @@ RT_NOINLINE static void block_slow(uintptr_t address, struct hd_hook *last, unsi
     (rt.mode == HD_SCHED_FREE ? free_last : serial_last)(address, last);
 }
 
-/* Free: is the access to memory of the thread's own, or that it may read? Or is it now, without a
- * stamp? Serial: marks are looked at for operands that are kept (windows.h), and before others
- * here. */
-#define IS_OWN(serial, a, shape) \
-    ((serial) || likely(*rt_word(a) == t->owner) || rt_owners_read(t, *rt_word(a), shape))
-#define IS_OWN_NOW(a, shape) \
-    (IS_OWN(false, a, shape) || rt_owners_take(t, a, ((shape)&0xff) == HD_EV_WRITE))
+/* Is nothing to be known of its memory before an access of a block that is open? Serial: windows
+ * say so of operands that are kept (windows.h). */
+#define IS_OWN(serial, a, shape) ((serial) || rt_owns(t, a, shape))
 
-/* May an access of a block come as expected? Is it where its link expects it otherwise than at its
- * operand, all before it being as expected? */
+/* The same of one that is not open. */
 #define IS_CLEAR(serial, l, a, shape) \
-    ((serial) ? ((l)->flags & RT_LINK_SURE) != 0 || *rt_word(a) == 0 : IS_OWN_NOW(a, shape))
+    ((serial) ? ((l)->flags & RT_LINK_SURE) != 0 || *rt_word(a) == 0 : rt_owns_word(t, a, shape))
+
+/* Is it where its link expects it otherwise than at its operand, all before it being as expected?
+ */
 RT_INLINE bool fits_otherwise(struct rt_thread *t, struct hd_expected *l, uintptr_t address,
                               uintptr_t latest) {
     if (l->flags & HD_LINK_RELATIVE) return latest + l->distance == address;
@@ -377,13 +375,7 @@ RT_INLINE bool fits_otherwise(struct rt_thread *t, struct hd_expected *l, uintpt
 RT_NOINLINE static bool block_misses(struct rt_thread *t, struct hd_hook *place, uintptr_t address,
                                      unsigned passed, bool *told) {
     struct hd_expect *e = &t->expect;
-    if (place->index != 0) {
-        t->left -= passed;
-        *t->met += passed;
-        t->passed = HD_COUNTS_CALL;
-        e->before = place[-1].link;
-        e->at = place->link;
-    }
+    if (place->index != 0) rt_count_passed(t, place - 1, passed);
     t->block = NULL;
     t->left--;
     *told = misses(t, place, address);
@@ -515,7 +507,7 @@ RT_INLINE void round_of(struct rt_open *o, uintptr_t address, struct hd_hook *la
     *t->met += all;
     t->passed = HD_COUNTS_CALL;
     if (unlikely(--o->rounds == 0)) {
-        t->repeats = o;
+        t->repeats = o; /* it knows what came last */
         rt_turn_block(t, o, OPEN_WORTH);
         return;
     }

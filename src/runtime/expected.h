@@ -10,14 +10,16 @@ RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, unsigned sh
     return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
 }
 
-/* The same of an access, to one word or two; memory that becomes the thread's own without a stamp
- * is. */
+/* The same; memory that becomes the thread's own without a stamp is. */
+RT_INLINE bool rt_owns_word(struct rt_thread *t, uintptr_t address, unsigned shape) {
+    return rt_owns(t, address, shape) || rt_owners_take(t, address, (shape & 0xff) == HD_EV_WRITE);
+}
+
+/* The same of an access, to one word or two. */
 RT_INLINE bool rt_owns_now(struct rt_thread *t, uintptr_t address, unsigned shape) {
-    bool write = (shape & 0xff) == HD_EV_WRITE;
     uintptr_t end = address + (shape >> 8) - 1;
-    return (rt_owns(t, address, shape) || rt_owners_take(t, address, write)) &&
-           (likely((end ^ address) >> 3 == 0) || rt_owns(t, end, shape) ||
-            rt_owners_take(t, end, write));
+    return rt_owns_word(t, address, shape) &&
+           (likely((end ^ address) >> 3 == 0) || rt_owns_word(t, end, shape));
 }
 
 /* Its link has a choice: does the access take one of the two steps, and is there room to say which?
