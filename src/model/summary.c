@@ -28,7 +28,8 @@ const char *hd_block_type_name(enum hd_block_type type) {
 /* The `top` things with the largest counts seen so far, largest first; the earlier of two equals.
  */
 struct ranking {
-    uint32_t *thing, *count;
+    uint32_t *thing;
+    uint64_t *count;
     uint32_t used, top;
 };
 
@@ -39,7 +40,7 @@ static struct ranking ranking_start(uint32_t top, uint32_t things) {
     return ranking;
 }
 
-static void ranking_offer(struct ranking *ranking, uint32_t thing, uint32_t count) {
+static void ranking_offer(struct ranking *ranking, uint32_t thing, uint64_t count) {
     if (ranking->top == 0 ||
         (ranking->used == ranking->top && count <= ranking->count[ranking->used - 1]))
         return;
@@ -129,10 +130,23 @@ static void rank_locations(const struct hd_model *model, uint32_t top, struct hd
     ranking_free(&ranking);
 }
 
+/* What the file has of a thread; NULL: all of it is in the model. */
+static const struct hd_trace_recorded *recorded_by(const struct hd_model *model, uint32_t thread) {
+    const struct hd_trace_recorded *recorded = model->trace->recorded_by;
+    return recorded != NULL ? &recorded[thread] : NULL;
+}
+
+static uint64_t events_of(const struct hd_model *model, uint32_t thread) {
+    const struct hd_trace_recorded *recorded = recorded_by(model, thread);
+    uint64_t events = 0;
+    if (recorded == NULL) return model->thread_start[thread + 1] - model->thread_start[thread];
+    for (unsigned kind = 0; kind < HD_EV_KINDS; kind++) events += recorded->kinds[kind];
+    return events;
+}
+
 static void rank_threads(const struct hd_model *model, uint32_t top, struct hd_summary *summary) {
     struct ranking ranking = ranking_start(top, model->threads);
-    for (uint32_t t = 0; t < model->threads; t++)
-        ranking_offer(&ranking, t, model->thread_start[t + 1] - model->thread_start[t]);
+    for (uint32_t t = 0; t < model->threads; t++) ranking_offer(&ranking, t, events_of(model, t));
     summary->thread_use = hd_zalloc(ranking.used, sizeof *summary->thread_use);
     for (uint32_t i = 0; i < ranking.used; i++) {
         uint32_t thread = ranking.thing[i];
@@ -140,6 +154,8 @@ static void rank_threads(const struct hd_model *model, uint32_t top, struct hd_s
         *use = (struct hd_thread_use){.thread = thread, .events = ranking.count[i]};
         for (uint32_t at = model->thread_start[thread]; at < model->thread_start[thread + 1]; at++)
             use->calls += hd_model_calls(model, model->thread_event[at]);
+        if (model->trace->recorded_by != NULL)
+            use->calls += recorded_by(model, thread)->calls_after;
     }
     ranking_free(&ranking);
 }
@@ -151,11 +167,14 @@ static void count_events(const struct hd_model *model, struct hd_summary *summar
     /* hook calls that are events themselves; not all events are hook calls */
     uint64_t recorded = 0;
     for (uint32_t e = 0; e < model->events; e++) {
-        summary->kinds[model->kind[e]]++;
+        summary->kinds[model->kind[e]] += model->trace->recorded_by == NULL;
         recorded += model->calls[e] > 0;
         if (!hd_bitset_has(&sites, model->site[e])) hd_bitset_add(&sites, model->site[e]);
         if (!hd_bitset_has(&stacks, model->stack[e])) hd_bitset_add(&stacks, model->stack[e]);
     }
+    for (uint32_t t = 0; model->trace->recorded_by != NULL && t < model->threads; t++)
+        for (unsigned kind = 0; kind < HD_EV_KINDS; kind++)
+            summary->kinds[kind] += recorded_by(model, t)->kinds[kind];
     /* Site 0 is "unknown", stack 0 the empty one. */
     hd_bitset_remove(&sites, 0);
     hd_bitset_remove(&stacks, 0);

@@ -1,4 +1,6 @@
-/* A model in figures: how many of what, and the locks, shared locations and threads most in use. */
+/* A model in figures: how many of what, and the locks, shared locations and threads most in use.
+ * Kinds and threads count what was recorded, whatever of it was loaded; all else counts what is in
+ * the model. */
 #ifndef HEDDLE_MODEL_SUMMARY_H
 #define HEDDLE_MODEL_SUMMARY_H
 
@@ -24,7 +26,7 @@ struct hd_location_use {
 
 struct hd_thread_use {
     uint32_t thread;
-    uint32_t events;
+    uint64_t events;
     uint64_t calls; /* hook calls, elided ones included */
 };
 

@@ -59,9 +59,12 @@ static const char *bytes_in_words(uint64_t bytes, char *text, size_t room) {
     return text;
 }
 
-static double per_event(const struct hd_stats *stats, uint64_t bytes) {
-    return stats->model->events > 0 ? (double)bytes / stats->model->events : 0;
+static double per_event(uint64_t bytes, uint64_t events) {
+    return events > 0 ? (double)bytes / (double)events : 0;
 }
+
+/* Is it a recording of which not all was loaded? */
+static bool is_part(const struct hd_trace *trace) { return trace->recorded_by != NULL; }
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -124,6 +127,23 @@ static bool came_as_expected(const struct hd_trace *trace) {
            trace->recorded > 0;
 }
 
+static void print_events(FILE *out, const struct hd_stats *stats) {
+    const struct hd_model *model = stats->model;
+    const struct hd_trace *trace = model->trace;
+    print_name(out, "events");
+    fprintf(out, "%llu", (unsigned long long)trace->recorded);
+    if (is_part(trace) && trace->recorded != model->events)
+        fprintf(out, ", %u of them loaded: the others %srepeat what their thread did before",
+                model->events,
+                trace->kept == HD_KEEP_CONCURRENT
+                    ? "are of memory on which threads can't conflict, or "
+                    : "");
+    else if (stats->summary->elided > 0 && !is_part(trace))
+        fprintf(out, "; %llu of %llu hook calls were repetitions and elided",
+                (unsigned long long)stats->summary->elided, (unsigned long long)trace->hook_calls);
+    fprintf(out, "\n");
+}
+
 static void print_counts(FILE *out, const struct hd_stats *stats) {
     const struct hd_model *model = stats->model;
     const struct hd_summary *summary = stats->summary;
@@ -131,14 +151,7 @@ static void print_counts(FILE *out, const struct hd_stats *stats) {
     char text[128];
     print_name(out, "threads");
     fprintf(out, "%u\n", model->threads);
-    print_name(out, "events");
-    fprintf(out, "%u", model->events);
-    if (trace->recorded != model->events)
-        fprintf(out, " of the %llu that were recorded", (unsigned long long)trace->recorded);
-    else if (summary->elided > 0 && trace->kept == HD_KEEP_ALL)
-        fprintf(out, "; %llu of %llu hook calls were repetitions and elided",
-                (unsigned long long)summary->elided, (unsigned long long)trace->hook_calls);
-    fprintf(out, "\n");
+    print_events(out, stats);
     print_name(out, "locations");
     fprintf(out, "%u, %u of them shared\n", model->locations, summary->shared_locations);
     if (model->blocks > 0) {
@@ -166,19 +179,20 @@ static void print_counts(FILE *out, const struct hd_stats *stats) {
         print_name(out, "stacks");
         fprintf(out, "%u\n", summary->stacks);
     }
-    if (trace->stored_bytes > 0 && model->events > 0) {
+    if (trace->stored_bytes > 0 && trace->recorded > 0) {
         print_name(out, "stored");
         if (came_as_expected(trace))
             fprintf(out, "%.2f bytes an event; %llu of them, the others came as expected\n",
-                    (double)trace->stored_bytes / (double)trace->recorded,
+                    per_event(trace->stored_bytes, trace->recorded),
                     (unsigned long long)trace->raw_events);
         else
-            fprintf(out, "%.2f bytes an event\n", per_event(stats, trace->stored_bytes));
+            fprintf(out, "%.2f bytes an event\n", per_event(trace->stored_bytes, trace->recorded));
     }
     print_name(out, "loaded");
     fprintf(out, "in %.3f s into %s (%.1f bytes an event)\n",
             stats->read_seconds + stats->model_seconds,
-            bytes_in_words(model->bytes, text, sizeof text), per_event(stats, model->bytes));
+            bytes_in_words(model->bytes, text, sizeof text),
+            per_event(model->bytes, model->events));
 }
 
 static int compare_kinds(const void *left, const void *right) {
@@ -201,8 +215,8 @@ static void print_kinds(FILE *out, const struct hd_stats *stats) {
     for (unsigned i = 0; i < used; i++) {
         unsigned kind = (unsigned)order[i][1];
         fprintf(out, "%10llu %5.1f %%  %-9s  %s\n", (unsigned long long)order[i][0],
-                100.0 * (double)order[i][0] / stats->model->events, hd_report_operation(kind),
-                hd_kind_name(kind));
+                100.0 * (double)order[i][0] / (double)stats->model->trace->recorded,
+                hd_report_operation(kind), hd_kind_name(kind));
     }
 }
 
@@ -211,8 +225,8 @@ static void print_lists(FILE *out, const struct hd_stats *stats) {
     if (summary->thread_uses > 0) fprintf(out, "\n    events  hook calls  thread\n");
     for (uint32_t i = 0; i < summary->thread_uses; i++) {
         const struct hd_thread_use *use = &summary->thread_use[i];
-        fprintf(out, "%10u %11llu  %s\n", use->events, (unsigned long long)use->calls,
-                hd_describe_thread(stats->describe, use->thread));
+        fprintf(out, "%10llu %11llu  %s\n", (unsigned long long)use->events,
+                (unsigned long long)use->calls, hd_describe_thread(stats->describe, use->thread));
     }
     if (summary->lock_uses > 0)
         fprintf(out, "\n  sections  threads  handovers  failed tries  longest  lock\n");
@@ -369,10 +383,10 @@ json_t *hd_stats_json(const struct hd_stats *stats) {
     json_object_update_new(
         object,
         json_pack("{s:f, s:f, s:f, s:f, s:I, s:f, s:o, s:o, s:o, s:o, s:o}", "bytes_per_event",
-                  per_event(stats, trace->stored_bytes), "load_seconds",
+                  per_event(trace->stored_bytes, trace->recorded), "load_seconds",
                   stats->read_seconds + stats->model_seconds, "read_seconds", stats->read_seconds,
                   "model_seconds", stats->model_seconds, "model_bytes", HD_INT(model->bytes),
-                  "model_bytes_per_event", per_event(stats, model->bytes), "kinds",
+                  "model_bytes_per_event", per_event(model->bytes, model->events), "kinds",
                   json_kinds(summary), "top_threads", json_threads(stats), "top_locks",
                   json_locks(stats), "top_locations", json_locations(stats), "warnings",
                   json_warnings(stats)));

@@ -16,6 +16,7 @@ void hd_build_start(struct hd_builder *builder, struct hd_trace *trace,
     trace->format = format;
     trace->kept = HD_KEEP_ALL;
     builder->most = HD_EVENT_LIMIT;
+    builder->most_recorded = UINT64_MAX;
     trace->memory = builder->memory = hd_zalloc(1, sizeof *builder->memory);
     builder->trace = trace;
     /* the empty stack */
@@ -69,6 +70,13 @@ void hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value) 
     }
     trace->extra_event[trace->extras] = event;
     trace->extra_value[trace->extras++] = value;
+}
+
+bool hd_build_recorded(struct hd_builder *builder, uint64_t events, struct hd_error *error) {
+    builder->trace->recorded += events;
+    return builder->trace->recorded <= builder->most_recorded ||
+           hd_fail(error, HD_ERR_LIMIT, "more than %llu events were recorded",
+                   (unsigned long long)builder->most_recorded);
 }
 
 void hd_build_warn(struct hd_builder *builder, const char *format, ...) {

@@ -26,6 +26,7 @@ struct hd_builder {
     size_t capacity;       /* of the event columns */
     size_t extra_capacity; /* of the extra columns */
     size_t most;           /* events; a few more may be added */
+    uint64_t most_recorded;
 };
 
 /* Makes *trace an empty one. On any failure from here on, hd_trace_free cleans up. */
@@ -38,6 +39,8 @@ static inline bool hd_build_reserve(struct hd_builder *builder, size_t more,
     return more <= builder->capacity - builder->trace->events ||
            hd_build_grow(builder, more, error);
 }
+/* So many events more were recorded, whatever is kept of them; false if these are too many. */
+bool hd_build_recorded(struct hd_builder *builder, uint64_t events, struct hd_error *error);
 /* From now on events get their numbers from whoever adds them. */
 void hd_build_numbers(struct hd_builder *builder);
 /* Gives an event its extra value; events come in ascending order. */

@@ -290,6 +290,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
         }
         unsigned calls = hd_wire_calls(tail);
         uint64_t place = trace->recorded + seen++;
+        thread->kinds[kind]++;
         if (fold_leaves_out(fold)) {
             fold->ahead = count - i;
             fold->number = place;
@@ -322,24 +323,31 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
         thread->counted += trace->calls[at];
     }
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
-    trace->recorded += seen;
     *taken = i;
-    return good;
+    return hd_build_recorded(fold->builder, seen, good ? error : NULL) && good;
 }
 
-/* Calls of a thread that no event of its own came after. */
-static void count_rest(struct hd_fold *fold) {
-    struct hd_trace *trace = fold->builder->trace;
-    for (size_t i = 0; fold_leaves_out(fold) && i < fold->thread.size; i++)
-        trace->hook_calls = fold_add(trace->hook_calls, fold->thread.data[i].calls);
+/* What a thread has recorded, and its calls that no event of its own came after. */
+static void give_recorded(struct hd_fold *fold) {
+    struct hd_builder *builder = fold->builder;
+    struct hd_trace_recorded *recorded =
+        hd_arena_zalloc(&builder->memory->arena, fold->thread_limit, sizeof *recorded);
+    for (size_t i = 0; i < fold->thread.size; i++) {
+        const struct hd_fold_thread *thread = &fold->thread.data[i];
+        builder->trace->hook_calls = fold_add(builder->trace->hook_calls, thread->calls);
+        if (i >= fold->thread_limit) continue;
+        memcpy(recorded[i].kinds, thread->kinds, sizeof thread->kinds);
+        recorded[i].calls_after = thread->calls;
+    }
+    builder->trace->recorded_by = recorded;
 }
 
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error) {
     fold->ahead = 0;
     fold->number = fold->builder->trace->recorded;
     if (fold->filter != NULL) hd_filter_finish(fold->filter);
-    count_rest(fold);
     fold->builder->trace->threads = fold->thread_limit;
+    if (fold_leaves_out(fold)) give_recorded(fold);
     if (fold->error.code == HD_OK) return true;
     *error = fold->error;
     return false;

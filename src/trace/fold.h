@@ -33,6 +33,7 @@ struct hd_fold_thread {
     /* if calls are marked: those that its events have; the next mark, and the end of its marks */
     uint64_t counted;
     const struct hd_trace_mark *mark, *mark_end;
+    uint64_t kinds[HD_EV_KINDS]; /* events so far, whatever is kept of them */
 };
 
 /* The latest two rounds of a loop that may only wait (fold_polling.c). */

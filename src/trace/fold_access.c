@@ -95,6 +95,13 @@ static void give_back(struct hd_fold_thread *thread, const struct known *known) 
     thread->pending = known->counts != 0;
 }
 
+/* Accesses, of whose kinds this is the sum. */
+static inline void count_kinds(struct hd_fold_thread *thread, uint64_t accesses, uint64_t kinds) {
+    _Static_assert(HD_EV_READ == 1 && HD_EV_WRITE == 2, "each write adds one more");
+    thread->kinds[HD_EV_WRITE] += kinds - accesses;
+    thread->kinds[HD_EV_READ] += 2 * accesses - kinds;
+}
+
 /* `after`: events that come after these. */
 static inline __attribute__((always_inline)) size_t
 fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
@@ -104,12 +111,12 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
     struct hd_filter *filter = fold->filter;
     struct known known;
     uint32_t stack = thread->stack;
-    uint64_t hook_calls = 0, skipped = 0, kept = 0;
+    uint64_t hook_calls = 0, skipped = 0, kept = 0, kinds = 0;
     size_t i = 0;
     fold_need_places(thread);
     if (shared == NULL) begin_epoch(fold, number);
     find_known(fold, thread, number, &known);
-    for (; i < count; i++) {
+    for (; i < count; kinds += hd_wire_kind(event[i++].head)) {
         uint64_t head = event[i].head, tail = event[i].tail, address = hd_wire_operand(head);
         uint32_t site = hd_wire_site(tail);
         if (i + FOLD_LOOK_AHEAD < count) look_ahead(fold, shared, event[i + FOLD_LOOK_AHEAD].head);
@@ -150,6 +157,7 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         known.counts = 0;
     }
     give_back(thread, &known);
+    count_kinds(thread, i, kinds);
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
     filter->figures.accesses += i - skipped;
     filter->figures.kept += kept;
@@ -158,9 +166,13 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
 
 size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_event *event,
                           size_t count) {
-    uint64_t counts = 0;
+    uint64_t counts = 0, kinds = 0;
     size_t some = count < MOST_EVENTS ? count : MOST_EVENTS, i = 0;
-    for (; i < some && fold_is_access(event[i].head); i++) counts += counts_of(event[i].tail);
+    for (; i < some && fold_is_access(event[i].head); i++) {
+        counts += counts_of(event[i].tail);
+        kinds += hd_wire_kind(event[i].head);
+    }
+    count_kinds(thread, i, kinds);
     fold_leave_out(thread, (uint32_t)counts, counts >> 32);
     return i;
 }

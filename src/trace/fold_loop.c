@@ -21,7 +21,7 @@ struct fold_loop {
     /* the latest one, which is prepared: all its events, how many are accesses, are there others */
     struct hd_loop_event body[HD_LOOP_LENGTH];
     size_t known;
-    unsigned accesses;
+    unsigned accesses, writes;
     bool enters; /* functions */
     struct hd_filter_range range[HD_LOOP_LENGTH];
     struct hd_wire_event event[HD_LOOP_LENGTH]; /* of any round */
@@ -97,6 +97,7 @@ static bool is_known(const struct fold_loop *l, const struct hd_loop_event *body
 static void prepare(struct fold_loop *l, const struct hd_loop_event *body, size_t length) {
     uint64_t calls = 0, branches = 0;
     unsigned k = 0;
+    l->writes = 0;
     for (size_t i = 0; i < length; i++) {
         uint64_t head = body[i].event.head, tail = body[i].event.tail;
         l->body[i] = body[i];
@@ -109,6 +110,7 @@ static void prepare(struct fold_loop *l, const struct hd_loop_event *body, size_
         l->range[k].site = hd_wire_site(tail);
         l->range[k].bytes = (uint16_t)hd_wire_flags(head);
         l->range[k].write = hd_wire_kind(head) == HD_EV_WRITE;
+        l->writes += l->range[k].write;
         l->event[k] = body[i].event;
         l->calls[k] = calls;
         l->branches[k++] = branches;
@@ -406,8 +408,10 @@ static bool fold_some(struct hd_fold *fold, struct hd_loop_event *body, size_t l
         l->length = 0;
     }
     hd_loop_advance(body, length, rounds);
-    fold->builder->trace->recorded += rounds * l->accesses;
-    return good;
+    struct hd_fold_thread *thread = fold_thread(fold, *number);
+    thread->kinds[HD_EV_WRITE] += rounds * l->writes;
+    thread->kinds[HD_EV_READ] += rounds * (l->accesses - l->writes);
+    return hd_build_recorded(fold->builder, rounds * l->accesses, good ? error : NULL) && good;
 }
 
 /* How many rounds have no call that is marked. */

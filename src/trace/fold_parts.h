@@ -143,7 +143,8 @@ struct fold_still {
     bool polls;
     uint32_t first, second, events, extras;
     uint64_t pending_calls, pending_branches;
-    uint32_t calls, branches; /* of the event that the latest round begins with */
+    uint32_t calls, branches;    /* of the event that the latest round begins with */
+    uint64_t kinds[HD_EV_KINDS]; /* of the thread's events */
 };
 struct fold_still fold_still_now(struct hd_fold *fold, uint32_t thread);
 bool fold_is_same(struct fold_still before, struct fold_still now);

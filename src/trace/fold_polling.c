@@ -4,6 +4,8 @@
  * calls count for the next event. */
 #include "trace/fold_parts.h"
 
+#include <string.h>
+
 enum { MOST_EVENTS = 48 }; /* of a round */
 
 static bool changes_nothing(unsigned kind) {
@@ -91,17 +93,19 @@ struct fold_still fold_still_now(struct hd_fold *fold, uint32_t number) {
     const struct hd_fold_poll *poll = &fold->poll;
     const struct hd_fold_thread *thread = fold_thread(fold, number);
     bool polls = poll->goes_on && poll->thread == number && poll->second < trace->events;
-    return (struct fold_still){.polled = fold->polled,
-                               .recorded = trace->recorded,
-                               .polls = polls,
-                               .first = poll->first,
-                               .second = poll->second,
-                               .events = trace->events,
-                               .extras = trace->extras,
-                               .pending_calls = thread->calls,
-                               .pending_branches = thread->branches,
-                               .calls = polls ? trace->calls[poll->second] : 0,
-                               .branches = polls ? trace->branches[poll->second] : 0};
+    struct fold_still now = {.polled = fold->polled,
+                             .recorded = trace->recorded,
+                             .polls = polls,
+                             .first = poll->first,
+                             .second = poll->second,
+                             .events = trace->events,
+                             .extras = trace->extras,
+                             .pending_calls = thread->calls,
+                             .pending_branches = thread->branches,
+                             .calls = polls ? trace->calls[poll->second] : 0,
+                             .branches = polls ? trace->branches[poll->second] : 0};
+    memcpy(now.kinds, thread->kinds, sizeof now.kinds);
+    return now;
 }
 
 bool fold_is_same(struct fold_still before, struct fold_still now) {
@@ -127,5 +131,8 @@ void fold_count_still(struct hd_fold *fold, struct fold_still before, struct fol
     trace->calls[now.second] = all_calls > UINT32_MAX ? UINT32_MAX : (uint32_t)all_calls;
     trace->branches[now.second] = all_branches > UINT16_MAX ? UINT16_MAX : (uint16_t)all_branches;
     trace->hook_calls = fold_add(trace->hook_calls, calls);
-    fold_thread(fold, fold->poll.thread)->counted += calls;
+    struct hd_fold_thread *thread = fold_thread(fold, fold->poll.thread);
+    thread->counted += calls;
+    for (unsigned kind = 0; kind < HD_EV_KINDS; kind++)
+        thread->kinds[kind] += rounds * (now.kinds[kind] - before.kinds[kind]);
 }

@@ -85,6 +85,7 @@ bool hd_trace_read(const void *bytes, size_t length, const char *name,
     struct hd_builder builder;
     hd_build_start(&builder, trace, format);
     if (options->most_events != 0) builder.most = options->most_events;
+    if (options->most_recorded != 0) builder.most_recorded = options->most_recorded;
     bool good = true;
     if (good && format == HD_FORMAT_BINARY && !hd_binary_recognise(bytes, length))
         good = hd_fail(error, HD_ERR_FORMAT, "%s: not a heddle trace", name);
