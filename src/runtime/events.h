@@ -182,8 +182,9 @@ RT_INLINE void rt_count_met(struct rt_thread *t) {
     t->met_seen++;
 }
 
-/* Records up to here are in the chunk; nothing was counted after them, and no choice made. */
-RT_INLINE void rt_put(struct rt_thread *t, uint8_t *end) {
+/* Records up to here are in the chunk, which tell of so many events more; nothing was counted after
+ * them, and no choice made. */
+RT_INLINE void rt_put_all(struct rt_thread *t, uint8_t *end, uint64_t events) {
     t->put = end;
     t->met_seen = 0;
     t->choice = 1;
@@ -192,9 +193,13 @@ RT_INLINE void rt_put(struct rt_thread *t, uint8_t *end) {
         return;
     }
     uint64_t bytes = (uint64_t)(end - t->chunk->record);
-    t->chunk->events += HD_MET(*t->met) + 1;
+    t->chunk->events += events;
     __atomic_store_n(t->met, bytes << HD_MET_BITS, __ATOMIC_RELEASE);
     *t->choices = 0; /* whoever finds nothing counted does not look there */
+}
+/* One record, of an event that was not counted. */
+RT_INLINE void rt_put(struct rt_thread *t, uint8_t *end) {
+    rt_put_all(t, end, HD_MET(*t->met) + 1);
 }
 
 /* The thread has no chunk: before it gives one away, which others may write to from then on. */
