@@ -1,17 +1,42 @@
 /* Atomic operations: the compilers call these instead of the machine's. Each is carried out here,
  * sequentially consistent, and recorded with the order the program asked for. Under free a striped
- * lock makes the operation and its stamp one step, so that the recorded order is memory's. */
+ * lock makes the operation and its place in the order one step, so that the recorded order is
+ * memory's. */
 #include "runtime/check.h"
 #include "runtime/marks.h"
 
 #define STRIPES 256u
-static struct {
-    struct rt_spin lock;
-    uint32_t padding[15];
+#define PLACES 16u /* of a stripe, that something is known of */
+struct place {
+    uintptr_t address; /* over 16 */
+    uint64_t written;  /* the stamp that the thread of the last change had then, or a later one */
+    uint32_t only;     /* the thread, from 1, of all operations since the last that took a stamp; 0:
+                          there are several, which only read */
+};
+static struct stripe {
+    _Alignas(64) struct rt_spin lock;
+    struct place place[PLACES];
 } stripe[STRIPES];
 
-static struct rt_spin *stripe_of(const volatile void *address) {
-    return &stripe[((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15ull >> 56].lock;
+static uint64_t hash_of(uintptr_t address) { return (address >> 4) * 0x9e3779b97f4a7c15ull; }
+static struct stripe *stripe_of(const volatile void *address) {
+    return &stripe[hash_of((uintptr_t)address) >> 56];
+}
+
+/* Free, with the stripe's lock: an operation takes a place in the global order. It needs none of
+ * its own if all that it comes after is its own thread's, or has a lower stamp than that has: what
+ * others do after it will see to that. Where accesses that are not atomic came in between, the
+ * memory is somebody's (owners.c). */
+static void take_place(struct rt_thread *t, struct stripe *of, uintptr_t address, unsigned log_size,
+                       bool change) {
+    struct place *p = &of->place[hash_of(address) >> 52 & (PLACES - 1)];
+    uint32_t me = t->number + 1;
+    bool known = p->address == address >> 4 && rt_owners_atomic(address, log_size);
+    bool stamp = !known || (p->only != me && (change || t->stamp <= p->written));
+    if (stamp) rt_stamp(t);
+    if (stamp || p->only != me) p->only = stamp ? me : 0;
+    if (change || !known) p->written = t->stamp;
+    p->address = address >> 4;
 }
 
 /* Serial: a thread in a loop that only re-reads atomics soon lets the others run. If it does other
@@ -47,15 +72,15 @@ static void spinning(struct rt_thread *t, const volatile void *address, uintptr_
 }
 
 static struct rt_thread *begin(const volatile void *address, size_t size, uintptr_t pc,
-                               struct rt_spin **lock) {
+                               struct stripe **locked) {
     struct rt_thread *t = rt_enter_at(pc);
-    *lock = NULL;
+    *locked = NULL;
     if (t != NULL && unlikely(rt.options.states)) rt_state_take(t, pc);
     if (t != NULL && unlikely(rt.forcing))
         rt_force_access(t, rt_site(t, pc), (uintptr_t)address, size);
     if (t != NULL && rt.mode == HD_SCHED_FREE) {
-        *lock = stripe_of(address);
-        rt_spin_lock(*lock);
+        *locked = stripe_of(address);
+        rt_spin_lock(&(*locked)->lock);
     }
     return t;
 }
@@ -73,27 +98,33 @@ static bool may_wait(unsigned kind, int order) {
     return kind == HD_EV_ATOMIC_READ || ((unsigned)order & COMPARES) != 0;
 }
 
-static void note(struct rt_thread *t, unsigned kind, unsigned log_size,
+/* `exact`: the stripe whose lock is held while it is carried out, or NULL. */
+static void note(struct rt_thread *t, struct stripe *exact, unsigned kind, unsigned log_size,
                  const volatile void *address, int order, uintptr_t pc) {
     if (unlikely(rt.checking))
         rt_check_access(t, (uintptr_t)address, (size_t)1 << log_size, does_of(kind),
                         rt.check_only ? pc : rt_site(t, pc));
-    if (!rt.check_only) {
+    if (rt.check_only) return;
+    uint32_t site = rt_site(t, pc);
+    bool change = kind != HD_EV_ATOMIC_READ;
+    rt_look_at_marks(t, (uintptr_t)address, (size_t)1 << log_size, change, site, true);
+    if (unlikely(rt.options.states) && may_wait(kind, order)) rt_state_note(t, pc);
+    if (exact != NULL) {
+        take_place(t, exact, (uintptr_t)address, log_size, change);
+    } else {
         rt_owners_atomic((uintptr_t)address, log_size);
-        rt_look_at_marks(t, (uintptr_t)address, (size_t)1 << log_size, kind != HD_EV_ATOMIC_READ,
-                         rt_site(t, pc), true);
-        if (unlikely(rt.options.states) && may_wait(kind, order)) rt_state_note(t, pc);
-        rt_emit_sync(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, pc);
-        t->spin_mark = t->calls_emitted;
+        rt_stamp(t);
     }
+    rt_emit(t, kind, log_size | ((unsigned)order & 15) << 4, (uintptr_t)address, site);
+    t->spin_mark = t->calls_emitted;
 }
 
-static void finish(struct rt_thread *t, struct rt_spin *lock, unsigned kind, unsigned log_size,
+static void finish(struct rt_thread *t, struct stripe *locked, unsigned kind, unsigned log_size,
                    const volatile void *address, int order, uintptr_t pc) {
     if (t == NULL) return;
     if (kind == HD_EV_ATOMIC_READ) spinning(t, address, pc);
-    note(t, kind, log_size, address, order, pc);
-    if (lock != NULL) rt_spin_unlock(lock);
+    note(t, locked, kind, log_size, address, order, pc);
+    if (locked != NULL) rt_spin_unlock(&locked->lock);
     rt_leave(t);
 }
 
@@ -140,12 +171,12 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
 #define UPDATE(bits, type, log, name, expression)                                            \
     RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order);  \
     RT_EXPORT type __tsan_atomic##bits##_fetch_##name(volatile type *a, type v, int order) { \
-        struct rt_spin *lock;                                                                \
-        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                         \
+        struct stripe *locked;                                                               \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &locked);                       \
         type old = load_##log(a);                                                            \
         while (!cas_##log(a, &old, (type)(expression))) {                                    \
         }                                                                                    \
-        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                      \
+        finish(t, locked, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                    \
         return old;                                                                          \
     }
 
@@ -154,10 +185,10 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
                                                                int order, int fail);              \
     RT_EXPORT int __tsan_atomic##bits##_compare_exchange_##how(volatile type *a, type *e, type v, \
                                                                int order, int fail) {             \
-        struct rt_spin *lock;                                                                     \
-        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                              \
+        struct stripe *locked;                                                                    \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &locked);                            \
         bool done = cas_##log(a, e, v);                                                           \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                   \
+        finish(t, locked, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                 \
                (done ? order : fail) | COMPARES, RT_CALLER);                                      \
         return done;                                                                              \
     }
@@ -165,25 +196,25 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
 #define ATOMICS(bits, type, log)                                                                \
     RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order);               \
     RT_EXPORT type __tsan_atomic##bits##_load(const volatile type *a, int order) {              \
-        struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
+        struct stripe *locked;                                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &locked);                          \
         type value = load_##log(a);                                                             \
-        finish(t, lock, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                           \
+        finish(t, locked, HD_EV_ATOMIC_READ, log, a, order, RT_CALLER);                         \
         return value;                                                                           \
     }                                                                                           \
     RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order);            \
     RT_EXPORT void __tsan_atomic##bits##_store(volatile type *a, type v, int order) {           \
-        struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
+        struct stripe *locked;                                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &locked);                          \
         store_##log(a, v);                                                                      \
-        finish(t, lock, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                          \
+        finish(t, locked, HD_EV_ATOMIC_WRITE, log, a, order, RT_CALLER);                        \
     }                                                                                           \
     RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order);         \
     RT_EXPORT type __tsan_atomic##bits##_exchange(volatile type *a, type v, int order) {        \
-        struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
+        struct stripe *locked;                                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &locked);                          \
         type old = exchange_##log(a, v);                                                        \
-        finish(t, lock, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                         \
+        finish(t, locked, HD_EV_ATOMIC_UPDATE, log, a, order, RT_CALLER);                       \
         return old;                                                                             \
     }                                                                                           \
     UPDATE(bits, type, log, add, old + v)                                                       \
@@ -198,10 +229,10 @@ static void store_4(volatile u128 *a, u128 v) { exchange_4(a, v); }
                                                               int order, int fail);             \
     RT_EXPORT type __tsan_atomic##bits##_compare_exchange_val(volatile type *a, type e, type v, \
                                                               int order, int fail) {            \
-        struct rt_spin *lock;                                                                   \
-        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &lock);                            \
+        struct stripe *locked;                                                                  \
+        struct rt_thread *t = begin(a, sizeof *a, RT_CALLER, &locked);                          \
         bool done = cas_##log(a, &e, v);                                                        \
-        finish(t, lock, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,                 \
+        finish(t, locked, done ? HD_EV_ATOMIC_UPDATE : HD_EV_ATOMIC_READ, log, a,               \
                (done ? order : fail) | COMPARES, RT_CALLER);                                    \
         return e;                                                                               \
     }
@@ -237,8 +268,8 @@ void rt_plain_order(struct rt_thread *t, uintptr_t address, size_t size, bool wr
     t->inside++;
     t->busy++;
     if (!write && !(rt.whole_blocks && t->in_block)) spinning(t, at, pc);
-    note(t, write ? HD_EV_ATOMIC_WRITE : HD_EV_ATOMIC_READ, (unsigned)__builtin_ctzl(size), at,
-         write ? __ATOMIC_RELEASE : __ATOMIC_ACQUIRE, pc);
+    note(t, NULL, write ? HD_EV_ATOMIC_WRITE : HD_EV_ATOMIC_READ, (unsigned)__builtin_ctzl(size),
+         at, write ? __ATOMIC_RELEASE : __ATOMIC_ACQUIRE, pc);
     rt_leave(t);
 }
 
@@ -275,12 +306,12 @@ void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
         rt_leave(t);
         return;
     }
-    struct rt_spin *lock;
-    struct rt_thread *t = begin(address, (size_t)1 << HD_ASSEMBLY_LOG(code), pc, &lock);
+    struct stripe *locked;
+    struct rt_thread *t = begin(address, (size_t)1 << HD_ASSEMBLY_LOG(code), pc, &locked);
     if (t == NULL) return;
     rt_mark_order((uintptr_t)address);
     /* others may run meanwhile */
-    if (does != HD_ASSEMBLY_WRITES && lock == NULL) spinning_long(t, address, pc, ASSEMBLY_YIELD);
+    if (does != HD_ASSEMBLY_WRITES && locked == NULL) spinning_long(t, address, pc, ASSEMBLY_YIELD);
     bool reads = changes_nothing(address, code, registers);
     unsigned kind = reads                        ? HD_EV_ATOMIC_READ
                     : does == HD_ASSEMBLY_WRITES ? HD_EV_ATOMIC_WRITE
@@ -289,8 +320,8 @@ void rt_assembly(const volatile void *address, unsigned code, uintptr_t pc,
                 : does == HD_ASSEMBLY_WRITES ? __ATOMIC_RELEASE
                                              : __ATOMIC_SEQ_CST;
     if (does == HD_ASSEMBLY_COMPARES || does == HD_ASSEMBLY_EXCHANGES) order |= COMPARES;
-    note(t, kind, HD_ASSEMBLY_LOG(code), address, order, pc);
-    if (lock != NULL) rt_spin_unlock(lock);
+    note(t, NULL, kind, HD_ASSEMBLY_LOG(code), address, order, pc);
+    if (locked != NULL) rt_spin_unlock(&locked->lock);
     rt_leave(t);
 }
 

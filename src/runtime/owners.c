@@ -97,11 +97,33 @@ void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool wr
         rt_stamp(t);
 }
 
-/* Atomic operations have stamps of their own. */
-void rt_owners_atomic(uintptr_t address, unsigned log_size) {
+/* Atomic operations see to their order themselves; plain accesses there take stamps. True if it was
+ * so already. */
+bool rt_owners_atomic(uintptr_t address, unsigned log_size) {
     size_t size = (size_t)1 << log_size;
-    if (rt.mode != HD_SCHED_FREE || !has_words(address, size)) return;
-    memset(rt_word(address), RT_OWNER_OTHER, words_of(address, size));
+    if (rt.mode != HD_SCHED_FREE || !has_words(address, size)) return false;
+    bool nobodys = true;
+    for (size_t i = 0; i < words_of(address, size); i++) {
+        uint8_t *owner = rt_word(address) + i;
+        nobodys = nobodys && *owner == RT_OWNER_OTHER;
+        *owner = RT_OWNER_OTHER;
+    }
+    return nobodys;
+}
+
+/* A mutex that was just taken, or is about to be released. It is as with an access that writes to
+ * it, but exact, since nobody else changes the byte meanwhile: a release comes after what others
+ * did to the mutex if its own thread had it last, and so does the next acquire of the same thread.
+ */
+void rt_owners_mutex(struct rt_thread *t, uintptr_t address) {
+    if (!has_words(address, 1) || (address & 7) != 0) {
+        rt_stamp(t);
+        return;
+    }
+    uint8_t *owner = rt_word(address), now = *owner;
+    if (now == t->owner && now != RT_OWNER_NONE) return;
+    *owner = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER;
+    if (now == RT_OWNER_SHARED || changes_hands(t, now)) rt_stamp(t);
 }
 
 #define LARGE                                                                           \

@@ -322,7 +322,8 @@ RT_INLINE uint8_t *rt_word(uintptr_t address) {
 /* An access to 8 bytes that are not the thread's: they are now, if that takes no stamp. */
 bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write);
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
-void rt_owners_atomic(uintptr_t address, unsigned log_size);
+bool rt_owners_atomic(uintptr_t address, unsigned log_size);
+void rt_owners_mutex(struct rt_thread *t, uintptr_t address);
 /* Free: is it a read of such memory that needs no stamp? */
 RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned shape) {
     return owner == RT_OWNER_SHARED && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
@@ -573,6 +574,9 @@ void rt_tell(struct rt_thread *t, unsigned note, const volatile void *object, ui
 
 /* ---- locks, for condition variables (sync_lock.c) ----------------------------------------- */
 
+/* A mutex was taken, or is about to be released: an event, in its place in the global order. */
+void rt_emit_mutex(struct rt_thread *t, unsigned kind, unsigned flags, const pthread_mutex_t *m,
+                   uintptr_t pc);
 bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mutex_t *m);
 void rt_robust_end(struct rt_thread *t); /* the thread ends: robust mutexes that it holds pass on */
 int rt_mutex_release(struct rt_thread *t, pthread_mutex_t *m, uintptr_t pc);

@@ -60,13 +60,20 @@ RT_PROGRAM static int mutex_take(struct rt_thread *t, pthread_mutex_t *m, clocki
     return result;
 }
 
+void rt_emit_mutex(struct rt_thread *t, unsigned kind, unsigned flags, const pthread_mutex_t *m,
+                   uintptr_t pc) {
+    uint32_t site = rt_site(t, pc);
+    if (rt.mode == HD_SCHED_FREE) rt_owners_mutex(t, (uintptr_t)m);
+    rt_emit(t, kind, HD_LOCK_MUTEX | flags, (uintptr_t)m, site);
+}
+
 static int mutex_lock(struct rt_thread *t, pthread_mutex_t *m, clockid_t clock,
                       const struct timespec *deadline, unsigned flags, uintptr_t pc) {
     rt_before_sync(t, (uintptr_t)m, pc);
     if (deadline != NULL) rt_limit(t, deadline, clock, pc);
     int result = mutex_take(t, m, clock, deadline, pc);
     if (result == 0 || result == EOWNERDEAD)
-        rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
+        rt_emit_mutex(t, HD_EV_ACQUIRE, flags, m, pc);
     else if (result == ETIMEDOUT)
         rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX | HD_LOCK_TIMED, (uintptr_t)m, pc);
     return result;
@@ -82,7 +89,7 @@ RT_PROGRAM bool rt_mutex_is_foreign(const struct rt_thread *t, const pthread_mut
 RT_PROGRAM static int mutex_unlock(struct rt_thread *t, pthread_mutex_t *m, unsigned flags,
                                    uintptr_t pc) {
     if (rt_mutex_is_foreign(t, m)) return REAL(pthread_mutex_unlock)(m); /* EPERM */
-    rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | flags, (uintptr_t)m, pc);
+    rt_emit_mutex(t, HD_EV_RELEASE, flags, m, pc);
     int result = REAL(pthread_mutex_unlock)(m);
     if (flags & HD_LOCK_BY_WAIT) /* to release and to wait is one step */
         rt_sched_wake(HD_WAIT_LOCK, (uintptr_t)m, false);
@@ -96,7 +103,7 @@ RT_PROGRAM static int mutex_trylock(struct rt_thread *t, pthread_mutex_t *m, uin
     rt_before_sync(t, (uintptr_t)m, pc);
     int result = mutex_try(m);
     if (result == 0 || result == EOWNERDEAD)
-        rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_TRY, (uintptr_t)m, pc);
+        rt_emit_mutex(t, HD_EV_ACQUIRE, HD_LOCK_BY_TRY, m, pc);
     else if (result == EBUSY)
         rt_emit_sync(t, HD_EV_TRY_FAILED, HD_LOCK_MUTEX, (uintptr_t)m, pc);
     return result;
@@ -117,7 +124,7 @@ RT_PROGRAM void rt_robust_end(struct rt_thread *t) {
             (const void *)(entry - offsetof(pthread_mutex_t, __data.__list.__next));
         bool recursive = (m->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
         for (unsigned depth = recursive ? m->__data.__count : 1; depth > 0; depth--)
-            rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX, (uintptr_t)m, 0);
+            rt_emit_mutex(t, HD_EV_RELEASE, 0, m, 0);
     }
 }
 

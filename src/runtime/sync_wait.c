@@ -108,8 +108,7 @@ struct library_wait {
 static void end_library_wait(struct library_wait *w) {
     if (w->over) return;
     rt_block_leave(w->thread);
-    rt_emit_sync(w->thread, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)w->mutex,
-                 w->pc);
+    rt_emit_mutex(w->thread, HD_EV_ACQUIRE, HD_LOCK_BY_WAIT, w->mutex, w->pc);
     rt_leave(w->thread);
 }
 
@@ -141,7 +140,7 @@ RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_
         return late && result == 0 ? ETIMEDOUT : result;
     }
     if (rt_mutex_is_foreign(t, m)) return REAL(pthread_cond_wait)(c, m); /* EPERM */
-    rt_emit_sync(t, HD_EV_RELEASE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)m, pc);
+    rt_emit_mutex(t, HD_EV_RELEASE, HD_LOCK_BY_WAIT, m, pc);
     uint64_t before = last_signal(c);
     struct library_wait wait __attribute__((cleanup(end_library_wait))) = {t, m, pc, false};
     rt_block_enter(t);
@@ -154,7 +153,7 @@ RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_
         rt_emit_sync_extra(t, HD_EV_WAIT, 0, (uintptr_t)c, after, pc);
     else if (result == ETIMEDOUT)
         rt_emit_sync(t, HD_EV_WAIT_TIMEOUT, 0, (uintptr_t)c, pc);
-    rt_emit_sync(t, HD_EV_ACQUIRE, HD_LOCK_MUTEX | HD_LOCK_BY_WAIT, (uintptr_t)m, pc);
+    rt_emit_mutex(t, HD_EV_ACQUIRE, HD_LOCK_BY_WAIT, m, pc);
     return result;
 }
 

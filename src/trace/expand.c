@@ -92,6 +92,7 @@ size_t expand_put(struct hd_expect *expect, struct hd_wire_event *out, size_t co
     expect->before = e.before;
     expect->operand = e.operand;
     expect->depth = e.depth;
+    for (unsigned k = 0; k < HD_EXPECT_LOCKS; k++) expect->lock[k] = e.lock[k];
     expect->choices = e.choices;
     return i;
 }

@@ -28,14 +28,14 @@ enum {
     EXPAND_LEAST_EVENTS = 16 /* to be put in that may be worth a loop */
 };
 
-/* hd_expected_event and hd_expect_met, of an event that is expected: for accesses and such with
- * what both need worked out once. */
+/* hd_expected_event and hd_expect_met, of an event that is expected: for accesses with what
+ * both need worked out once. */
 static inline __attribute__((always_inline)) struct hd_wire_event expand_next(struct hd_expect *e) {
     struct hd_expected *l = hd_link_at(e, e->at);
     unsigned shape = l->shape, flags = l->flags;
     uint64_t operand = l->operand;
     bool here = operand != HD_LINK_NOWHERE;
-    if (unlikely((shape & 0xff) >= HD_EV_THREAD ||
+    if (unlikely((shape & 0xff) > HD_EV_WRITE ||
                  here == ((flags & (HD_LINK_RELATIVE | HD_LINK_EITHER)) != 0))) {
         struct hd_wire_event event = hd_expected_event(e);
         hd_expect_met(e);

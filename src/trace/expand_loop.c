@@ -67,6 +67,23 @@ static bool is_bookkeeping(const struct hd_expected *l) {
     return (l->shape & 0xff) >= HD_EV_THREAD;
 }
 
+/* Locks that are given back in a round are taken in it, or in the one before: then each operand of
+ * theirs goes on as that of their acquire does. *before: is any taken in the one before? */
+static bool locks_go_on(const struct hd_expect *e, const uint32_t *offset, size_t length,
+                        bool *before) {
+    int held = 0;
+    *before = false;
+    for (size_t i = 0; i < length; i++) {
+        const struct hd_expected *l = hd_link_at(e, offset[i]);
+        unsigned kind = l->shape & 0xff;
+        if (hd_takes_lock(kind)) held++;
+        if (!hd_gives_lock(kind)) continue;
+        if (!(l->flags & HD_LINK_GIVES_BACK)) return false;
+        if (--held < 0) *before = true;
+    }
+    return held == 0;
+}
+
 /* Is what the first round builds on the same as for the others: the event before it? */
 static bool is_steady(const struct hd_expect *e, const uint32_t *offset, size_t length) {
     size_t i = 0;
@@ -147,7 +164,9 @@ static void take_loop(struct hd_expect *e, const struct round *round, uint64_t r
             {hd_wire_head(l->shape & 0xff, (unsigned)l->shape >> 8, round->operand[i]),
              l->site | (uint64_t)l->rest << 32},
             round->stride[i]};
-        hd_expect_past(e, l->shape & 0xff, round->operand[i] + round->stride[i] * (rounds - 1));
+        uint64_t last = round->operand[i] + round->stride[i] * (rounds - 1);
+        if (l->flags & HD_LINK_GIVES_BACK) e->lock[0] = last; /* taken in the round before */
+        hd_expect_past(e, l->shape & 0xff, last);
         if (l->operand != HD_LINK_NOWHERE) l->operand += l->stride * rounds;
         l->count -= (uint32_t)rounds;
         e->at = l->count != 0 ? l->next : hd_link_turn(l);
@@ -181,7 +200,9 @@ bool expand_make_loop(struct links *links, uint64_t met, bool *steady, struct hd
     uint64_t rounds = until_turn(e, round.offset, round.length);
     *singly = (rounds + 1) * round.length;
     if (rounds < LEAST_ROUNDS || met / round.length < LEAST_ROUNDS) return false;
-    if (!after_round && !is_steady(e, round.offset, round.length)) {
+    bool held_before;
+    if (!locks_go_on(e, round.offset, round.length, &held_before)) return false;
+    if (!after_round && (held_before || !is_steady(e, round.offset, round.length))) {
         *singly = round.length;
         *steady = true;
         return false;

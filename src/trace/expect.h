@@ -22,6 +22,9 @@
  * same operand as last time is expected, and nothing else is tried until a step, or a distance from
  * the event before, comes twice.
  *
+ * Locks: a release that gives back the lock that its thread has taken last, as most do, is expected
+ * to do so again, whichever lock that is: the link *gives back*.
+ *
  * Links are named by their offset in the thread's table. Which one an event has is for the two
  * sides to find out, each in its own way; the event that has none (UNLINKED) says so. */
 #ifndef HEDDLE_TRACE_EXPECT_H
@@ -44,7 +47,8 @@ enum { /* flags of a link */
                                `distance` is the last operand */
        HD_LINK_WAVERS = 32, /* the last step that was not expected was `other`, and came soon */
        HD_LINK_STRAYS = 64, /* `operand` is the last one, `other` the last step, `stride` 0 */
-       HD_LINK_LOST = 128   /* the last operand was not expected, nor was the one before */
+       HD_LINK_LOST = 128,  /* the last operand was not expected, nor was the one before */
+       HD_LINK_GIVES_BACK = 256 /* the operand is the lock that was taken last and is still held */
 };
 #define HD_LINK_SOON 16u /* events after which a step does not come soon */
 #define HD_LINK_SURE 64u /* equal steps after which there is no choice any more */
@@ -67,6 +71,7 @@ struct hd_expected {
 _Static_assert(sizeof(struct hd_expected) == HD_LINK_BYTES, "a link is a cache line");
 #define HD_LINK_NOWHERE UINT64_MAX /* no operand is that large */
 
+#define HD_EXPECT_LOCKS 4u /* that are held are known; of more, these were taken last */
 struct hd_expect {
     union {
         struct {
@@ -75,9 +80,10 @@ struct hd_expect {
         };
         uint64_t both;
     };
-    uint64_t operand;         /* of the latest event that is not bookkeeping */
-    uint64_t depth;           /* of calls */
-    uint64_t met[2];          /* events that came as expected before the last two that did not */
+    uint64_t operand; /* of the latest event that is not bookkeeping */
+    uint64_t depth;   /* of calls */
+    uint64_t met[2];  /* events that came as expected before the last two that did not */
+    uint64_t lock[HD_EXPECT_LOCKS]; /* held, the one that was taken last first; 0: none */
     uint64_t choices;         /* reading: of the links to come that have one, the next in bit 0 */
     struct hd_expected *link; /* the one at 0 is never in use, and all zeros */
 };
@@ -105,6 +111,7 @@ static inline uint64_t hd_link_operand(const struct hd_expect *e, const struct h
                                        bool second) {
     if (l->flags & HD_LINK_RELATIVE) return second ? l->stride : e->operand + l->distance;
     if (l->flags & HD_LINK_EITHER) return l->distance + (second ? l->other : l->stride);
+    if (l->flags & HD_LINK_GIVES_BACK) return e->lock[0];
     if ((l->shape & 0xff) == HD_EV_PUSH) return e->depth + 1;
     if ((l->shape & 0xff) == HD_EV_POP) return e->depth - 1;
     if (!second) return l->operand;
@@ -132,8 +139,27 @@ static inline struct hd_wire_event hd_expected_event(const struct hd_expect *e) 
         l->site | (uint64_t)l->rest << 32};
 }
 
+static inline bool hd_takes_lock(unsigned kind) {
+    return kind == HD_EV_ACQUIRE || kind == HD_EV_READ_ACQUIRE;
+}
+static inline bool hd_gives_lock(unsigned kind) {
+    return kind == HD_EV_RELEASE || kind == HD_EV_READ_RELEASE;
+}
+
+static inline void hd_expect_lock(struct hd_expect *e, bool takes, uint64_t lock) {
+    unsigned i = 0;
+    if (takes) {
+        for (i = HD_EXPECT_LOCKS - 1; i > 0; i--) e->lock[i] = e->lock[i - 1];
+        e->lock[0] = lock;
+        return;
+    }
+    while (i < HD_EXPECT_LOCKS && e->lock[i] != lock) i++;
+    for (; i < HD_EXPECT_LOCKS; i++) e->lock[i] = i + 1 < HD_EXPECT_LOCKS ? e->lock[i + 1] : 0;
+}
+
 /* The latest event was one of this kind and operand. */
 static inline void hd_expect_past(struct hd_expect *e, unsigned kind, uint64_t operand) {
+    if (hd_takes_lock(kind) || hd_gives_lock(kind)) hd_expect_lock(e, hd_takes_lock(kind), operand);
     if (kind < HD_EV_THREAD)
         e->operand = operand;
     else if (kind == HD_EV_PUSH || kind == HD_EV_POP)
@@ -340,6 +366,18 @@ static inline void hd_link_missed(struct hd_expected *l, uint64_t operand, uint6
         l->rest = rest;
 }
 
+/* A link that is new, or of a release that gives back the lock that was taken last where it was
+ * another, or the other way round. */
+static inline void hd_link_begins_anew(struct hd_expected *l, bool gives_back, uint32_t rest) {
+    const unsigned known = HD_LINK_RELATIVE | HD_LINK_TURNS | HD_LINK_TURNING | HD_LINK_DOUBTED |
+                           HD_LINK_EITHER | HD_LINK_WAVERS | HD_LINK_STRAYS | HD_LINK_LOST |
+                           HD_LINK_GIVES_BACK;
+    l->flags = (uint16_t)((l->flags & ~known) | (gives_back ? HD_LINK_GIVES_BACK : 0));
+    l->stride = l->other = 0;
+    l->count = l->trip = 0;
+    l->rest = l->other_rest = rest;
+}
+
 /* Another link came after it than was expected. After a long run that is a turn, and so it is if
  * the same link came at the last one; else what came is expected from now on. */
 static inline void hd_link_left(struct hd_expected *l, uint32_t came, uint64_t met) {
@@ -379,6 +417,7 @@ static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t 
     uint64_t operand = hd_wire_operand(head), distance = operand - e->operand;
     unsigned kind = hd_wire_kind(head);
     struct hd_expected *l = hd_link_at(e, link);
+    bool gives_back = hd_gives_lock(kind) && operand == e->lock[0];
     hd_expect_past(e, kind, operand);
     hd_expect_counted(e, met);
     if (link == 0) {
@@ -387,16 +426,16 @@ static inline void hd_expect_learn(struct hd_expect *e, uint32_t link, uint64_t 
     }
     if (e->at != link && e->before != 0) hd_link_left(hd_link_at(e, e->before), link, met);
     bool depth = kind == HD_EV_PUSH || kind == HD_EV_POP;
-    if (l->shape == 0) {
-        *l = (struct hd_expected){.shape = (uint16_t)head, .site = hd_wire_site(tail)};
-        l->rest = l->other_rest = (uint32_t)(tail >> 32);
-        l->operand = depth ? HD_LINK_NOWHERE : 0;
+    if (l->shape == 0 || gives_back != ((l->flags & HD_LINK_GIVES_BACK) != 0)) {
+        l->shape = (uint16_t)head;
+        l->site = hd_wire_site(tail);
+        hd_link_begins_anew(l, gives_back, (uint32_t)(tail >> 32));
     } else {
         hd_link_missed(l, operand, distance, (uint32_t)(tail >> 32));
     }
     bool relative = (l->flags & HD_LINK_RELATIVE) != 0, either = (l->flags & HD_LINK_EITHER) != 0;
     if (relative) l->stride = operand;
-    l->operand = depth || relative || either ? HD_LINK_NOWHERE : operand + l->stride;
+    l->operand = depth || relative || either || gives_back ? HD_LINK_NOWHERE : operand + l->stride;
     l->distance = either ? operand : distance;
     e->before = link;
     e->at = --l->count != 0 ? l->next : hd_link_turn(l);

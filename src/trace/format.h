@@ -13,9 +13,9 @@ enum { HD_FILE_MAGIC_BYTES = 8, HD_FILE_VERSION = 1 };
 
 /* Feature bits: what a reader must know to understand the file. */
 enum {
-    HD_FEATURE_NAMES = 1,   /* operands and sites are numbers of names in NAMES chunks */
-    HD_FEATURE_OLD = 2 | 4, /* the same as the next, in other forms: not read any more */
-    HD_FEATURE_RECORDS = 8, /* events that came as expected are not stored (expect.h, token.h) */
+    HD_FEATURE_NAMES = 1,       /* operands and sites are numbers of names in NAMES chunks */
+    HD_FEATURE_OLD = 2 | 4 | 8, /* as the next, in other forms: not read any more */
+    HD_FEATURE_RECORDS = 16, /* events that came as expected are not stored (expect.h, token.h) */
     HD_FEATURES_KNOWN = HD_FEATURE_NAMES | HD_FEATURE_RECORDS
 };
 

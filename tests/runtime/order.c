@@ -1,11 +1,13 @@
 /* Threads take turns in a section that is guarded in one of many ways; in the section each writes
  * the next element of `turn`. The order of these writes in a trace is then the order in which they
- * happened. With "counter" they draw numbers from an atomic counter instead, and say which they
- * got. */
+ * happened. With "stripes" there are many mutexes, each with turns of its own, and with "versions"
+ * atomic counters that are read more often than changed, beside plain data: there each thread says
+ * what it saw. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,15 +22,67 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static sem_t semaphore, baton[THREADS];
-static atomic_int flag, counter;
+static atomic_int flag;
 static int whose;
 static const char *how;
-static int got[THREADS][TURNS];
+enum { PLACES = 5, MANY = 10000 };
+static int got[THREADS][MANY], place[THREADS][MANY];
+int striped[PLACES][THREADS * MANY];
+static struct {
+    pthread_mutex_t mutex;
+    int next;
+} stripe[PLACES];
+static struct {
+    atomic_int count;
+    volatile int plain;
+} version[PLACES]; /* two of them side by side in 16 bytes */
+
+static unsigned draw(unsigned *state) {
+    return *state = *state * 1103515245u + 12345u, *state >> 16;
+}
 
 static void section(long me) {
     int v = next;
     turn[v] = (int)me;
     next = v + 1;
+}
+
+static void one_of_stripes(long me, unsigned *state) {
+    unsigned n = draw(state) % PLACES;
+    if (draw(state) % 4 == 0) {
+        while (pthread_mutex_trylock(&stripe[n].mutex) != 0) {
+        }
+    } else {
+        pthread_mutex_lock(&stripe[n].mutex);
+    }
+    striped[n][stripe[n].next++] = (int)me;
+    pthread_mutex_unlock(&stripe[n].mutex);
+}
+
+static void one_of_versions(int *where, int *saw, unsigned *state) {
+    unsigned n = draw(state) % PLACES, what = draw(state) % 16;
+    *where = (int)n;
+    if (what == 0)
+        *saw = atomic_fetch_add(&version[n].count, 1);
+    else if (what < 3)
+        atomic_compare_exchange_strong(&version[n].count, saw, *saw + 1);
+    else
+        *saw = atomic_load(&version[n].count);
+    if (what > 12) version[n].plain = (int)what;
+}
+
+static void *work_on_many(void *argument) {
+    long me = (long)argument;
+    unsigned state = (unsigned)me;
+    bool stripes = strcmp(how, "stripes") == 0;
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < MANY; i++) {
+        if (stripes)
+            one_of_stripes(me, &state);
+        else
+            one_of_versions(&place[me][i], &got[me][i], &state);
+    }
+    return NULL;
 }
 
 static void *work(void *argument) {
@@ -75,8 +129,6 @@ static void *work(void *argument) {
                 if (phase == me) section(me);
                 pthread_barrier_wait(&barrier);
             }
-        } else {
-            got[me][i] = atomic_fetch_add(&counter, 1);
         }
     }
     return NULL;
@@ -85,14 +137,18 @@ static void *work(void *argument) {
 int main(int argc, char **argv) {
     pthread_t thread[THREADS];
     how = argc > 1 ? argv[1] : "mutex";
+    bool many = strcmp(how, "stripes") == 0 || strcmp(how, "versions") == 0;
     pthread_spin_init(&spin, 0);
     pthread_barrier_init(&barrier, NULL, THREADS);
     sem_init(&semaphore, 0, 1);
     for (int i = 0; i < THREADS; i++) sem_init(&baton[i], 0, i == 0);
-    for (long i = 0; i < THREADS; i++) pthread_create(&thread[i], NULL, work, (void *)i);
+    for (int i = 0; i < PLACES; i++) pthread_mutex_init(&stripe[i].mutex, NULL);
+    for (long i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, many ? work_on_many : work, (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    if (strcmp(how, "counter") != 0) return next != THREADS * TURNS;
+    if (strcmp(how, "stripes") == 0) return 0;
+    if (!many) return next != THREADS * TURNS;
     for (int i = 0; i < THREADS; i++)
-        for (int k = 0; k < TURNS; k++) printf("T%d %d\n", i + 1, got[i][k]);
+        for (int k = 0; k < MANY; k++) printf("T%d %d %d\n", i + 1, place[i][k], got[i][k]);
     return 0;
 }
