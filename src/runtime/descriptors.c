@@ -53,8 +53,7 @@ static void begins(struct rt_thread *t, int fd, unsigned type, uintptr_t pc) {
     uintptr_t address = hd_descriptor_address((uint32_t)fd);
     uint32_t site = rt_site(t, pc);
     if (unlikely(rt.checking)) rt_check_clear(address, HD_DESCRIPTOR_BYTES);
-    rt_owners_clear(address, HD_DESCRIPTOR_BYTES);
-    rt_stamp(t);
+    rt_owners_block(t, address, HD_DESCRIPTOR_BYTES);
     rt_emit_extra(t, HD_DESCRIPTOR_BYTES, site);
     rt_emit(t, HD_EV_ALLOC, type, address, site);
     rt_files[fd].state = RT_FILE_OPEN;
@@ -66,8 +65,7 @@ static void ends(struct rt_thread *t, int fd, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, address, HD_DESCRIPTOR_BYTES);
     if (unlikely(rt.checking)) rt_check_clear(address, HD_DESCRIPTOR_BYTES);
-    rt_owners_clear(address, HD_DESCRIPTOR_BYTES);
-    rt_stamp(t);
+    rt_owners_block(t, address, HD_DESCRIPTOR_BYTES);
     rt_emit_extra(t, HD_DESCRIPTOR_BYTES, site);
     rt_emit(t, HD_EV_FREE, HD_BLOCK_FILE, address, site);
     if (rt_files[fd].state != RT_FILE_CLOSED) rt_files[fd].closer = t->number;

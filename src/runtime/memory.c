@@ -122,9 +122,8 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (block == NULL) return;
     uint32_t site = rt_site(t, pc);
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
-    rt_owners_clear((uintptr_t)block, bytes);
     rt_unmark((uintptr_t)block, bytes);
-    rt_stamp(t);
+    rt_owners_block(t, (uintptr_t)block, bytes);
     rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_ALLOC, type, (uintptr_t)block, site);
 }
@@ -138,25 +137,21 @@ static void dies(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     uint32_t site = rt_site(t, pc);
     rt_before_access(t, site, (uintptr_t)block, bytes);
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
-    rt_owners_clear((uintptr_t)block, bytes);
     if (type & UNMAPPED)
         rt_unmark((uintptr_t)block, bytes);
     else
         rt_mark((uintptr_t)block, bytes < MOST_MARKED ? bytes : MOST_MARKED, HD_MISUSE_FREED);
-    rt_stamp(t);
+    rt_owners_block(t, (uintptr_t)block, bytes);
     rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_FREE, type & ~UNMAPPED, (uintptr_t)block, site);
 }
 
 #define SMALL_BLOCK 64u
-/* It stays in its place: from now on it has this many bytes, where at least `old` were its own. */
+/* Serial: it stays in its place: from now on it has this many bytes, where at least `old` were its
+ * own. */
 static void lives_on(struct rt_thread *t, void *block, size_t old, size_t bytes, uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
-    if (bytes > old) {
-        if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block + old, bytes - old);
-        rt_owners_clear((uintptr_t)block + old, bytes - old);
-    }
-    rt_stamp(t);
+    if (bytes > old && unlikely(rt.checking)) rt_check_clear((uintptr_t)block + old, bytes - old);
     rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_ALLOC, HD_BLOCK_HEAP | HD_BLOCK_GROWN, (uintptr_t)block, site);
 }
@@ -237,7 +232,6 @@ static void *resize(void *block, size_t bytes, uintptr_t pc) {
         rt_unmark((uintptr_t)block, old);
         rt_access(t, (uintptr_t)block, old < bytes ? old : bytes, false, pc);
         size_t usable = real.usable(block);
-        if (bytes < old) rt_owners_clear((uintptr_t)block + bytes, old - bytes);
         set_bounds(block, bytes, usable > old ? usable : old);
     } else if (alone && (moved != NULL || bytes == 0)) {
         dies(t, block, old, type, pc);

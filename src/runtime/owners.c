@@ -130,18 +130,22 @@ void rt_owners_mutex(struct rt_thread *t, uintptr_t address) {
     (64u * 1024u) /* whole pages of what stands for a large block go back to the system \
                    */
 
-/* Memory that is given out or freed: whoever touches it next takes a stamp. */
-void rt_owners_clear(uintptr_t address, size_t bytes) {
-    if (rt.mode != HD_SCHED_FREE || bytes == 0 || !has_words(address, bytes)) return;
-    uint8_t *at = rt_word(address);
+/* A block is given out, or about to be freed, which is as if all of it was written. Of what is too
+ * large for that, whoever touches it next takes a stamp. */
+void rt_owners_block(struct rt_thread *t, uintptr_t address, size_t bytes) {
+    if (rt.mode != HD_SCHED_FREE) return;
     size_t count = words_of(address, bytes);
-    if (count >= LARGE) {
+    if (bytes != 0 && count < LARGE && has_words(address, bytes)) {
+        pass(t, rt_word(address), count, true);
+        return;
+    }
+    if (bytes != 0 && has_words(address, bytes)) {
+        uint8_t *at = rt_word(address);
         uint8_t *a = (uint8_t *)(((uintptr_t)at + 4095) & ~4095ul);
         uint8_t *b = (uint8_t *)((uintptr_t)(at + count) & ~4095ul);
         syscall(SYS_madvise, a, (size_t)(b - a), MADV_DONTNEED);
         memset(at, RT_OWNER_OTHER, (size_t)(a - at));
         memset(b, RT_OWNER_OTHER, (size_t)(at + count - b));
-    } else {
-        memset(at, RT_OWNER_OTHER, count);
     }
+    rt_stamp(t);
 }

@@ -329,7 +329,7 @@ RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned
     return owner == RT_OWNER_SHARED && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
            t->stamp >= atomic_load_explicit(&rt.shared_stamp, memory_order_relaxed);
 }
-void rt_owners_clear(uintptr_t address, size_t bytes);
+void rt_owners_block(struct rt_thread *t, uintptr_t address, size_t bytes);
 
 #include "runtime/events.h"
 
