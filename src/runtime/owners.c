@@ -16,30 +16,55 @@ static size_t words_of(uintptr_t address, size_t size) {
     return ((address + size + 7) >> 3) - (address >> 3);
 }
 
-/* An access by thread t to memory of `owner`: does it need a stamp? */
+/* An access by thread t to memory of `owner`, which is not shared: does it need a stamp? */
 static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
     if (owner == 0) return false;
     if (owner == RT_OWNER_OTHER) return true;
-    if (owner == RT_OWNER_SHARED) return t->stamp < atomic_load(&rt.shared_stamp);
     /* what it did is before its present stamp, or begins with it */
     uint64_t other = atomic_load_explicit(&rt.slot[owner - 1].stamp, memory_order_acquire);
     return t->stamp <= other;
 }
 
-static void now_shared(const struct rt_thread *t) {
-    uint64_t latest = atomic_load(&rt.shared_stamp);
-    while (latest < t->stamp &&
-           !atomic_compare_exchange_weak(&rt.shared_stamp, &latest, t->stamp)) {
+/* Shared memory: who writes comes after all who read, also after those who will not tell again. */
+static bool share_changes_hands(const struct rt_thread *t, unsigned sharing, bool write) {
+    return t->stamp < atomic_load(&rt.sharing[sharing].stamp) ||
+           (write && t->stamp < atomic_load(&rt.sharing[sharing].read));
+}
+
+static bool is_shared(uint8_t owner) { return (unsigned)owner - RT_OWNER_SHARED < RT_SHARINGS; }
+
+static void raise_to(_Atomic uint64_t *latest, uint64_t stamp) {
+    uint64_t was = atomic_load(latest);
+    while (was < stamp && !atomic_compare_exchange_weak(latest, &was, stamp)) {
     }
 }
 
+static void reads_shared(struct rt_thread *t, unsigned sharing) {
+    raise_to(&rt.sharing[sharing].read, t->stamp);
+    t->share_reads[sharing] = t->stamp;
+}
+
+static unsigned sharing_now(void) {
+    return atomic_load_explicit(&rt.phases, memory_order_relaxed) % RT_SHARINGS;
+}
+
+void rt_owners_phase(void) { atomic_fetch_add(&rt.phases, 1); }
+
 bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
     uint8_t *owner = rt_word(address), now = *owner;
-    if (rt.mode != HD_SCHED_FREE || t->owner == RT_OWNER_NONE || now == RT_OWNER_SHARED ||
-        changes_hands(t, now))
+    if (rt.mode != HD_SCHED_FREE || t->owner == RT_OWNER_NONE) return false;
+    unsigned sharing = is_shared(now) ? now - RT_OWNER_SHARED : sharing_now();
+    if (is_shared(now) ? share_changes_hands(t, sharing, write) : changes_hands(t, now))
         return false;
-    *owner = write || now == 0 ? t->owner : RT_OWNER_SHARED;
-    if (!write && now != 0) now_shared(t);
+    if (write || now == 0) {
+        *owner = t->owner;
+        return true;
+    }
+    if (!is_shared(now)) {
+        *owner = (uint8_t)(RT_OWNER_SHARED + sharing);
+        raise_to(&rt.sharing[sharing].stamp, t->stamp);
+    }
+    reads_shared(t, sharing);
     return true;
 }
 
@@ -47,26 +72,32 @@ bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
 struct passing {
     const struct rt_thread *t;
     bool write, stamp, shares;
-    uint8_t mine;
+    uint8_t mine, shared;
+    unsigned reads; /* a bit for each way of sharing */
 };
 
 /* One that was this owner's: whose is it now? */
 static uint8_t pass_one(struct passing *p, uint8_t now) {
     if (now == p->t->owner) return now;
-    if (now == RT_OWNER_SHARED && p->write)
-        p->stamp = true;
-    else
-        p->stamp = p->stamp || changes_hands(p->t, now);
+    bool was_shared = is_shared(now);
+    unsigned sharing = (unsigned)now - RT_OWNER_SHARED;
+    if (!p->stamp)
+        p->stamp =
+            was_shared ? share_changes_hands(p->t, sharing, p->write) : changes_hands(p->t, now);
     if (p->write || now == 0) return p->mine;
-    if (now != RT_OWNER_SHARED) p->shares = true;
-    return RT_OWNER_SHARED;
+    uint8_t then = was_shared ? now : p->shared;
+    p->shares = p->shares || !was_shared;
+    p->reads |= 1u << (then - RT_OWNER_SHARED);
+    return then;
 }
 
 #define EIGHT(owner) ((owner)*0x0101010101010101ull)
 
 static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) {
-    struct passing p = {
-        .t = t, .write = write, .mine = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER};
+    struct passing p = {.t = t,
+                        .write = write,
+                        .mine = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER,
+                        .shared = (uint8_t)(RT_OWNER_SHARED + sharing_now())};
     uint8_t *end = owner + count;
     while (owner < end) {
         uint64_t eight;
@@ -86,7 +117,8 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
         owner++;
     }
     if (p.stamp) rt_stamp(t);
-    if (p.shares) now_shared(t);
+    if (p.shares) raise_to(&rt.sharing[p.shared - RT_OWNER_SHARED].stamp, t->stamp);
+    for (; p.reads != 0; p.reads &= p.reads - 1) reads_shared(t, (unsigned)__builtin_ctz(p.reads));
 }
 
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write) {
@@ -123,7 +155,7 @@ void rt_owners_mutex(struct rt_thread *t, uintptr_t address) {
     uint8_t *owner = rt_word(address), now = *owner;
     if (now == t->owner && now != RT_OWNER_NONE) return;
     *owner = t->owner != RT_OWNER_NONE ? t->owner : RT_OWNER_OTHER;
-    if (now == RT_OWNER_SHARED || changes_hands(t, now)) rt_stamp(t);
+    if (is_shared(now) || changes_hands(t, now)) rt_stamp(t);
 }
 
 #define LARGE                                                                           \

@@ -324,7 +324,8 @@ static void in_child(struct rt_thread *t, int parent) {
     if (!again) return;
     for (uint32_t i = 0; i < rt.threads; i++) memset(&rt.slot[i], 0, sizeof rt.slot[i]);
     rt.threads = 0;
-    rt.stamp = rt.shared_stamp = 0;
+    rt.stamp = 0;
+    memset(rt.sharing, 0, sizeof rt.sharing);
     rt_chunks_reset();
     rt_modules_forget();
     rt_links_forget();

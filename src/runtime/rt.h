@@ -59,6 +59,7 @@ struct rt_frame {
 };
 
 #define RT_SPIN_KEYS 4u
+#define RT_SHARINGS 8u /* kinds of memory that several threads read: see rt_owners_read */
 #define RT_READ_PLACES 8u
 
 /* Lives in thread-local storage; other threads reach it through rt.slot[number].thread. The first
@@ -69,26 +70,30 @@ struct rt_thread {
     uint64_t passed;
     int64_t left;        /* hook calls until the slow path; below zero: every call takes it */
     uint64_t calls_mark; /* hook calls so far = calls_mark - left */
-    uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */
-    uint32_t site_base;
-    uint32_t number;
-    uint32_t children; /* threads that it has made */
-    struct hd_wire_event *cursor, *chunk_end;
-    /* what is expected of it next; where what came as expected is counted (in the
-     * chunk), and how much of that `calls_emitted` knows of; its byte of rt_words */
-    struct hd_expect expect;
+    /* where what came as expected is counted (in the chunk); the same of choices, and the bit there
+     * of the next one; 0: there is no room for it */
     uint64_t *met;
-    uint64_t *choices;      /* in the chunk, too; */
-    uint64_t choice;        /* the bit there of the next choice; 0: there is no room for it */
-    uint8_t *put, *put_end; /* where the next record goes, and where there is no room for one */
-    uint64_t met_seen, nowhere, no_choices; /* what is counted while there is no chunk */
-    uint64_t stamp_stored;                  /* the latest stamp that has a record (free) */
-    uint8_t owner;
+    uint64_t *choices;
+    uint64_t choice;
     /* the latest hook of a block that is not over, all as expected and not yet counted (rt_settle)
      */
     const struct hd_hook *block;
-    uint32_t *window; /* of each link (windows.h); NULL: there are none */
-    uint32_t *sure;   /* links */
+    uint32_t number;
+    uint8_t owner; /* its byte of rt_words */
+    /* what is expected of it next */
+    struct hd_expect expect;
+    uint8_t *put, *put_end; /* where the next record goes, and where there is no room for one */
+    uintptr_t text_lo, text_size; /* the module of the last site, and its first site number */
+    uint32_t site_base;
+    uint32_t children; /* threads that it has made */
+    struct hd_wire_event *cursor, *chunk_end;
+    uint64_t met_seen;            /* how much of *met `calls_emitted` knows of */
+    uint64_t nowhere, no_choices; /* what is counted while there is no chunk */
+    uint64_t stamp_stored;        /* the latest stamp that has a record (free) */
+    uint64_t
+        share_reads[RT_SHARINGS]; /* its stamp when it last read memory that is shared so (free) */
+    uint32_t *window;             /* of each link (windows.h); NULL: there are none */
+    uint32_t *sure;               /* links */
     uint32_t sures, sure_next;
     uint32_t block_counted;           /* hooks of that block that were counted all the same */
     const struct hd_hook *slow_block; /* the same if it has gone the slow way, and was counted */
@@ -271,8 +276,13 @@ struct rt_global {
     size_t plan_bytes;
     RT_OWN_LINE _Atomic uint64_t stamp; /* free: the global order */
     /* The stamp with which memory last became shared by readers: whoever reads such memory and has
-     * an older one takes a new one, so that it comes after the write that they read. */
-    RT_OWN_LINE _Atomic uint64_t shared_stamp;
+     * an older one takes a new one, so that it comes after the write that they read. And the latest
+     * stamp of who read some: whoever writes there and has an older one takes a new one, too. */
+    struct {
+        RT_OWN_LINE _Atomic uint64_t stamp;
+        RT_OWN_LINE _Atomic uint64_t read;
+    } sharing[RT_SHARINGS];
+    _Atomic uint32_t phases; /* memory that becomes shared now is so in this way, modulo these */
 };
 extern struct rt_global rt;
 
@@ -315,8 +325,10 @@ RT_INLINE uint8_t *rt_word(uintptr_t address) {
     return rt_words + (address << (64 - RT_ADDRESS_BITS) >> (64 - RT_ADDRESS_BITS + 3));
 }
 
-#define RT_OWNER_MOST 0xf0u   /* of threads */
-#define RT_OWNER_SHARED 0xffu /* several threads have read it */
+#define RT_OWNER_MOST 0xf0u /* of threads */
+/* Threads have only read it since its last write. Programs work in phases, and what was read in one
+ * is written in the next: so it is kept apart when memory became shared (rt_owners_phase). */
+#define RT_OWNER_SHARED 0xf1u /* and RT_SHARINGS - 1 more */
 #define RT_OWNER_OTHER 0xfeu  /* nobody in particular: whoever comes takes a stamp */
 #define RT_OWNER_NONE 0xfdu   /* of a thread that there is no byte for: nothing is its own */
 /* An access to 8 bytes that are not the thread's: they are now, if that takes no stamp. */
@@ -324,10 +336,15 @@ bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write);
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
 bool rt_owners_atomic(uintptr_t address, unsigned log_size);
 void rt_owners_mutex(struct rt_thread *t, uintptr_t address);
-/* Free: is it a read of such memory that needs no stamp? */
+/* Many threads are at one point of the program: what they do after it is another phase. */
+void rt_owners_phase(void);
+/* Free: is it a read of memory that several threads read, and does it need no stamp, nor have to be
+ * told to writers? */
 RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned shape) {
-    return owner == RT_OWNER_SHARED && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
-           t->stamp >= atomic_load_explicit(&rt.shared_stamp, memory_order_relaxed);
+    unsigned sharing = owner - RT_OWNER_SHARED;
+    return sharing < RT_SHARINGS && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
+           t->share_reads[sharing] == t->stamp &&
+           t->stamp >= atomic_load_explicit(&rt.sharing[sharing].stamp, memory_order_relaxed);
 }
 void rt_owners_block(struct rt_thread *t, uintptr_t address, size_t bytes);
 

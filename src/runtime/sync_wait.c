@@ -159,6 +159,7 @@ RT_PROGRAM static int cond_wait(struct rt_thread *t, pthread_cond_t *c, pthread_
 
 static int cond_signal(struct rt_thread *t, pthread_cond_t *c, bool all, uintptr_t pc) {
     unsigned kind = all ? HD_EV_BROADCAST : HD_EV_SIGNAL;
+    if (all) rt_owners_phase(); /* as barriers that programs make for themselves do */
     rt_before_sync(t, (uintptr_t)c, pc);
     if (!serial_here(c)) {
         struct rt_object *object = rt_object_get((uintptr_t)c);
@@ -267,6 +268,7 @@ static int barrier_wait(struct rt_thread *t, pthread_barrier_t *b, uintptr_t pc)
     if (last) {
         object->extra = 0;
         object->done = round;
+        rt_owners_phase();
     }
     rt_emit_sync_extra(t, HD_EV_BARRIER_ARRIVE, 0, (uintptr_t)b, round, pc);
     rt_object_put(object);

@@ -80,12 +80,12 @@ struct hd_expect {
         };
         uint64_t both;
     };
-    uint64_t operand; /* of the latest event that is not bookkeeping */
-    uint64_t depth;   /* of calls */
-    uint64_t met[2];  /* events that came as expected before the last two that did not */
-    uint64_t lock[HD_EXPECT_LOCKS]; /* held, the one that was taken last first; 0: none */
+    uint64_t operand;         /* of the latest event that is not bookkeeping */
+    uint64_t depth;           /* of calls */
+    uint64_t met[2];          /* events that came as expected before the last two that did not */
     uint64_t choices;         /* reading: of the links to come that have one, the next in bit 0 */
     struct hd_expected *link; /* the one at 0 is never in use, and all zeros */
+    uint64_t lock[HD_EXPECT_LOCKS]; /* held, the one that was taken last first; 0: none */
 };
 
 static inline struct hd_expected *hd_link_at(const struct hd_expect *e, uint32_t offset) {
