@@ -205,6 +205,19 @@ RT_NOINLINE static void free_closed(uintptr_t address, struct hd_hook *last) {
     closed(address, last, false);
 }
 
+/* Free: the memory of a round becomes the thread's own, as far as that takes no stamp. Did any? */
+static bool takes_round(struct rt_thread *t, const struct hd_hook *last) {
+    bool any = false;
+    for (const struct hd_hook *place = last - last->index; place <= last; place++) {
+        uintptr_t a = *rt_stored(t, place);
+        bool write = (place->shape & 0xff) == HD_EV_WRITE;
+        if (!rt_owns(t, a, place->shape) && rt_owners_take(t, a, write)) any = true;
+    }
+    return any;
+}
+
+static void free_block_again(uintptr_t address, struct hd_hook *last);
+
 /* One that is open, and its hook i, counted from the last one back, is not as expected. */
 RT_NOINLINE static void unlike(uintptr_t address, struct hd_hook *last, int64_t i, bool serial) {
     struct rt_thread *t = &rt_self;
@@ -213,6 +226,12 @@ RT_NOINLINE static void unlike(uintptr_t address, struct hd_hook *last, int64_t 
     if (unlikely(t->signals_pending)) rt_set_left(t, -1);
     for (int64_t j = 1 - (int64_t)o->hooks; j < i; j++)
         o->operand[RT_BLOCK_LAST + j] -= o->stride[RT_BLOCK_LAST + j];
+    t->address[RT_BLOCK_LAST] = address;
+    if (!serial && o->operand[RT_BLOCK_LAST + i] == t->address[RT_BLOCK_LAST + i] &&
+        takes_round(t, last)) {
+        free_block_again(address, last); /* and this time it is not the memory */
+        return;
+    }
     rt_close_block(t, o);
     (serial ? serial_closed : free_closed)(address, last);
 }
@@ -273,6 +292,10 @@ RT_INLINE void block(uintptr_t address, struct hd_hook *last, bool serial, unsig
         (serial ? serial_closed : free_closed)(address, last);
     else
         round_of(o, address, last, serial, hooks, false);
+}
+
+static void free_block_again(uintptr_t address, struct hd_hook *last) {
+    block(address, last, false, 0);
 }
 
 #define BLOCK_OF(scheduler, serial, hooks)                                          \
