@@ -359,6 +359,106 @@ static void a_choice_takes_a_bit(void **unused) {
     free(back);
 }
 
+/* Loops that take locks: each a list of steps, of which a release gives back the lock that was
+ * taken last, one before that, or one that nobody took. Locks go on by a stride, or are anywhere.
+ * What was taken in one round may be given back in the next, and fewer or more be taken than given
+ * back.
+ */
+static size_t locking_stream(struct hd_wire_event *event) {
+    enum { STEPS = 8, HELD = 64 };
+    uint64_t held[HELD], address[STEPS], stride[STEPS];
+    unsigned length = 2 + (unsigned)below(STEPS - 1), what[STEPS], deep[STEPS], holds = 0;
+    size_t size = 0;
+    bool pairs = below(3) != 0; /* a round takes as many as it gives back */
+    unsigned takes = 0;
+    for (unsigned i = 0; i < length; i++) {
+        what[i] = pairs && i + takes >= length ? 2 : (unsigned)below(3);
+        if (pairs && what[i] == 2 && takes == 0) what[i] = (unsigned)below(2);
+        takes += what[i] == 1;
+        takes -= what[i] == 2 && takes > 0;
+        deep[i] = below(8) == 0 ? (unsigned)below(4) : 0;
+        address[i] = 0x10000 + below(1 << 16) * 8;
+        stride[i] = below(2) == 0 ? 8 * below(4) : 0;
+    }
+    unsigned turned = (unsigned)below(length); /* a round begins there */
+    bool anywhere = below(4) == 0;
+    while (size + 2000 < EVENTS) {
+        for (uint64_t round = below(60); round > 0; round--)
+            for (unsigned k = 0; k < length; k++) {
+                unsigned i = (k + turned) % length;
+                unsigned kind = what[i] == 1   ? HD_EV_ACQUIRE
+                                : what[i] == 2 ? (i & 1 ? HD_EV_RELEASE : HD_EV_READ_RELEASE)
+                                               : HD_EV_WRITE;
+                uint64_t operand = anywhere ? 0x20000 + below(1 << 20) * 8 : address[i];
+                if (kind == HD_EV_ACQUIRE && holds < HELD) held[holds++] = operand;
+                if (what[i] == 2 && deep[i] < holds) {
+                    unsigned at = holds - 1 - deep[i];
+                    operand = held[at];
+                    memmove(&held[at], &held[at + 1], (--holds - at) * sizeof *held);
+                }
+                if (what[i] == 0) operand = address[i];
+                address[i] += stride[i];
+                event[size++] = (struct hd_wire_event){
+                    hd_wire_head(kind, what[i] == 0 ? 8 : 0, operand), hd_wire_tail(100 + i, 1, 0)};
+            }
+        for (uint64_t others = below(5); others > 0; others--) { /* at other places */
+            bool takes = holds == 0 || (holds < HELD && below(2));
+            uint64_t operand = 0x700000 + below(1 << 10) * 64;
+            if (takes) held[holds++] = operand;
+            if (!takes) operand = held[--holds];
+            event[size++] = (struct hd_wire_event){
+                hd_wire_head(takes ? HD_EV_ACQUIRE : HD_EV_RELEASE, 0, operand),
+                hd_wire_tail(90 + (uint32_t)below(3), 1, 0)};
+        }
+        if (below(20) == 0) holds = 0;
+        event[size++] = (struct hd_wire_event){hd_wire_head(HD_EV_READ, 4, below(1 << 20) * 4),
+                                               hd_wire_tail(99, 1, 0)};
+    }
+    return size;
+}
+
+static void locks_are_given_back(void **unused) {
+    (void)unused;
+    struct hd_wire_event *event = malloc(EVENTS * sizeof *event),
+                         *back = malloc(2 * EVENTS * sizeof *back);
+    assert_true(event != NULL && back != NULL);
+    size_t looped = 0, all = 0;
+    for (unsigned round = 0; round < 400; round++) {
+        size_t size = locking_stream(event);
+        struct storing s;
+        storing_start(&s, LINKS);
+        for (size_t i = 0; i < size; i++) see(&s, event[i]);
+        store_met(&s);
+        for (unsigned loops = 0; loops < 2; loops++) {
+            memset(back, 0, size * sizeof *event);
+            assert_int_equal(expand(&s, back, loops, &looped), size);
+            assert_memory_equal(back, event, size * sizeof *event);
+        }
+        all += size;
+        storing_end(&s);
+    }
+    assert_true(looped > all / 20);
+    free(event);
+    free(back);
+}
+
+/* Whichever lock was taken, to give it back costs nothing. */
+static void a_release_is_expected(void **unused) {
+    (void)unused;
+    struct storing s;
+    storing_start(&s, LINKS);
+    for (uint64_t i = 0; i < 1000; i++) {
+        uint64_t outer = 0x10000 + below(1 << 12) * 64, inner = 0x90000 + below(1 << 12) * 64;
+        const uint64_t operand[4] = {outer, inner, inner, outer};
+        for (unsigned k = 0; k < 4; k++)
+            see(&s, (struct hd_wire_event){
+                        hd_wire_head(k < 2 ? HD_EV_ACQUIRE : HD_EV_RELEASE, 0, operand[k]),
+                        hd_wire_tail(1 + k, 1, 0)});
+    }
+    assert_true(s.stored <= 2 * 1000 + 8);
+    storing_end(&s);
+}
+
 /* What no recorder makes is refused, not followed. */
 static void nothing_leads_there(void **unused) {
     (void)unused;
@@ -416,10 +516,14 @@ static void random_records_do_no_harm(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),           cmocka_unit_test(loops_in_loops),
-        cmocka_unit_test(loops_cost_nothing),       cmocka_unit_test(fields_follow_their_object),
-        cmocka_unit_test(a_choice_takes_a_bit),     cmocka_unit_test(nothing_leads_there),
-        cmocka_unit_test(random_records_do_no_harm)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
+                                       cmocka_unit_test(loops_in_loops),
+                                       cmocka_unit_test(loops_cost_nothing),
+                                       cmocka_unit_test(fields_follow_their_object),
+                                       cmocka_unit_test(a_choice_takes_a_bit),
+                                       cmocka_unit_test(nothing_leads_there),
+                                       cmocka_unit_test(random_records_do_no_harm),
+                                       cmocka_unit_test(locks_are_given_back),
+                                       cmocka_unit_test(a_release_is_expected)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
