@@ -146,6 +146,8 @@ struct hd_trace_options {
      */
     uint32_t most_events;
     uint64_t most_recorded; /* the same of events that the file has */
+    /* Instead of that error, HD_KEEP_CONCURRENT of all of them: hd_trace.kept says so */
+    bool or_concurrent;
     struct hd_progress *progress; /* may be NULL; called by the calling thread */
 };
 
