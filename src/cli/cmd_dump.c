@@ -11,6 +11,11 @@
 
 #define COMMAND "dump"
 
+/* More steps than this are not shown, but those of memory on which threads can conflict. A program
+ * that works on its own memory between atomic operations has as many as it has accesses, and each
+ * takes some 60 bytes. */
+#define STEPS_SHOWN 10000000u
+
 static int dump_model(struct hd_dump *dump, const char *kinds, const char *threads) {
     const char *bad;
     if (kinds && !hd_dump_choose_kinds(dump, kinds, &bad))
@@ -63,12 +68,18 @@ int hd_cmd_dump(int argc, char **argv) {
     if (!hd_options_parse(&usage, argc, argv, &first, &status)) return status;
     if (!hd_names_option_use(COMMAND, names)) return HD_EXIT_FAILED;
     struct hd_model model;
-    struct hd_trace_options trace_options = hd_full_option_show(argv[first], full);
+    struct hd_trace_options trace_options = {.keep = hd_full_option_keep(full),
+                                             .most_events = full ? 0 : STEPS_SHOWN,
+                                             .or_concurrent = !full};
     struct hd_model_options model_options = {.lenient = true};
     struct hd_error error;
-    while (!hd_model_load(argv[first], &trace_options, &model_options, &model, &error))
-        if (!hd_full_option_again(COMMAND, &trace_options, &error))
-            return hd_complain_error(COMMAND, &error);
+    if (!hd_model_load(argv[first], &trace_options, &model_options, &model, &error))
+        return hd_complain_error(COMMAND, &error);
+    if (model.trace->kept == HD_KEEP_CONCURRENT)
+        hd_warn(COMMAND,
+                "more than %u million steps: shown are only those of memory that threads share "
+                "and that forks, joins and barriers do not order (--full: everything)",
+                STEPS_SHOWN / 1000000);
     dump.model = &model;
     dump.describe = hd_describe_open(&model);
     dump.json = json != 0;

@@ -13,19 +13,8 @@
 #define COMMAND "stats"
 
 /* Of recordings with more events than this, only what threads can conflict on is loaded: the rest
- * is counted, which the page needs no more of. It is found out by reading so many. */
+ * is counted, and the page needs no more of it. It is found out by reading so many. */
 #define FEW_RECORDED 1000000u
-
-static bool load(const char *path, bool full, struct hd_trace *trace, struct hd_error *error) {
-    bool twice = !full && strcmp(path, "-") != 0;
-    struct hd_trace_options options = {.keep = hd_full_option_keep(full),
-                                       .most_recorded = twice ? FEW_RECORDED : 0};
-    if (hd_trace_load(path, &options, trace, error)) return true;
-    if (!twice || error->code != HD_ERR_LIMIT) return false;
-    options.most_recorded = 0;
-    options.keep = HD_KEEP_CONCURRENT;
-    return hd_trace_load(path, &options, trace, error);
-}
 
 /* One trace: printed, or added to the list. */
 static int show(const char *path, bool full, uint32_t top, json_t *list) {
@@ -34,9 +23,13 @@ static int show(const char *path, bool full, uint32_t top, json_t *list) {
     struct hd_model model;
     struct hd_summary summary;
     struct hd_error error;
+    struct hd_trace_options trace_options = {.keep = hd_full_option_keep(full),
+                                             .most_recorded = full ? 0 : FEW_RECORDED,
+                                             .or_concurrent = !full};
     struct hd_model_options options = {.lenient = true};
     double start = hd_seconds_now();
-    if (!load(path, full, &trace, &error)) return hd_complain_error(COMMAND, &error);
+    if (!hd_trace_load(path, &trace_options, &trace, &error))
+        return hd_complain_error(COMMAND, &error);
     double read = hd_seconds_now();
     if (!hd_model_build(&trace, &options, &model, &error))
         return hd_complain_error(COMMAND, &error);

@@ -155,7 +155,7 @@ static void rank_threads(const struct hd_model *model, uint32_t top, struct hd_s
         for (uint32_t at = model->thread_start[thread]; at < model->thread_start[thread + 1]; at++)
             use->calls += hd_model_calls(model, model->thread_event[at]);
         if (model->trace->recorded_by != NULL)
-            use->calls += recorded_by(model, thread)->calls_after;
+            use->calls += recorded_by(model, thread)->other_calls;
     }
     ranking_free(&ranking);
 }

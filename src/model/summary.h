@@ -32,7 +32,7 @@ struct hd_thread_use {
 
 struct hd_summary {
     uint64_t kinds[HD_EV_KINDS];
-    uint64_t elided; /* hook calls that left no event */
+    uint64_t elided; /* hook calls that are no event of the model */
     uint32_t shared_locations;
     uint32_t sites, stacks; /* that events have */
     uint32_t block_types[HD_BLOCK_TYPES], freed_blocks;

@@ -64,7 +64,20 @@ static double per_event(uint64_t bytes, uint64_t events) {
 }
 
 /* Is it a recording of which not all was loaded? */
-static bool is_part(const struct hd_trace *trace) { return trace->recorded_by != NULL; }
+static bool is_part(const struct hd_trace *trace) { return trace->recorded != trace->events; }
+
+static const char *kept_name(const struct hd_trace *trace) {
+    switch (trace->kept) {
+    case HD_KEEP_STEPS:
+        return "steps";
+    case HD_KEEP_SHARED:
+        return "shared";
+    case HD_KEEP_CONCURRENT:
+        return "concurrent";
+    default:
+        return "all";
+    }
+}
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
@@ -128,20 +141,23 @@ static bool came_as_expected(const struct hd_trace *trace) {
 }
 
 static void print_events(FILE *out, const struct hd_stats *stats) {
-    const struct hd_model *model = stats->model;
-    const struct hd_trace *trace = model->trace;
+    const struct hd_trace *trace = stats->model->trace;
     print_name(out, "events");
     fprintf(out, "%llu", (unsigned long long)trace->recorded);
-    if (is_part(trace) && trace->recorded != model->events)
-        fprintf(out, ", %u of them loaded: the others %srepeat what their thread did before",
-                model->events,
-                trace->kept == HD_KEEP_CONCURRENT
-                    ? "are of memory on which threads can't conflict, or "
-                    : "");
-    else if (stats->summary->elided > 0 && !is_part(trace))
+    if (is_part(trace))
+        fprintf(out, " recorded, %u loaded", trace->events);
+    else if (stats->summary->elided > 0 && trace->kept == HD_KEEP_ALL)
         fprintf(out, "; %llu of %llu hook calls were repetitions and elided",
                 (unsigned long long)stats->summary->elided, (unsigned long long)trace->hook_calls);
     fprintf(out, "\n");
+    if (!is_part(trace)) return;
+    print_name(out, "left out");
+    fprintf(out, "repetitions%s\n",
+            trace->kept == HD_KEEP_STEPS
+                ? ""
+                : "; memory that threads do not share, or that forks, joins and barriers order");
+    print_name(out, "counted");
+    fprintf(out, "kinds and threads: all events; everything else: what is loaded\n");
 }
 
 static void print_counts(FILE *out, const struct hd_stats *stats) {
@@ -228,8 +244,9 @@ static void print_lists(FILE *out, const struct hd_stats *stats) {
         fprintf(out, "%10llu %11llu  %s\n", (unsigned long long)use->events,
                 (unsigned long long)use->calls, hd_describe_thread(stats->describe, use->thread));
     }
+    const char *where = is_part(stats->model->trace) ? ", in what is loaded" : "";
     if (summary->lock_uses > 0)
-        fprintf(out, "\n  sections  threads  handovers  failed tries  longest  lock\n");
+        fprintf(out, "\n  sections  threads  handovers  failed tries  longest  lock%s\n", where);
     for (uint32_t i = 0; i < summary->lock_uses; i++) {
         const struct hd_lock_summary *use = &summary->lock_use[i];
         fprintf(out, "%10u %8u %10u %13u %8u  %s", use->sections, use->threads, use->handovers,
@@ -238,7 +255,7 @@ static void print_lists(FILE *out, const struct hd_stats *stats) {
         fprintf(out, "%s\n", use->held_at_end ? ", held at the end" : "");
     }
     if (summary->location_uses > 0)
-        fprintf(out, "\n  accesses    reads   writes  threads  shared location\n");
+        fprintf(out, "\n  accesses    reads   writes  threads  shared location%s\n", where);
     for (uint32_t i = 0; i < summary->location_uses; i++) {
         const struct hd_location_use *use = &summary->location_use[i];
         fprintf(out, "%10u %8u %8u %8u  %s\n", use->accesses, use->reads, use->writes, use->threads,
@@ -332,7 +349,8 @@ static void add_run(json_t *object, const struct hd_trace *trace) {
                                                  "seed", HD_INT(trace->options.seed), "quantum",
                                                  HD_INT(trace->options.quantum)));
     json_object_set_new(object, "full", json_boolean(trace->options.full != 0));
-    if (trace->recorded != trace->events)
+    json_object_set_new(object, "loaded", json_string(kept_name(trace)));
+    if (is_part(trace))
         json_object_set_new(object, "recorded", json_integer((json_int_t)trace->recorded));
 }
 

@@ -95,6 +95,7 @@ void fold_pending(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t 
     uint64_t branches = fold_add(trace->branches[event], thread->branches);
     trace->hook_calls = fold_add(trace->hook_calls, thread->calls);
     trace->calls[event] = calls > UINT32_MAX ? UINT32_MAX : (uint32_t)calls;
+    thread->beyond = fold_add(thread->beyond, calls - trace->calls[event]);
     trace->branches[event] = branches > UINT16_MAX ? UINT16_MAX : (uint16_t)branches;
     bool has_extra = thread->has_extra;
     uint64_t extra = thread->extra;
@@ -327,7 +328,7 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
     return hd_build_recorded(fold->builder, seen, good ? error : NULL) && good;
 }
 
-/* What a thread has recorded, and its calls that no event of its own came after. */
+/* What each thread has recorded, and its calls that no event of its own came after. */
 static void give_recorded(struct hd_fold *fold) {
     struct hd_builder *builder = fold->builder;
     struct hd_trace_recorded *recorded =
@@ -337,7 +338,7 @@ static void give_recorded(struct hd_fold *fold) {
         builder->trace->hook_calls = fold_add(builder->trace->hook_calls, thread->calls);
         if (i >= fold->thread_limit) continue;
         memcpy(recorded[i].kinds, thread->kinds, sizeof thread->kinds);
-        recorded[i].calls_after = thread->calls;
+        recorded[i].other_calls = fold_add(thread->calls, thread->beyond);
     }
     builder->trace->recorded_by = recorded;
 }

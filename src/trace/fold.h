@@ -34,6 +34,7 @@ struct hd_fold_thread {
     uint64_t counted;
     const struct hd_trace_mark *mark, *mark_end;
     uint64_t kinds[HD_EV_KINDS]; /* events so far, whatever is kept of them */
+    uint64_t beyond;             /* calls that the column of their event has no room for */
 };
 
 /* The latest two rounds of a loop that may only wait (fold_polling.c). */

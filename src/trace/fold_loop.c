@@ -21,7 +21,7 @@ struct fold_loop {
     /* the latest one, which is prepared: all its events, how many are accesses, are there others */
     struct hd_loop_event body[HD_LOOP_LENGTH];
     size_t known;
-    unsigned accesses, writes;
+    unsigned accesses;
     bool enters; /* functions */
     struct hd_filter_range range[HD_LOOP_LENGTH];
     struct hd_wire_event event[HD_LOOP_LENGTH]; /* of any round */
@@ -97,7 +97,6 @@ static bool is_known(const struct fold_loop *l, const struct hd_loop_event *body
 static void prepare(struct fold_loop *l, const struct hd_loop_event *body, size_t length) {
     uint64_t calls = 0, branches = 0;
     unsigned k = 0;
-    l->writes = 0;
     for (size_t i = 0; i < length; i++) {
         uint64_t head = body[i].event.head, tail = body[i].event.tail;
         l->body[i] = body[i];
@@ -110,7 +109,6 @@ static void prepare(struct fold_loop *l, const struct hd_loop_event *body, size_
         l->range[k].site = hd_wire_site(tail);
         l->range[k].bytes = (uint16_t)hd_wire_flags(head);
         l->range[k].write = hd_wire_kind(head) == HD_EV_WRITE;
-        l->writes += l->range[k].write;
         l->event[k] = body[i].event;
         l->calls[k] = calls;
         l->branches[k++] = branches;
@@ -211,7 +209,7 @@ static void append_kept(struct hd_fold *fold) {
     struct hd_fold_thread *thread = fold_thread(fold, l->thread);
     uint64_t counted_calls = l->counted_calls, counted_branches = l->counted_branches;
     uint64_t pending_calls = thread->calls, pending_branches = thread->branches;
-    uint64_t hook_calls = 0, counted = 0;
+    uint64_t hook_calls = 0, counted = 0, beyond = 0;
     const struct hd_filter_kept *end = l->kept + l->batch.count;
     for (const struct hd_filter_kept *kept = l->kept + l->appended; kept < end; kept++) {
         uint32_t round = kept->round, range = kept->range;
@@ -221,10 +219,12 @@ static void append_kept(struct hd_fold *fold) {
         uint64_t all_calls = fold_add(pending_calls, calls - counted_calls);
         uint64_t all_branches = fold_add(pending_branches, branches - counted_branches);
         hook_calls = fold_add(hook_calls, all_calls);
-        counted += fold_append_kept(trace, l->thread, (event.head & 0xffff) | kept->address << 16,
-                                    hd_wire_site(event.tail), l->stack[range],
-                                    l->number + (uint64_t)round * l->length + range, all_calls,
-                                    all_branches);
+        uint32_t has = fold_append_kept(
+            trace, l->thread, (event.head & 0xffff) | kept->address << 16, hd_wire_site(event.tail),
+            l->stack[range], l->number + (uint64_t)round * l->length + range, all_calls,
+            all_branches);
+        counted += has;
+        beyond = fold_add(beyond, all_calls - has);
         pending_calls = pending_branches = 0;
         counted_calls = calls;
         counted_branches = branches;
@@ -234,6 +234,7 @@ static void append_kept(struct hd_fold *fold) {
     l->counted_branches = counted_branches;
     thread->calls = thread->branches = 0;
     thread->counted += counted;
+    thread->beyond = fold_add(thread->beyond, beyond);
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
 }
 
@@ -353,6 +354,15 @@ static bool fold_plain(struct hd_fold *fold, uint64_t rounds, struct hd_error *e
     return true;
 }
 
+/* Rounds that were not folded event by event. */
+static void count_kinds(struct hd_fold_thread *thread, const struct hd_loop_event *body,
+                        size_t length, uint64_t rounds) {
+    for (size_t i = 0; i < length; i++) {
+        unsigned kind = hd_wire_kind(body[i].event.head);
+        if (kind < HD_EV_THREAD) thread->kinds[kind] += rounds;
+    }
+}
+
 /* A loop that may only wait: once a round leaves everything as it was, all further ones do. */
 static bool fold_still_rounds(struct hd_fold *fold, struct hd_loop_event *body, size_t length,
                               uint64_t rounds, uint32_t *number, struct hd_error *error) {
@@ -364,8 +374,8 @@ static bool fold_still_rounds(struct hd_fold *fold, struct hd_loop_event *body, 
         struct fold_still now = fold_still_now(fold, *number);
         bool same = fold_is_same(before, now);
         if (same && was_same) {
-            fold_count_still(fold, before, now, rounds);
-            return true;
+            count_kinds(fold_thread(fold, *number), body, length, rounds);
+            return fold_count_still(fold, before, now, rounds, error);
         }
         was_same = same;
     }
@@ -408,9 +418,7 @@ static bool fold_some(struct hd_fold *fold, struct hd_loop_event *body, size_t l
         l->length = 0;
     }
     hd_loop_advance(body, length, rounds);
-    struct hd_fold_thread *thread = fold_thread(fold, *number);
-    thread->kinds[HD_EV_WRITE] += rounds * l->writes;
-    thread->kinds[HD_EV_READ] += rounds * (l->accesses - l->writes);
+    count_kinds(fold_thread(fold, *number), body, length, rounds);
     return hd_build_recorded(fold->builder, rounds * l->accesses, good ? error : NULL) && good;
 }
 

@@ -133,7 +133,7 @@ static inline bool fold_begins_round(unsigned kind) {
 uint64_t fold_poll(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                    uint64_t head, uint32_t site);
 
-/* Do all rounds of a loop have the same operands? */
+/* Do all rounds of a loop have the same operands, and are of one thread? */
 bool fold_is_still(const struct hd_loop_event *body, size_t length);
 /* What has been folded, before and after a round of such a loop. If a round was taken out in it,
  * and all is the same but for the counts of that, and so it was with the round before, it will be
@@ -143,12 +143,13 @@ struct fold_still {
     bool polls;
     uint32_t first, second, events, extras;
     uint64_t pending_calls, pending_branches;
-    uint32_t calls, branches;    /* of the event that the latest round begins with */
-    uint64_t kinds[HD_EV_KINDS]; /* of the thread's events */
+    /* of the event that the latest round begins with; calls also those that had no room */
+    uint64_t calls;
+    uint32_t branches;
 };
 struct fold_still fold_still_now(struct hd_fold *fold, uint32_t thread);
 bool fold_is_same(struct fold_still before, struct fold_still now);
-void fold_count_still(struct hd_fold *fold, struct fold_still before, struct fold_still now,
-                      uint64_t rounds);
+bool fold_count_still(struct hd_fold *fold, struct fold_still before, struct fold_still now,
+                      uint64_t rounds, struct hd_error *error);
 
 #endif

@@ -4,8 +4,6 @@
  * calls count for the next event. */
 #include "trace/fold_parts.h"
 
-#include <string.h>
-
 enum { MOST_EVENTS = 48 }; /* of a round */
 
 static bool changes_nothing(unsigned kind) {
@@ -84,7 +82,8 @@ uint64_t fold_poll(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t
 
 bool fold_is_still(const struct hd_loop_event *body, size_t length) {
     for (size_t i = 0; i < length; i++)
-        if (hd_loop_signed(body[i].stride) != 0) return false;
+        if (hd_loop_signed(body[i].stride) != 0 || hd_wire_kind(body[i].event.head) == HD_EV_THREAD)
+            return false;
     return true;
 }
 
@@ -93,19 +92,18 @@ struct fold_still fold_still_now(struct hd_fold *fold, uint32_t number) {
     const struct hd_fold_poll *poll = &fold->poll;
     const struct hd_fold_thread *thread = fold_thread(fold, number);
     bool polls = poll->goes_on && poll->thread == number && poll->second < trace->events;
-    struct fold_still now = {.polled = fold->polled,
-                             .recorded = trace->recorded,
-                             .polls = polls,
-                             .first = poll->first,
-                             .second = poll->second,
-                             .events = trace->events,
-                             .extras = trace->extras,
-                             .pending_calls = thread->calls,
-                             .pending_branches = thread->branches,
-                             .calls = polls ? trace->calls[poll->second] : 0,
-                             .branches = polls ? trace->branches[poll->second] : 0};
-    memcpy(now.kinds, thread->kinds, sizeof now.kinds);
-    return now;
+    return (struct fold_still){.polled = fold->polled,
+                               .recorded = trace->recorded,
+                               .polls = polls,
+                               .first = poll->first,
+                               .second = poll->second,
+                               .events = trace->events,
+                               .extras = trace->extras,
+                               .pending_calls = thread->calls,
+                               .pending_branches = thread->branches,
+                               .calls =
+                                   polls ? fold_add(trace->calls[poll->second], thread->beyond) : 0,
+                               .branches = polls ? trace->branches[poll->second] : 0};
 }
 
 bool fold_is_same(struct fold_still before, struct fold_still now) {
@@ -115,24 +113,23 @@ bool fold_is_same(struct fold_still before, struct fold_still now) {
            before.pending_branches == now.pending_branches;
 }
 
-void fold_count_still(struct hd_fold *fold, struct fold_still before, struct fold_still now,
-                      uint64_t rounds) {
+bool fold_count_still(struct hd_fold *fold, struct fold_still before, struct fold_still now,
+                      uint64_t rounds, struct hd_error *error) {
     /* The round that stays is the last one. Its first event has the calls of those before it. */
     struct hd_trace *trace = fold->builder->trace;
     uint64_t further = rounds * (now.recorded - before.recorded);
     for (uint32_t e = now.second; e < now.events; e++) trace->number[e] += further;
-    trace->recorded += further;
     uint64_t calls, branches;
     if (__builtin_mul_overflow(rounds, now.calls - before.calls, &calls)) calls = UINT64_MAX;
     if (__builtin_mul_overflow(rounds, now.branches - before.branches, &branches))
         branches = UINT64_MAX;
-    uint64_t all_calls = fold_add(now.calls, calls);
+    uint64_t all_calls = fold_add(trace->calls[now.second], calls);
     uint64_t all_branches = fold_add(now.branches, branches);
     trace->calls[now.second] = all_calls > UINT32_MAX ? UINT32_MAX : (uint32_t)all_calls;
     trace->branches[now.second] = all_branches > UINT16_MAX ? UINT16_MAX : (uint16_t)all_branches;
     trace->hook_calls = fold_add(trace->hook_calls, calls);
     struct hd_fold_thread *thread = fold_thread(fold, fold->poll.thread);
     thread->counted += calls;
-    for (unsigned kind = 0; kind < HD_EV_KINDS; kind++)
-        thread->kinds[kind] += rounds * (now.kinds[kind] - before.kinds[kind]);
+    thread->beyond = fold_add(thread->beyond, all_calls - trace->calls[now.second]);
+    return hd_build_recorded(fold->builder, further, error);
 }

@@ -73,13 +73,9 @@ static enum hd_trace_format recognise(const uint8_t *bytes, size_t length) {
     return HD_FORMAT_TEXT;
 }
 
-bool hd_trace_read(const void *bytes, size_t length, const char *name,
-                   const struct hd_trace_options *options, struct hd_trace *trace,
-                   struct hd_error *error) {
-    static const struct hd_trace_options usual;
-    struct hd_error unused;
-    if (error == NULL) error = &unused;
-    if (options == NULL) options = &usual;
+static bool read_once(const void *bytes, size_t length, const char *name,
+                      const struct hd_trace_options *options, struct hd_trace *trace,
+                      struct hd_error *error) {
     enum hd_trace_format format =
         options->format_given ? options->format : recognise(bytes, length);
     struct hd_builder builder;
@@ -107,6 +103,22 @@ bool hd_trace_read(const void *bytes, size_t length, const char *name,
     else
         hd_trace_free(trace);
     return good;
+}
+
+bool hd_trace_read(const void *bytes, size_t length, const char *name,
+                   const struct hd_trace_options *options, struct hd_trace *trace,
+                   struct hd_error *error) {
+    static const struct hd_trace_options usual;
+    struct hd_error unused;
+    if (error == NULL) error = &unused;
+    if (options == NULL) options = &usual;
+    if (read_once(bytes, length, name, options, trace, error)) return true;
+    if (!options->or_concurrent || error->code != HD_ERR_LIMIT) return false;
+    struct hd_trace_options fewer = *options;
+    fewer.keep = HD_KEEP_CONCURRENT;
+    fewer.most_events = 0;
+    fewer.most_recorded = 0;
+    return read_once(bytes, length, name, &fewer, trace, error);
 }
 
 bool hd_trace_load(const char *path, const struct hd_trace_options *options, struct hd_trace *trace,

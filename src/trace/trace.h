@@ -41,7 +41,7 @@ struct hd_trace_end {
 /* Of a thread, whatever of it was loaded. */
 struct hd_trace_recorded {
     uint64_t kinds[HD_EV_KINDS]; /* events that the file has */
-    uint64_t calls_after;        /* hook calls after its last event that was loaded */
+    uint64_t other_calls;        /* hook calls that the column of no loaded event has */
 };
 
 enum hd_trace_format { HD_FORMAT_BINARY = 0, HD_FORMAT_TEXT, HD_FORMAT_RAPIDBIN };
@@ -113,7 +113,8 @@ struct hd_trace {
     uint64_t hook_calls;     /* memory and synchronisation hooks the program ran */
     enum hd_trace_keep kept; /* what of the file is here */
     uint64_t recorded;       /* events that the file has */
-    struct hd_trace_recorded *recorded_by; /* each thread; NULL: all events are here */
+    /* of each thread; NULL: all that was recorded is here */
+    struct hd_trace_recorded *recorded_by;
     uint32_t warnings; /* lines a reader of this trace should see once */
     char **warning;
     void *memory; /* owner of everything above */
@@ -144,7 +145,9 @@ struct hd_trace_options {
     /* Events that may be loaded, and a few more; then HD_ERR_LIMIT. 0: as many as a trace can have
      */
     uint32_t most_events;
-    uint64_t most_recorded;       /* the same of events that the file has */
+    uint64_t most_recorded; /* the same of events that the file has */
+    /* Instead of that error, HD_KEEP_CONCURRENT of all of them: hd_trace.kept says so */
+    bool or_concurrent;
     struct hd_progress *progress; /* may be NULL; called by the calling thread */
 };
 

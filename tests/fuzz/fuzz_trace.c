@@ -1,6 +1,7 @@
 /* Feeds the binary trace reader whatever comes, as it is and with its checksums put right, so that
  * what lies behind them is reached as well. What it reads is written in every format and read
  * again. */
+#include "support/counts_help.h"
 #include "trace/convert.h"
 #include "trace/format.h"
 
@@ -75,6 +76,8 @@ static void read_some(const uint8_t *data, size_t size, struct hd_trace_options 
         check(&trace);
         if (trace.recorded != all->recorded || trace.end.whole != all->end.whole ||
             strcmp(trace.end.missing, all->end.missing) != 0)
+            abort();
+        if (trace.kept == HD_KEEP_ALL ? trace.recorded_by != NULL : !has_kinds_of(&trace, all))
             abort();
         hd_trace_free(&trace);
     }

@@ -1,6 +1,7 @@
 /* A recording that is read with a thread beside is the same as one that is read by one thread:
  * events, counts, and what is said where it is damaged. So is one that is read once because nothing
- * in it is shared. */
+ * in it is shared. Whatever is loaded, what was recorded of each thread is counted. */
+#include "support/counts_help.h"
 #include "support/trace_help.h"
 
 #include "trace/format.h"
@@ -145,8 +146,39 @@ static bool has_access(const struct hd_trace *trace) {
 /* With a call that is marked, and does not come, everything is read twice. */
 static const struct hd_trace_mark never = {65535, UINT64_MAX};
 
+static void check_counts(const struct hd_trace *part, const struct hd_trace *all) {
+    assert_int_equal(part->recorded, all->events);
+    assert_true(has_kinds_of(part, all));
+    for (uint32_t t = 0; t < all->threads; t++)
+        assert_int_equal(calls_of(part, t), calls_of(all, t));
+}
+
+/* More than so many events of a whole recording: refused, or less of it is loaded. */
+static void read_limited(const uint8_t *data, size_t length, const struct hd_trace *all) {
+    struct hd_trace trace;
+    struct hd_error error;
+    struct hd_trace_options options = {.most_recorded = 1 + below(2 * (uint64_t)all->events),
+                                       .most_expected = 1 << 20,
+                                       .threads = (unsigned)below(3)};
+    bool many = all->events > options.most_recorded;
+    assert_int_equal(hd_trace_read(data, length, "file", &options, &trace, &error), !many);
+    if (many)
+        assert_int_equal(error.code, HD_ERR_LIMIT);
+    else
+        hd_trace_free(&trace);
+    options.or_concurrent = true;
+    assert_true(hd_trace_read(data, length, "file", &options, &trace, &error));
+    assert_int_equal(trace.kept, many ? HD_KEEP_CONCURRENT : HD_KEEP_STEPS);
+    check_counts(&trace, all);
+    hd_trace_free(&trace);
+}
+
 enum { WAYS = 4 };
 static void compare(const uint8_t *data, size_t length) {
+    struct hd_trace all;
+    struct hd_trace_options everything = {.keep = HD_KEEP_ALL, .most_expected = 1 << 20};
+    bool readable = hd_trace_read(data, length, "file", &everything, &all, NULL);
+    if (readable && all.end.whole && all.events > 0) read_limited(data, length, &all);
     for (int keep = HD_KEEP_STEPS; keep <= HD_KEEP_ALL; keep++) {
         struct hd_trace trace[WAYS];
         struct hd_error error[WAYS];
@@ -177,9 +209,11 @@ static void compare(const uint8_t *data, size_t length) {
             stops += !trace[0].end.whole;
         }
         if (!good[0]) continue;
+        if (keep != HD_KEEP_ALL) check_counts(&trace[0], &all);
         unshared += keep != HD_KEEP_ALL && trace[0].recorded > 100 && !has_access(&trace[0]);
         for (unsigned i = 0; i < WAYS; i++) hd_trace_free(&trace[i]);
     }
+    if (readable) hd_trace_free(&all);
 }
 
 static void both_ways_are_the_same(void **unused) {

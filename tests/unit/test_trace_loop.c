@@ -1,5 +1,6 @@
 /* Loops are folded, filtered and looked at for sharing as if their events came one by one: random
  * programs of loops and single events give the same trace both ways. */
+#include "support/counts_help.h"
 #include "support/dice.h"
 #include "trace/fold_parts.h"
 
@@ -241,7 +242,20 @@ static int say_seed(void **unused) {
     return 0;
 }
 
+/* Calls after a thread's last event are no event's where all are loaded. */
+static void check_counts(const struct hd_trace *part, const struct hd_trace *whole) {
+    uint64_t calls = 0;
+    assert_true(has_kinds_of(part, whole));
+    for (uint32_t t = 0; t < part->threads; t++) {
+        assert_true(calls_of(part, t) >= calls_of(whole, t));
+        calls += calls_of(part, t);
+    }
+    assert_int_equal(calls, part->hook_calls);
+}
+
 static void compare(const struct program *program, uint64_t *all, uint64_t *kept) {
+    struct hd_trace whole;
+    fold(program, ONE_BY_ONE, false, 0, &whole);
     for (way = 0; way < 4; way++) {
         struct hd_trace trace[2];
         uint32_t pages = way < 2 ? 0 : way == 2 ? 100 : 2;
@@ -250,9 +264,12 @@ static void compare(const struct program *program, uint64_t *all, uint64_t *kept
         expect_same(&trace[0], &trace[1]);
         if (way == 0) *all += trace[0].events;
         if (way == 1) *kept += trace[0].events;
-        hd_trace_free(&trace[0]);
-        hd_trace_free(&trace[1]);
+        for (unsigned i = 0; i < 2; i++) {
+            if (way > 0) check_counts(&trace[i], &whole);
+            hd_trace_free(&trace[i]);
+        }
     }
+    hd_trace_free(&whole);
 }
 
 static void try_programs(const struct habits *habits, uint64_t first, unsigned count) {

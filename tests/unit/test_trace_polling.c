@@ -1,6 +1,7 @@
 /* Loops that poll (trace/fold_polling.c): of rounds that are the same and change nothing, with
  * nobody else's events between them, the first and the last are loaded. What is left out is nothing
  * else, calls stay where they were, and it is the same whether rounds come as loops or not. */
+#include "support/counts_help.h"
 #include "support/dice.h"
 #include "trace/fold_parts.h"
 
@@ -121,6 +122,13 @@ static void check(const struct whole *whole, const struct hd_trace *trace) {
     }
     assert_int_equal(next, whole->events);
     assert_int_equal(trace->hook_calls, made[0] + made[1]);
+    uint64_t count[THREADS][HD_EV_KINDS] = {{0}};
+    for (size_t n = 0; n < whole->events; n++)
+        count[whole->thread[n]][hd_wire_kind(whole->event[n].head)]++;
+    for (uint32_t t = 0; t < trace->threads; t++) {
+        assert_memory_equal(trace->recorded_by[t].kinds, count[t], sizeof count[t]);
+        assert_int_equal(calls_of(trace, t), made[t]);
+    }
 }
 
 static void expect_same(const struct hd_trace *a, const struct hd_trace *b) {
@@ -208,6 +216,32 @@ static void long_loops(void **unused) {
     assert_int_equal(trace.hook_calls, 400000001);
     assert_int_equal(hd_trace_number(&trace, 8), 400000000);
     assert_int_equal(trace.calls[3], 1 + 3 * (100000000 - 2));
+    assert_int_equal(trace.recorded_by[0].kinds[HD_EV_READ], 100000000);
+    assert_int_equal(trace.recorded_by[1].kinds[HD_EV_ATOMIC_READ], 100000000);
+    hd_trace_free(&trace);
+}
+
+/* More calls than the column of an event has room for are counted all the same. */
+static void more_calls_than_fit(void **unused) {
+    (void)unused;
+    static struct program program = {.items = 4};
+    struct hd_trace trace;
+    const uint64_t many = 5000000000;
+    program.item[0] = (struct item){.thread = 0, .length = 1, .rounds = many};
+    program.item[0].body[0] = some_event(HD_EV_ATOMIC_READ, 0x1000, 1, 1, 0);
+    program.item[1] = program.item[0]; /* the same loop goes on */
+    program.item[2] = (struct item){.thread = 0, .length = 1, .rounds = many};
+    program.item[2].body[0] = some_event(HD_EV_READ, 0x2000, 2, 1, 0);
+    program.item[2].body[0].event.head = hd_wire_head(HD_EV_READ, 4, 0x2000);
+    program.item[3] = (struct item){.thread = 0, .length = 1, .rounds = 1};
+    program.item[3].body[0] = some_event(HD_EV_ATOMIC_WRITE, 0x3000, 3, 1, 0);
+    fold(&program, true, &trace);
+    assert_int_equal(trace.calls[1], UINT32_MAX);
+    assert_int_equal(trace.calls[trace.events - 1], UINT32_MAX);
+    assert_int_equal(trace.recorded, 3 * many + 1);
+    assert_int_equal(trace.hook_calls, 3 * many + 1);
+    assert_int_equal(calls_of(&trace, 0), 3 * many + 1);
+    assert_int_equal(trace.recorded_by[0].kinds[HD_EV_READ], many);
     hd_trace_free(&trace);
 }
 
@@ -225,6 +259,7 @@ static void loops_that_work(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_loops),
+        cmocka_unit_test(more_calls_than_fit),
         cmocka_unit_test(loops_that_work),
         cmocka_unit_test_teardown(random_loops, say_seed),
     };
