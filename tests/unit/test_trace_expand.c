@@ -402,12 +402,12 @@ static size_t locking_stream(struct hd_wire_event *event) {
                     hd_wire_head(kind, what[i] == 0 ? 8 : 0, operand), hd_wire_tail(100 + i, 1, 0)};
             }
         for (uint64_t others = below(5); others > 0; others--) { /* at other places */
-            bool takes = holds == 0 || (holds < HELD && below(2));
+            bool takes_one = holds == 0 || (holds < HELD && below(2));
             uint64_t operand = 0x700000 + below(1 << 10) * 64;
-            if (takes) held[holds++] = operand;
-            if (!takes) operand = held[--holds];
+            if (takes_one) held[holds++] = operand;
+            if (!takes_one) operand = held[--holds];
             event[size++] = (struct hd_wire_event){
-                hd_wire_head(takes ? HD_EV_ACQUIRE : HD_EV_RELEASE, 0, operand),
+                hd_wire_head(takes_one ? HD_EV_ACQUIRE : HD_EV_RELEASE, 0, operand),
                 hd_wire_tail(90 + (uint32_t)below(3), 1, 0)};
         }
         if (below(20) == 0) holds = 0;
