@@ -166,6 +166,15 @@ RT_INLINE void rt_open(struct rt_thread *t) {
     t->expect.at = t->closed_at;
 }
 
+/* Is the call stack all that keeps an access, whose call is not counted yet, from being expected?
+ */
+RT_INLINE bool rt_only_frames(const struct rt_thread *t) {
+    return t->closed && t->closed_left == t->left;
+}
+/* Then the trace is told of the stack, and the access may be the one that is expected. A signal
+ * that came meanwhile waits for the next slow path. */
+void rt_tell_frames(struct rt_thread *t);
+
 /* Accesses that came as expected are counted in the chunk only. Each was a call and an event. */
 RT_INLINE void rt_catch_up(struct rt_thread *t) {
     uint64_t met = HD_MET(*t->met);

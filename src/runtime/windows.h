@@ -51,6 +51,20 @@ RT_INLINE void rt_window_close(const struct rt_thread *t, uint32_t link) {
 /* Looks at the window that comes next, of at most so many accesses (0: any number). */
 void rt_window_look(struct rt_thread *t, uint32_t link, uint32_t rest);
 
+/* An access that was looked at by itself was the whole window: is the next one, too? A link is only
+ * sure to be needed often if it has come often, and until then looking ahead costs more than it
+ * saves: memory is marked again soon where blocks come and go, and where operands are found through
+ * pointers the window is over before its end. */
+#define RT_WINDOW_WAITS 16u
+RT_INLINE bool rt_window_waits(const struct rt_thread *t, struct hd_expected *l, uint32_t link) {
+    if ((l->flags & (RT_LINK_WINDOW | RT_LINK_SURE)) != RT_LINK_WINDOW) return false;
+    uint32_t *after = rt_after(t, link);
+    if (*after % RT_WINDOW_WAITS == 0) return false; /* or the round is over */
+    --*after;
+    l->count = 1;
+    return true;
+}
+
 #define RT_WINDOW_MOST 512u
 
 /* The window is over: looks at the next one. Returns the link that is expected after this one. */
