@@ -249,6 +249,7 @@ RT_INLINE void rt_stream_is(struct rt_thread *t, struct hd_wire_chunk *chunk,
 /* Writes one event of this thread: its call stack if that changed, its counts, itself. */
 RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
                        uint32_t site) {
+    rt_open(t);
     if (unlikely(t->frame != t->frame_emitted || t->frame_low != t->frame_emitted))
         rt_emit_stack(t);
     uint64_t now = rt_calls(t);
@@ -263,7 +264,6 @@ RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint6
     }
     rt_store(t, hd_wire_head(kind, flags, operand),
              hd_wire_tail(site, (unsigned)calls, (unsigned)branches));
-    rt_open(t);
 }
 RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value, uint32_t site) {
     rt_store(t, hd_wire_head(HD_EV_EXT, 0, value & ((1ull << 48) - 1)), site);
