@@ -15,6 +15,8 @@ void rt_mark(uintptr_t address, size_t bytes, unsigned misuse);
 void rt_mark_order(uintptr_t address);
 /* Memory that is given out: nothing in the range is marked any more. */
 void rt_unmark(uintptr_t address, size_t bytes);
+/* The same of a block, of which all but the first `bytes` of `usable` ones is marked. */
+void rt_mark_rest(uintptr_t block, size_t bytes, size_t usable);
 
 /* Which pages may have marks; two pages 256 MB apart share a bit. It is all that an access that
  * is recorded looks at where nothing is marked, and small enough to stay in the cache. */
