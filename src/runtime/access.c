@@ -43,7 +43,7 @@ static void record(struct rt_thread *t, uintptr_t address, size_t size, bool wri
         return;
     }
     t->busy++;
-    rt_owners_pass(t, address, size, write);
+    if (rt.mode == HD_SCHED_FREE) rt_owners_pass(t, address, size, write);
     emit_access(t, address, size, write, site);
     leave(t);
 }

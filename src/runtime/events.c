@@ -163,6 +163,14 @@ RT_NOINLINE void rt_emit_stack(struct rt_thread *t) {
     t->frame_emitted = t->frame_low = t->frame;
 }
 
+RT_NOINLINE void rt_tell_frames(struct rt_thread *t) {
+    t->busy++;
+    rt_open(t);
+    rt_emit_stack(t);
+    t->busy--;
+    if (unlikely(t->signals_pending)) rt_set_left(t, -1);
+}
+
 RT_NOINLINE void rt_emit_counts(struct rt_thread *t, uint64_t calls, uint64_t branches) {
     uint32_t fit = branches > UINT32_MAX ? UINT32_MAX : (uint32_t)branches;
     rt_store(t, hd_wire_head(HD_EV_COUNT, 0, calls), fit);

@@ -166,6 +166,15 @@ RT_INLINE void rt_open(struct rt_thread *t) {
     t->expect.at = t->closed_at;
 }
 
+/* Is the call stack all that keeps an access, whose call is not counted yet, from being expected?
+ */
+RT_INLINE bool rt_only_frames(const struct rt_thread *t) {
+    return t->closed && t->closed_left == t->left;
+}
+/* Then the trace is told of the stack, and the access may be the one that is expected. A signal
+ * that came meanwhile waits for the next slow path. */
+void rt_tell_frames(struct rt_thread *t);
+
 /* Accesses that came as expected are counted in the chunk only. Each was a call and an event. */
 RT_INLINE void rt_catch_up(struct rt_thread *t) {
     uint64_t met = HD_MET(*t->met);
@@ -240,6 +249,7 @@ RT_INLINE void rt_stream_is(struct rt_thread *t, struct hd_wire_chunk *chunk,
 /* Writes one event of this thread: its call stack if that changed, its counts, itself. */
 RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint64_t operand,
                        uint32_t site) {
+    rt_open(t);
     if (unlikely(t->frame != t->frame_emitted || t->frame_low != t->frame_emitted))
         rt_emit_stack(t);
     uint64_t now = rt_calls(t);
@@ -254,7 +264,6 @@ RT_INLINE void rt_emit(struct rt_thread *t, unsigned kind, unsigned flags, uint6
     }
     rt_store(t, hd_wire_head(kind, flags, operand),
              hd_wire_tail(site, (unsigned)calls, (unsigned)branches));
-    rt_open(t);
 }
 RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value, uint32_t site) {
     rt_store(t, hd_wire_head(HD_EV_EXT, 0, value & ((1ull << 48) - 1)), site);

@@ -64,10 +64,20 @@ void rt_links_forget(void) {
 
 bool rt_is_link(uint32_t link) { return link > forgotten * HD_LINK_BYTES; }
 
+RT_INLINE bool is_link_of(const struct hd_expect *e, uint32_t link, uint64_t head, uint64_t tail) {
+    const struct hd_expected *l = hd_link_at(e, link);
+    return l->shape == (uint16_t)head && l->site == hd_wire_site(tail);
+}
+
+/* Mostly it is the hook's, or one of the two that came after the latest event: to search the table
+ * takes longer. */
 static uint32_t link_of(const struct rt_thread *t, uint64_t head, uint64_t tail) {
+    const struct hd_expect *e = &t->expect;
     if (!hd_may_be_linked(head)) return 0;
-    const struct hd_expected *hint = hd_link_at(&t->expect, t->hook_link);
-    if (hint->shape == (uint16_t)head && hint->site == hd_wire_site(tail)) return t->hook_link;
+    if (is_link_of(e, t->hook_link, head, tail)) return t->hook_link;
+    if (is_link_of(e, e->at, head, tail)) return e->at;
+    uint32_t second = e->before != 0 ? hd_token_second(e) : 0;
+    if (is_link_of(e, second, head, tail)) return second;
     return rt_link_of(hd_link_key(head, tail));
 }
 

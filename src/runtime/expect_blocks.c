@@ -70,10 +70,11 @@ RT_INLINE void put_block(struct rt_thread *t, uint8_t *end, unsigned told) {
 }
 
 enum told {
+    TOLD_NONE,
     TOLD_ONE,
     TOLD_LAST,
     TOLD_ALL
-}; /* of a block: a hook, the last one, or all that is left */
+}; /* of a block: nothing yet, a hook, the last one, or all that is left */
 
 /* A block of which the first is not as expected, or which was told in part. */
 RT_NOINLINE static enum told begins_otherwise(uintptr_t address, struct hd_hook *last,
@@ -81,12 +82,14 @@ RT_NOINLINE static enum told begins_otherwise(uintptr_t address, struct hd_hook 
     struct rt_thread *t = &rt_self;
     struct hd_hook *first = last - last->index;
     struct hd_expected *l = hd_link_at(&t->expect, first->link);
+    if (t->left > last->index && rt_only_frames(t)) rt_tell_frames(t);
     if (t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0) {
         unsigned from = t->told_block == first ? t->told : 0;
         t->told = 0;
         block_slow(address, last, from);
         return TOLD_ALL;
     }
+    if (t->expect.at == first->link && l->rest == t->passed) return TOLD_NONE;
     uintptr_t a = *rt_stored(t, first);
     bool clear = IS_CLEAR(serial, l, a, first->shape), told;
     if (!clear) rt_tell_hooks(t, first, 0, 1);
@@ -136,8 +139,9 @@ RT_INLINE void closed(uintptr_t address, struct hd_hook *last, bool serial) {
     t->block_counted = 0;
     if (unlikely(t->left <= last->index || !(l->flags & RT_LINK_BLOCK) || t->told != 0 ||
                  e->at != place->link || l->rest != t->passed)) {
-        if (begins_otherwise(address, last, serial) == TOLD_ALL) return;
-        place++;
+        enum told now = begins_otherwise(address, last, serial);
+        if (now == TOLD_ALL) return;
+        if (now == TOLD_ONE) place++;
     }
     const uintptr_t *stored = rt_stored(t, place);
     uintptr_t before = e->operand;
@@ -178,7 +182,8 @@ RT_INLINE void closed(uintptr_t address, struct hd_hook *last, bool serial) {
             continue;
         }
         before = a;
-        if (unlikely(--l->count == 0)) next = rt_link_ends(t, place->link);
+        if (unlikely(--l->count == 0) && !(serial && rt_window_waits(t, l, place->link)))
+            next = rt_link_ends(t, place->link);
         if (place == last) break;
         next = 0;
     }

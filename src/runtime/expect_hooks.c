@@ -40,6 +40,7 @@ RT_INLINE void block_goes_on(struct rt_thread *t, const struct hd_hook *place) {
 /* True if it was an access like others, of a link that is known. */
 RT_INLINE bool slow_hook(struct rt_thread *t, uintptr_t address, struct hd_hook *place,
                          uintptr_t pc) {
+    if (t->left > 0 && rt_only_frames(t)) rt_tell_frames(t);
     bool run = rt_count(t), write = (place->shape & 0xff) == HD_EV_WRITE;
     size_t size = place->shape >> 8;
     if (likely(run)) {
@@ -155,7 +156,7 @@ RT_NOINLINE static void has_counted(uintptr_t address, struct hd_hook *place) {
         hook_slow(address, place, RT_CALLER);
         return;
     }
-    uint32_t next = rt_link_ends(t, place->link);
+    uint32_t next = rt_window_waits(t, l, place->link) ? l->next : rt_link_ends(t, place->link);
     e->operand = address;
     has_come(t, place, next);
 }

@@ -29,12 +29,20 @@ void rt_mark_order(uintptr_t address) {
     if (!(*mark & WHOLE)) *mark |= ORDERS;
 }
 
-void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
-    if (rt.mode != HD_SCHED_SERIAL || rt.check_only) return;
-    uintptr_t end = (address + bytes) & ~7ul;
-    if (end <= address) return;
-    if (!rt_words_map()) return;
-    rt_windows_drop(&rt_self);
+#define FEW_WORDS 8u
+
+/* Does each word of the range have a mark? Then no window leads there, and none is to be dropped.
+ * Of many words, no. */
+static bool is_marked(uintptr_t address, uintptr_t end) {
+    const uint8_t *mark = rt_word(address), *last = rt_word(end - 1);
+    if (last - mark >= FEW_WORDS) return false;
+    while (mark <= last && *mark != 0) mark++;
+    return mark > last;
+}
+
+static bool marks(void) { return rt.mode == HD_SCHED_SERIAL && !rt.check_only && rt_words_map(); }
+
+static void set_marks(uintptr_t address, uintptr_t end, unsigned misuse) {
     for (uintptr_t at = address, stop; at < end; at = stop) {
         stop = page_end(at, end);
         note_page(at);
@@ -44,6 +52,22 @@ void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
         }
         if (at < stop) memset(rt_word(at), (int)(WHOLE | misuse), (stop - at + 7) / 8);
     }
+}
+
+void rt_mark(uintptr_t address, size_t bytes, unsigned misuse) {
+    uintptr_t end = (address + bytes) & ~7ul;
+    if (end <= address || !marks()) return;
+    if (!is_marked(address, end)) rt_windows_drop(&rt_self);
+    set_marks(address, end, misuse);
+}
+
+void rt_mark_rest(uintptr_t block, size_t bytes, size_t usable) {
+    uintptr_t rest = block + bytes, end = (block + usable) & ~7ul;
+    bool some = rest < end && marks(), known = some && is_marked(rest, end);
+    rt_unmark(block, known ? bytes : usable);
+    if (!some) return;
+    if (!known) rt_windows_drop(&rt_self);
+    set_marks(rest, end, HD_MISUSE_BEYOND);
 }
 
 void rt_unmark(uintptr_t address, size_t bytes) {

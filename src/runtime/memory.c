@@ -110,9 +110,12 @@ static bool is_mapping(const void *block, size_t usable) {
  * word in front of each of the C library's blocks, the next one's included. */
 static void set_bounds(void *block, size_t bytes, size_t usable) {
     uintptr_t at = (uintptr_t)block;
-    if (rt.mode != HD_SCHED_SERIAL || usable < bytes) return;
-    rt_unmark(at, usable);
-    rt_mark(at + bytes, usable - bytes, HD_MISUSE_BEYOND);
+    if (rt.mode != HD_SCHED_SERIAL) return;
+    if (usable < bytes) {
+        rt_unmark(at, bytes);
+        return;
+    }
+    rt_mark_rest(at, bytes, usable);
     if (!is_from_c_library()) return;
     rt_mark(at - sizeof(size_t), sizeof(size_t), HD_MISUSE_BETWEEN);
     if (!is_mapping(block, usable)) rt_mark(at + usable, sizeof(size_t), HD_MISUSE_BETWEEN);
@@ -122,7 +125,7 @@ static void born(struct rt_thread *t, void *block, size_t bytes, unsigned type, 
     if (block == NULL) return;
     uint32_t site = rt_site(t, pc);
     if (unlikely(rt.checking)) rt_check_clear((uintptr_t)block, bytes);
-    rt_unmark((uintptr_t)block, bytes);
+    if (type == HD_BLOCK_MMAP) rt_unmark((uintptr_t)block, bytes); /* of others: set_bounds */
     rt_owners_block(t, (uintptr_t)block, bytes);
     rt_emit_extra(t, bytes, site);
     rt_emit(t, HD_EV_ALLOC, type, (uintptr_t)block, site);

@@ -122,7 +122,6 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
 }
 
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write) {
-    if (rt.mode != HD_SCHED_FREE) return;
     if (has_words(address, size))
         pass(t, rt_word(address), words_of(address, size), write);
     else

@@ -31,10 +31,7 @@ RT_REAL_FUNCTIONS(FUNCTIONS)
 
 #define COPY(to, from, size)                \
     struct rt_thread *t = rt_touch_begin(); \
-    if (unlikely(t != NULL)) {              \
-        READS(from, size);                  \
-        WRITES(to, size);                   \
-    }
+    if (unlikely(t != NULL)) rt_touch_both(t, from, to, true, size, RT_CALLER);
 
 RT_EXPORT void *memcpy(void *restrict to, const void *restrict from, size_t size) {
     COPY(to, from, size)
@@ -135,10 +132,20 @@ RT_EXPORT void __explicit_bzero_chk(void *to, size_t size, size_t room) {
 
 /* ---- comparing and searching: how far they read is known when they are done ----------------- */
 
+/* Do eight bytes from there lie in one page? What is behind the first difference may not be there.
+ */
+RT_INLINE bool within_page(const void *at) { return ((uintptr_t)at & 4095) <= 4088; }
+
 /* Bytes a comparison of two blocks that differ has to look at. */
-static size_t until_difference(const void *one, const void *other, size_t size) {
+RT_PROGRAM static size_t until_difference(const void *one, const void *other, size_t size) {
     const unsigned char *a = one, *b = other;
     size_t i = 0;
+    uint64_t eight_a, eight_b;
+    for (; size - i >= 8 && within_page(a + i) && within_page(b + i); i += 8) {
+        memcpy(&eight_a, a + i, sizeof eight_a);
+        memcpy(&eight_b, b + i, sizeof eight_b);
+        if (eight_a != eight_b) return i + (unsigned)__builtin_ctzll(eight_a ^ eight_b) / 8 + 1;
+    }
     while (i < size && a[i] == b[i]) i++;
     return i < size ? i + 1 : size;
 }
@@ -148,8 +155,7 @@ RT_INLINE int compare(const void *one, const void *other, size_t size, uintptr_t
     int result = early_or_real(memcmp)(one, other, size);
     if (likely(t == NULL)) return result;
     size_t touched = result == 0 ? size : until_difference(one, other, size);
-    rt_touch(t, one, touched, false, pc);
-    rt_touch(t, other, touched, false, pc);
+    rt_touch_both(t, one, other, false, touched, pc);
     return result;
 }
 RT_EXPORT int memcmp(const void *one, const void *other, size_t size) {

@@ -37,6 +37,17 @@ RT_INLINE void rt_touch(struct rt_thread *t, const volatile void *address, size_
         rt_access(t, (uintptr_t)address, size, write, pc);
     rt_leave(t);
 }
+/* The same of two ranges of one size. */
+RT_INLINE void rt_touch_both(struct rt_thread *t, const volatile void *read,
+                             const volatile void *other, bool write, size_t size, uintptr_t pc) {
+    if (size == 0) return;
+    rt_touch_resume(t);
+    if (likely(rt.mode != HD_SCHED_OFF)) {
+        if (!RT_IGNORES(t, false)) rt_access(t, (uintptr_t)read, size, false, pc);
+        if (!RT_IGNORES(t, write)) rt_access(t, (uintptr_t)other, size, write, pc);
+    }
+    rt_leave(t);
+}
 #define READS(address, size) rt_touch(t, (address), (size), false, RT_CALLER)
 #define WRITES(address, size) rt_touch(t, (address), (size), true, RT_CALLER)
 

@@ -5,8 +5,13 @@
  * A link with RT_LINK_WINDOW counts to the end of its window, and `after` has what is left of its
  * round then. What builds on expect.h opens the window first, which makes the count whole, and
  * closes it again. With RT_LINK_SURE nothing is marked where the window leads. Without it the
- * window is the next access, which has to be looked at when it comes. Whatever marks memory, and
- * whoever gets the turn, makes all links of the thread unsure. */
+ * window is the next access, which has to be looked at when it comes.
+ *
+ * So every access to a marked byte is looked at by itself. For a window leads to words without any
+ * mark when it is looked at, and it is over before that changes: whoever marks a word that had no
+ * mark makes all links of the present thread unsure (rt_windows_drop), and every other thread's
+ * become so when it gets the turn. A word that has a mark already, and gets another one, is where
+ * no window leads, and for that nothing is to be done. */
 #ifndef HEDDLE_RUNTIME_WINDOWS_H
 #define HEDDLE_RUNTIME_WINDOWS_H
 
@@ -51,6 +56,20 @@ RT_INLINE void rt_window_close(const struct rt_thread *t, uint32_t link) {
 /* Looks at the window that comes next, of at most so many accesses (0: any number). */
 void rt_window_look(struct rt_thread *t, uint32_t link, uint32_t rest);
 
+/* An access that was looked at by itself was the whole window: is the next one, too? Looking ahead
+ * pays for links that go on as they do. It costs more than it saves where memory is marked again
+ * soon, since blocks come and go, and where operands are found through pointers. At the end of a
+ * round it is not put off: short loops would never be sure. */
+#define RT_WINDOW_WAITS 16u
+RT_INLINE bool rt_window_waits(const struct rt_thread *t, struct hd_expected *l, uint32_t link) {
+    if ((l->flags & (RT_LINK_WINDOW | RT_LINK_SURE)) != RT_LINK_WINDOW) return false;
+    uint32_t *after = rt_after(t, link);
+    if (*after % RT_WINDOW_WAITS == 0) return false; /* or the round is over */
+    --*after;
+    l->count = 1;
+    return true;
+}
+
 #define RT_WINDOW_MOST 512u
 
 /* The window is over: looks at the next one. Returns the link that is expected after this one. */
@@ -77,7 +96,7 @@ RT_INLINE uint32_t rt_window_next(struct rt_thread *t, uint32_t link) {
  * cross words. */
 uint32_t rt_without_marks(uint64_t address, int64_t stride, uint32_t most);
 
-/* Memory was marked, or others had the turn. */
+/* Memory was marked that had no mark, or others had the turn. */
 void rt_windows_drop_slow(struct rt_thread *t);
 RT_INLINE void rt_windows_drop(struct rt_thread *t) {
     if ((t->sures | t->open_at) != 0) rt_windows_drop_slow(t);
