@@ -65,8 +65,7 @@ RT_HOOK void __tsan_func_exit(void) {
         return;
     }
     if (frame < t->frame_low) t->frame_low = frame;
-    if (t->closed && frame == t->frame_emitted && t->frame_low == frame &&
-        t->closed_left == t->left)
+    if (frame == t->frame_emitted && t->frame_low == frame && rt_only_frames(t))
         rt_open(t);
     else
         close_for_frames(t);
