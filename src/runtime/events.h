@@ -273,6 +273,7 @@ RT_INLINE void rt_emit_extra(struct rt_thread *t, uint64_t value, uint32_t site)
 RT_INLINE void rt_stamp(struct rt_thread *t) {
     if (rt.mode == HD_SCHED_FREE) {
         t->stamp = atomic_fetch_add(&rt.stamp, 1) + 1;
+        for (unsigned i = 0; i < RT_SHARINGS; i++) t->shared_reads[i] = 0;
         atomic_store_explicit(&rt.slot[t->number].stamp, t->stamp, memory_order_release);
         rt_store(t, hd_wire_head(HD_EV_STAMP, 0, t->stamp), 0);
     }

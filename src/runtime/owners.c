@@ -27,8 +27,8 @@ static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
 
 /* Shared memory: who writes comes after all who read, also after those who will not tell again. */
 static bool share_changes_hands(const struct rt_thread *t, unsigned sharing, bool write) {
-    return t->stamp < atomic_load(&rt.sharing[sharing].stamp) ||
-           (write && t->stamp < atomic_load(&rt.sharing[sharing].read));
+    return t->stamp < atomic_load(&rt.shared_stamp[sharing]) ||
+           (write && t->stamp < atomic_load(&rt.shared_read[sharing]));
 }
 
 static bool is_shared(uint8_t owner) { return (unsigned)owner - RT_OWNER_SHARED < RT_SHARINGS; }
@@ -40,8 +40,8 @@ static void raise_to(_Atomic uint64_t *latest, uint64_t stamp) {
 }
 
 static void reads_shared(struct rt_thread *t, unsigned sharing) {
-    raise_to(&rt.sharing[sharing].read, t->stamp);
-    t->share_reads[sharing] = t->stamp;
+    raise_to(&rt.shared_read[sharing], t->stamp);
+    t->shared_reads[sharing] = t->stamp + 1;
 }
 
 static unsigned sharing_now(void) {
@@ -62,7 +62,7 @@ bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
     }
     if (!is_shared(now)) {
         *owner = (uint8_t)(RT_OWNER_SHARED + sharing);
-        raise_to(&rt.sharing[sharing].stamp, t->stamp);
+        raise_to(&rt.shared_stamp[sharing], t->stamp);
     }
     reads_shared(t, sharing);
     return true;
@@ -117,7 +117,7 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
         owner++;
     }
     if (p.stamp) rt_stamp(t);
-    if (p.shares) raise_to(&rt.sharing[p.shared - RT_OWNER_SHARED].stamp, t->stamp);
+    if (p.shares) raise_to(&rt.shared_stamp[p.shared - RT_OWNER_SHARED], t->stamp);
     for (; p.reads != 0; p.reads &= p.reads - 1) reads_shared(t, (unsigned)__builtin_ctz(p.reads));
 }
 

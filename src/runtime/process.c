@@ -325,7 +325,8 @@ static void in_child(struct rt_thread *t, int parent) {
     for (uint32_t i = 0; i < rt.threads; i++) memset(&rt.slot[i], 0, sizeof rt.slot[i]);
     rt.threads = 0;
     rt.stamp = 0;
-    memset(rt.sharing, 0, sizeof rt.sharing);
+    memset(rt.shared_stamp, 0, sizeof rt.shared_stamp);
+    memset(rt.shared_read, 0, sizeof rt.shared_read);
     rt_chunks_reset();
     rt_modules_forget();
     rt_links_forget();

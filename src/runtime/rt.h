@@ -90,10 +90,11 @@ struct rt_thread {
     uint64_t met_seen;            /* how much of *met `calls_emitted` knows of */
     uint64_t nowhere, no_choices; /* what is counted while there is no chunk */
     uint64_t stamp_stored;        /* the latest stamp that has a record (free) */
-    uint64_t
-        share_reads[RT_SHARINGS]; /* its stamp when it last read memory that is shared so (free) */
-    uint32_t *window;             /* of each link (windows.h); NULL: there are none */
-    uint32_t *sure;               /* links */
+    /* one above its stamp, where it has said that it reads memory which is shared so (free); else 0
+     */
+    uint64_t shared_reads[RT_SHARINGS];
+    uint32_t *window; /* of each link (windows.h); NULL: there are none */
+    uint32_t *sure;   /* links */
     uint32_t sures, sure_next;
     uint32_t block_counted;           /* hooks of that block that were counted all the same */
     const struct hd_hook *slow_block; /* the same if it has gone the slow way, and was counted */
@@ -278,10 +279,8 @@ struct rt_global {
     /* The stamp with which memory last became shared by readers: whoever reads such memory and has
      * an older one takes a new one, so that it comes after the write that they read. And the latest
      * stamp of who read some: whoever writes there and has an older one takes a new one, too. */
-    struct {
-        RT_OWN_LINE _Atomic uint64_t stamp;
-        RT_OWN_LINE _Atomic uint64_t read;
-    } sharing[RT_SHARINGS];
+    RT_OWN_LINE _Atomic uint64_t shared_stamp[RT_SHARINGS];
+    RT_OWN_LINE _Atomic uint64_t shared_read[RT_SHARINGS];
     _Atomic uint32_t phases; /* memory that becomes shared now is so in this way, modulo these */
 };
 extern struct rt_global rt;
@@ -342,9 +341,9 @@ void rt_owners_phase(void);
  * told to writers? */
 RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned shape) {
     unsigned sharing = owner - RT_OWNER_SHARED;
-    return sharing < RT_SHARINGS && (shape & 0xff) == HD_EV_READ && rt.mode == HD_SCHED_FREE &&
-           t->share_reads[sharing] == t->stamp &&
-           t->stamp >= atomic_load_explicit(&rt.sharing[sharing].stamp, memory_order_relaxed);
+    return sharing < RT_SHARINGS && (shape & 0xff) == HD_EV_READ &&
+           atomic_load_explicit(&rt.shared_stamp[sharing], memory_order_relaxed) <
+               t->shared_reads[sharing];
 }
 void rt_owners_block(struct rt_thread *t, uintptr_t address, size_t bytes);
 
