@@ -50,13 +50,19 @@ static unsigned sharing_now(void) {
 
 void rt_owners_phase(void) { atomic_fetch_add(&rt.phases, 1); }
 
+/* Memory that is read where it was another thread's alone is shared from now on; under a mutex it
+ * is taken for its own, since it is likely that this thread writes there next, and then the next
+ * one.
+ */
+static bool takes_alone(const struct rt_thread *t) { return t->mutexes != 0; }
+
 bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
     uint8_t *owner = rt_word(address), now = *owner;
     if (rt.mode != HD_SCHED_FREE || t->owner == RT_OWNER_NONE) return false;
     unsigned sharing = is_shared(now) ? now - RT_OWNER_SHARED : sharing_now();
     if (is_shared(now) ? share_changes_hands(t, sharing, write) : changes_hands(t, now))
         return false;
-    if (write || now == 0) {
+    if (write || now == 0 || (!is_shared(now) && takes_alone(t))) {
         *owner = t->owner;
         return true;
     }
@@ -84,7 +90,7 @@ static uint8_t pass_one(struct passing *p, uint8_t now) {
     if (!p->stamp)
         p->stamp =
             was_shared ? share_changes_hands(p->t, sharing, p->write) : changes_hands(p->t, now);
-    if (p->write || now == 0) return p->mine;
+    if (p->write || now == 0 || (!was_shared && takes_alone(p->t))) return p->mine;
     uint8_t then = was_shared ? now : p->shared;
     p->shares = p->shares || !was_shared;
     p->reads |= 1u << (then - RT_OWNER_SHARED);

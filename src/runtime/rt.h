@@ -93,6 +93,7 @@ struct rt_thread {
     /* one above its stamp, where it has said that it reads memory which is shared so (free); else 0
      */
     uint64_t shared_reads[RT_SHARINGS];
+    uint32_t mutexes; /* that it holds */
     uint32_t *window; /* of each link (windows.h); NULL: there are none */
     uint32_t *sure;   /* links */
     uint32_t sures, sure_next;

@@ -64,6 +64,10 @@ void rt_emit_mutex(struct rt_thread *t, unsigned kind, unsigned flags, const pth
                    uintptr_t pc) {
     uint32_t site = rt_site(t, pc);
     if (rt.mode == HD_SCHED_FREE) rt_owners_mutex(t, (uintptr_t)m);
+    if (kind == HD_EV_ACQUIRE)
+        t->mutexes++;
+    else if (t->mutexes != 0)
+        t->mutexes--;
     rt_emit(t, kind, HD_LOCK_MUTEX | flags, (uintptr_t)m, site);
 }
 
