@@ -141,7 +141,8 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
     struct hd_filter *filter = fold->filter;
     struct known known;
     uint32_t stack = thread->stack;
-    uint64_t hook_calls = 0, skipped = 0, kept = 0, kinds = 0, between = 0, now = *place;
+    uint64_t hook_calls = 0, skipped = 0, kept = 0, kinds = 0, between = 0;
+    uint64_t first = *place; /* the number of the first event, if there were no calls */
     size_t i = 0;
     fold_need_places(thread);
     find_known(fold, thread, number, &known);
@@ -154,9 +155,10 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         struct filter_recent *recent = filter_recent_slot(filter, site);
         bool quick = recent->quick == key_of(event[i]);
         if (!likely(quick) && !fold_is_access(head)) {
-            if (!fold_between(fold, thread, number, event[i], now, &known, &hook_calls)) break;
+            if (!fold_between(fold, thread, number, event[i], first + i, &known, &hook_calls))
+                break;
             stack = thread->stack;
-            if (hd_wire_kind(head) < HD_EV_THREAD) now++;
+            if (hd_wire_kind(head) > HD_EV_THREAD) first--;
             kinds -= hd_wire_kind(head);
             between++;
             continue;
@@ -166,7 +168,6 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
             if (is_shared == 0 && likely(known.simple)) {
                 known.counts += counts_of(tail);
                 skipped++;
-                now++;
                 continue;
             }
         }
@@ -179,21 +180,19 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         if (unlikely(keep < 0)) {
             if (!fold_is_access(head)) break;
             give_back(thread, &known);
-            fold->number = now;
+            fold->number = first + i;
             fold->ahead = count - i + after;
             if (!fold_one(fold, thread, number, event[i], shared)) break;
             find_known(fold, thread, number, &known);
             skipped++;
-            now++;
             continue;
         }
         *fold_place_of(thread, site) = (struct hd_fold_place){site, stack};
         known.counts += counts_of(tail);
-        now++;
         if (keep == 0) continue;
         kept++;
         hook_calls += (uint32_t)known.counts;
-        fold_append_kept(trace, number, head, site, stack, now - 1, (uint32_t)known.counts,
+        fold_append_kept(trace, number, head, site, stack, first + i, (uint32_t)known.counts,
                          known.counts >> 32);
         known.counts = 0;
     }
@@ -202,7 +201,7 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
     filter->figures.accesses += i - between - skipped;
     filter->figures.kept += kept;
-    *place = now;
+    *place = first + i;
     return i;
 }
 
