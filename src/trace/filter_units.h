@@ -123,6 +123,6 @@ void filter_settle_word(struct hd_filter *filter, struct filter_thread *thread, 
 void filter_forget_word(struct hd_filter *filter, struct hd_memory_page *page, unsigned index);
 /* Any access of up to HD_FILTER_BYTES: is it kept? */
 bool filter_access_units(struct hd_filter *filter, struct filter_thread *thread, uint64_t address,
-                         unsigned bytes, uint32_t place);
+                         const struct hd_filter_range *range);
 
 #endif
