@@ -49,10 +49,8 @@ static __attribute__((noinline)) bool fold_one(struct hd_fold *fold, struct hd_f
 static inline __attribute__((always_inline)) void
 look_ahead(const struct hd_fold *fold, const struct hd_pages *shared, uint64_t head) {
     uint64_t word = hd_wire_operand(head) >> 3;
-    if (shared != NULL)
-        hd_pages_prefetch(shared, word);
-    else
-        hd_pages_prefetch(&fold->filter->pages, word);
+    if (shared != NULL) hd_pages_prefetch(shared, word);
+    hd_pages_prefetch(&fold->filter->pages, word);
 }
 
 static inline uint64_t key_of(struct hd_wire_event event) {
