@@ -179,6 +179,42 @@ static inline uint64_t some_bytes(const uint8_t *from, unsigned bytes) {
 /* Bytes of an operand, by the way to say it: four bits each. */
 #define OPERAND_BYTES 0x06432100u
 
+/* hd_token_shift. */
+static inline unsigned shift_of(unsigned shape) {
+    static const uint8_t shift[17] = {[2] = 1, [4] = 2, [8] = 3, [16] = 4};
+    unsigned bytes = shape >> 8;
+    return (shape & 0xff) <= HD_EV_WRITE && bytes < sizeof shift ? shift[bytes] : 0;
+}
+
+/* What is found through hashes is most of what has records: accesses, and locks that are taken. */
+static inline bool is_stray(const struct hd_expected *l) {
+    return l->flags == HD_LINK_STRAYS && (l->shape & 0xff) <= HD_EV_ACQUIRE;
+}
+
+/* hd_expect_learn, of an event of such a link that goes on straying; false if it does not, or may
+ * not, and nothing was changed. */
+static inline bool learn_stray(struct hd_expect *e, struct hd_expected *l, uint32_t link,
+                               uint64_t operand, uint32_t counts, uint64_t met) {
+    uint64_t distance = operand - e->operand, step = operand - l->operand;
+    bool left = e->at != link && e->before != 0;
+    if (left && e->before == link) return false;
+    if (step != 0) {
+        if (step == l->other || distance == l->distance) return false;
+        l->other = step;
+    }
+    if ((l->shape & 0xff) == HD_EV_ACQUIRE) hd_expect_lock(e, true, operand);
+    e->operand = operand;
+    hd_expect_counted(e, met);
+    if (left) hd_link_left(hd_link_at(e, e->before), link, met);
+    l->rest = counts;
+    l->operand = operand + l->stride;
+    l->distance = distance;
+    l->count--;
+    e->before = link;
+    e->at = l->next;
+    return true;
+}
+
 /* Takes records of events that differ a little and come after a few expected ones, which is most of
  * a program that is not regular: hd_token_get and take_record with everything in registers. Stops
  * where a record is something else, or may not be all there, or there may be no room for what it
@@ -231,14 +267,16 @@ static __attribute__((flatten)) size_t take_usual(struct links *links, struct hd
             break;
         }
         uint64_t operand = value;
+        bool strays = is_stray(l), second = way == HD_OPERAND_SECOND;
         if (way != HD_OPERAND_WHOLE) {
-            operand = hd_link_operand(&e, l, way == HD_OPERAND_SECOND);
+            operand = strays && !second ? l->operand : hd_link_operand(&e, l, second);
             uint64_t distance = value >> 1 ^ (0 - (value & 1));
-            operand += distance << hd_token_shift(l->shape);
+            operand = (operand + (distance << shift_of(l->shape))) & HD_OPERAND_MASK;
         }
         struct hd_wire_event event = {l->shape | operand << 16, l->site | (uint64_t)counts << 32};
         *to++ = event;
-        hd_expect_learn(&e, link, event.head, event.tail, met);
+        if (!strays || !learn_stray(&e, l, link, operand, counts, met))
+            hd_expect_learn(&e, link, event.head, event.tail, met);
     }
     links->expect = e;
     *made += (size_t)(to - out);

@@ -28,8 +28,26 @@ enum {
     EXPAND_LEAST_EVENTS = 16 /* to be put in that may be worth a loop */
 };
 
-/* hd_expected_event and hd_expect_met, of an event that is expected: for accesses with what
- * both need worked out once. */
+/* Locks that are given back, and calls: the operand of such an event that is expected, and what it
+ * leaves behind. False if it is something else, and nothing was changed. */
+static inline bool expand_between(struct hd_expect *e, const struct hd_expected *l,
+                                  uint64_t *operand) {
+    const unsigned ways = HD_LINK_RELATIVE | HD_LINK_EITHER | HD_LINK_GIVES_BACK;
+    unsigned kind = l->shape & 0xff, way = l->flags & ways;
+    if (l->operand != HD_LINK_NOWHERE) return false;
+    if (way == HD_LINK_GIVES_BACK && hd_gives_lock(kind)) {
+        *operand = e->operand = e->lock[0];
+        for (unsigned i = 0; i + 1 < HD_EXPECT_LOCKS; i++) e->lock[i] = e->lock[i + 1];
+        e->lock[HD_EXPECT_LOCKS - 1] = 0;
+        return true;
+    }
+    if (way != 0 || (kind != HD_EV_PUSH && kind != HD_EV_POP)) return false;
+    *operand = e->depth += kind == HD_EV_PUSH ? 1 : UINT64_MAX;
+    return true;
+}
+
+/* hd_expected_event and hd_expect_met, of an event that is expected: for most with what both need
+ * worked out once. */
 static inline __attribute__((always_inline)) struct hd_wire_event expand_next(struct hd_expect *e) {
     struct hd_expected *l = hd_link_at(e, e->at);
     unsigned shape = l->shape, flags = l->flags;
@@ -37,22 +55,25 @@ static inline __attribute__((always_inline)) struct hd_wire_event expand_next(st
     bool here = operand != HD_LINK_NOWHERE;
     if (unlikely((shape & 0xff) > HD_EV_WRITE ||
                  here == ((flags & (HD_LINK_RELATIVE | HD_LINK_EITHER)) != 0))) {
-        struct hd_wire_event event = hd_expected_event(e);
-        hd_expect_met(e);
-        return event;
-    }
-    if (here) {
-        l->operand = operand + l->stride;
-    } else if (flags & HD_LINK_RELATIVE) {
-        operand = e->operand + l->distance;
+        if (!expand_between(e, l, &operand)) {
+            struct hd_wire_event event = hd_expected_event(e);
+            hd_expect_met(e);
+            return event;
+        }
     } else {
-        bool second = (e->choices & 1) != 0;
-        operand = l->distance + (second ? l->other : l->stride);
-        hd_link_choose(l, operand, second);
-        e->choices >>= 1;
+        if (here) {
+            l->operand = operand + l->stride;
+        } else if (flags & HD_LINK_RELATIVE) {
+            operand = e->operand + l->distance;
+        } else {
+            bool second = (e->choices & 1) != 0;
+            operand = l->distance + (second ? l->other : l->stride);
+            hd_link_choose(l, operand, second);
+            e->choices >>= 1;
+        }
+        e->operand = operand;
     }
     struct hd_wire_event event = {shape | operand << 16, l->site | (uint64_t)l->rest << 32};
-    e->operand = operand;
     e->before = e->at;
     e->at = likely(--l->count != 0) ? l->next : hd_link_turn(l);
     return event;

@@ -99,8 +99,7 @@ void filter_list(struct hd_filter *f, struct filter_thread *t, uint64_t word) {
 
 static void end_epoch(struct hd_filter *f, struct filter_thread *t) {
     if (t->listed.size != 0) put_deferred(f, t, false);
-    if (t->epoch != 0) f->present[t->epoch % FILTER_PRESENT]--;
-    t->epoch = 0;
+    filter_end_epoch(f, t);
 }
 
 /* Everything is put in and forgotten. */

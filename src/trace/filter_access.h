@@ -243,7 +243,7 @@ static inline bool filter_access_at(struct hd_filter *f, struct filter_thread *t
         keep = access_bytes(f, t, address, bytes, range);
     else if (bytes > 8 && (address | bytes) % 8 == 0)
         keep = access_words(f, t, address, bytes, range);
-    if (unlikely(keep < 0)) keep = filter_access_units(f, t, address, bytes, range->place);
+    if (unlikely(keep < 0)) keep = filter_access_units(f, t, address, range);
     return keep;
 }
 

@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 enum {
+    FIRST_STATES = 64,
     FIRST_BITS = 10,
     PLACE_LIMIT = 1 << 20, /* twice that fits a step's key */
     STEP_LIMIT = 1 << 20,  /* after so many, they are worked out anew */
@@ -31,10 +32,12 @@ struct hd_states {
     uint16_t *slot;      /* states by content */
     uint32_t steps;
     uint32_t missed; /* states that were wanted and not made */
-    struct {
+    /* what hd_states_first was asked for lately, by the low bits of the place; copies of words read
+     * with one place and write with another */
+    struct first {
         uint32_t place;
         uint16_t bytes, state; /* HD_STATE_NONE: none */
-    } first;                   /* the latest that hd_states_first was asked for */
+    } first[FIRST_STATES];
 };
 
 #define SLOTS (2 * HD_STATE_LIMIT)
@@ -45,7 +48,7 @@ static void make_tables(struct hd_states *s) {
     s->tables.step = hd_zalloc(1u << FIRST_BITS, sizeof *s->tables.step);
     s->states = HD_STATE_FIRST;
     s->steps = s->missed = 0;
-    s->first.state = HD_STATE_NONE;
+    memset(s->first, 0, sizeof s->first);
     s->tables.full = false;
     s->place.size = 0;
     memset(s->slot, 0, SLOTS * sizeof *s->slot);
@@ -144,13 +147,12 @@ static uint16_t number_of(struct hd_states *s, const struct state *state) {
 }
 
 uint16_t hd_states_first(struct hd_states *s, uint32_t place, uint16_t bytes) {
-    if (s->first.state != HD_STATE_NONE && s->first.place == place && s->first.bytes == bytes)
-        return s->first.state;
+    struct first *first = &s->first[place % FIRST_STATES];
+    if (first->state != HD_STATE_NONE && first->place == place && first->bytes == bytes)
+        return first->state;
     struct state state = {.place = {place}, .bytes = bytes, .places = 1};
-    s->first.state = number_of(s, &state);
-    s->first.place = place;
-    s->first.bytes = bytes;
-    return s->first.state;
+    *first = (struct first){place, bytes, number_of(s, &state)};
+    return first->state;
 }
 
 uint16_t hd_states_settled(struct hd_states *s, uint16_t number) {

@@ -120,6 +120,19 @@ static void set_unit(struct hd_filter *f, uint32_t epoch, uint64_t address, uint
     }
 }
 
+/* The same for each of several whole words of a page that there is. */
+static void set_words(struct hd_filter *f, uint32_t epoch, uint64_t address, uint64_t end,
+                      uint16_t state) {
+    uint16_t rest = state == HD_STATE_NONE ? HD_STATE_NONE : HD_STATE_GOES_ON;
+    uint64_t states = (uint64_t)state << CELL_LOW | (uint64_t)rest << CELL_HIGH;
+    uint64_t *cell = cell_of(f, address >> 3);
+    for (; address < end; address += 8, cell++)
+        if (is_detailed(*cell))
+            set_unit(f, epoch, address, 8, state);
+        else if ((*cell & CELL_EPOCH) == epoch)
+            *cell = (uint32_t)*cell | states;
+}
+
 void filter_put_way(struct hd_filter *f, uint32_t thread, uint64_t address, uint16_t state) {
     uint32_t way[HD_STATE_PLACES];
     unsigned count = hd_states_way(f->states, state, way);
@@ -265,6 +278,12 @@ static void cut(struct hd_filter *f, const struct filter_thread *t, uint64_t bor
         uint16_t bytes = (uint16_t)(next - at);
         if (bytes != part_bytes) part = hd_states_part(f->states, unit.state, bytes);
         part_bytes = bytes;
+        if (bytes == 8) {
+            uint64_t stop = (end < border || border <= at ? end : border) & ~(uint64_t)7;
+            set_words(f, t->epoch, at, stop, part);
+            at = stop;
+            continue;
+        }
         set_unit(f, t->epoch, at, bytes, part);
         at = next;
     }
@@ -273,14 +292,20 @@ static void cut(struct hd_filter *f, const struct filter_thread *t, uint64_t bor
 /* The next unit of a range, or gap (state HD_STATE_NONE), at its present start. A gap ends at the
  * end of a word. */
 static struct unit next_part(struct hd_filter *f, uint64_t at, uint64_t end) {
-    struct word word = load(f, *cell_of(f, at >> 3));
-    uint16_t state = word.state[at & 7];
+    uint64_t cell = *cell_of(f, at >> 3), gap_end = (at | 7) + 1;
+    uint16_t state, low = (uint16_t)(cell >> CELL_LOW), high = (uint16_t)(cell >> CELL_HIGH);
+    if (low == HD_STATE_DETAIL) {
+        const uint16_t *states = f->detail.data[(uint32_t)cell].state;
+        state = states[at & 7];
+        for (uint64_t next = at + 1; next < gap_end; next++)
+            if (states[next & 7] >= HD_STATE_FIRST) gap_end = next;
+    } else { /* units begin with a half, or not here */
+        state = (at & 7) == 0 ? low : (at & 7) == 4 ? high : HD_STATE_NONE;
+        if ((at & 7) < 4 && high >= HD_STATE_FIRST) gap_end -= 4;
+    }
     if (state >= HD_STATE_FIRST) return (struct unit){at, f->tables->bytes[state], state};
-    struct unit gap = {at, 1, HD_STATE_NONE};
-    while (((at + gap.bytes) & 7) != 0 && at + gap.bytes < end &&
-           word.state[(at + gap.bytes) & 7] < HD_STATE_FIRST)
-        gap.bytes++;
-    return gap;
+    if (gap_end > end) gap_end = end;
+    return (struct unit){at, (uint32_t)(gap_end - at), HD_STATE_NONE};
 }
 
 static void note_deferred(struct hd_filter *f, struct filter_thread *t, uint64_t address) {
@@ -388,7 +413,9 @@ static bool access_each_word(struct hd_filter *f, const struct filter_thread *t,
 }
 
 bool filter_access_units(struct hd_filter *f, struct filter_thread *t, uint64_t address,
-                         unsigned bytes, uint32_t place) {
+                         const struct hd_filter_range *range) {
+    unsigned bytes = range->bytes;
+    uint32_t place = range->place;
     uint64_t end = address + bytes;
     unsigned words = bytes / 8, at_word = (address >> 3) % HD_PAGE_WORDS;
     if (words > 1 && (address | bytes) % 8 == 0 && at_word + words <= HD_PAGE_WORDS) {
@@ -411,6 +438,8 @@ bool filter_access_units(struct hd_filter *f, struct filter_thread *t, uint64_t 
     }
     bool one_page = address / PAGE_BYTES == (end - 1) / PAGE_BYTES;
     if (touched || !one_page) return access_several(f, t, address, end, place);
-    set_unit(f, t->epoch, address, bytes, hd_states_first(f->states, place, (uint16_t)bytes));
+    uint16_t first = range->first;
+    if (first == HD_STATE_NONE) first = hd_states_first(f->states, place, range->bytes);
+    set_unit(f, t->epoch, address, bytes, first);
     return true;
 }

@@ -103,6 +103,11 @@ static inline bool filter_is_free(const struct hd_filter *filter, uint64_t cell)
 /* The thread whose epoch this is, if it has listed anything in it; else NULL. */
 struct filter_thread *filter_deferring(struct hd_filter *filter, uint32_t epoch);
 void filter_begin_epoch(struct hd_filter *filter, struct filter_thread *thread);
+/* Of a thread that has nothing deferred. */
+static inline void filter_end_epoch(struct hd_filter *filter, struct filter_thread *thread) {
+    if (thread->epoch != 0) filter->present[thread->epoch % FILTER_PRESENT]--;
+    thread->epoch = 0;
+}
 void filter_list(struct hd_filter *filter, struct filter_thread *thread, uint64_t word);
 /* The cell of a word, whose page is made if need be. */
 uint64_t *filter_cell_new(struct hd_filter *filter, uint64_t word);
@@ -118,6 +123,6 @@ void filter_settle_word(struct hd_filter *filter, struct filter_thread *thread, 
 void filter_forget_word(struct hd_filter *filter, struct hd_memory_page *page, unsigned index);
 /* Any access of up to HD_FILTER_BYTES: is it kept? */
 bool filter_access_units(struct hd_filter *filter, struct filter_thread *thread, uint64_t address,
-                         unsigned bytes, uint32_t place);
+                         const struct hd_filter_range *range);
 
 #endif

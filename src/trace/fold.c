@@ -257,18 +257,20 @@ bool hd_fold_events(struct hd_fold *fold, const struct hd_wire_event *event, siz
             i += passed - 1;
             continue;
         }
-        if (plain && fold_is_access(event[i].head)) {
-            size_t folded = fold_accesses(fold, thread, *number, event + i, count - i, shared,
-                                          trace->recorded + seen);
-            seen += folded;
-            i += folded;
+        if (plain && fold_is_of_run(event[i].head)) {
+            uint64_t from = trace->recorded + seen, to = from;
+            i += fold_accesses(fold, thread, *number, event + i, count - i, shared, &to);
+            seen += to - from;
             if (fold->error.code != HD_OK) {
                 *error = fold->error;
                 good = false;
                 break;
             }
-            i--;
-            continue;
+            if (i == count) break;
+            if (fold_is_access(event[i].head)) {
+                i--;
+                continue;
+            }
         }
         uint64_t head = event[i].head, tail = event[i].tail;
         unsigned kind = hd_wire_kind(head);

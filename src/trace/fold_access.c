@@ -1,5 +1,6 @@
-/* Folds runs of plain accesses, which most events are: see fold_parts.h. What they need of the
- * thread and the filter is looked up once; whatever is not simple goes the long way by itself. */
+/* Folds runs of plain accesses, and the locks and calls between them, which most events are: see
+ * fold_parts.h. What they need of the thread and the filter is looked up once; whatever is not
+ * simple goes the long way by itself. */
 #include "trace/expect.h"
 #include "trace/filter_access.h"
 #include "trace/fold_parts.h"
@@ -48,10 +49,8 @@ static __attribute__((noinline)) bool fold_one(struct hd_fold *fold, struct hd_f
 static inline __attribute__((always_inline)) void
 look_ahead(const struct hd_fold *fold, const struct hd_pages *shared, uint64_t head) {
     uint64_t word = hd_wire_operand(head) >> 3;
-    if (shared != NULL)
-        hd_pages_prefetch(shared, word);
-    else
-        hd_pages_prefetch(&fold->filter->pages, word);
+    if (shared != NULL) hd_pages_prefetch(shared, word);
+    hd_pages_prefetch(&fold->filter->pages, word);
 }
 
 static inline uint64_t key_of(struct hd_wire_event event) {
@@ -80,12 +79,12 @@ static inline void find_known(const struct hd_fold *fold, const struct hd_fold_t
     known->counts = known->simple ? thread->calls | thread->branches << 32 : 0;
 }
 
-/* The first access would begin it. Not if the filter has to begin again, which puts accesses in. */
-static void begin_epoch(struct hd_fold *fold, uint32_t number) {
-    struct hd_filter *filter = fold->filter;
-    struct filter_thread *thread = filter_thread_of(filter, number);
-    if (thread->epoch == 0 && filter->epochs != CELL_EPOCH && !filter->tables->full)
-        filter_begin_epoch(filter, thread);
+/* An access that goes the short way begins the thread's epoch. Not if the filter has to begin
+ * again, which puts accesses in. */
+static inline void begin_epoch(struct hd_filter *filter, struct known *known) {
+    if (filter->epochs == CELL_EPOCH || filter->tables->full) return;
+    if (known->thread->epoch == 0) filter_begin_epoch(filter, known->thread);
+    known->epoch = known->thread->epoch;
 }
 
 static void give_back(struct hd_fold_thread *thread, const struct known *known) {
@@ -102,19 +101,48 @@ static inline void count_kinds(struct hd_fold_thread *thread, uint64_t accesses,
     thread->kinds[HD_EV_READ] += 2 * accesses - kinds;
 }
 
+/* A lock, a call or a return between accesses; false if it has to go the long way, and nothing was
+ * changed. */
+static inline __attribute__((always_inline)) bool
+fold_between(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
+             struct hd_wire_event event, uint64_t place, struct known *known,
+             uint64_t *hook_calls) {
+    unsigned kind = hd_wire_kind(event.head);
+    if (!known->simple) return false;
+    if (!fold_is_lock(kind)) {
+        if (kind != HD_EV_PUSH && kind != HD_EV_POP) return false;
+        if (kind == HD_EV_POP) known->counts += counts_of(event.tail); /* a PUSH has none */
+        fold_follow_call(fold, thread, event);
+        return true;
+    }
+    struct filter_thread *t = known->thread;
+    uint32_t site = hd_wire_site(event.tail);
+    if (t->listed.size != 0) return false; /* something is put in */
+    if (fold_begins_round(kind) && !fold_poll_begins(fold, number, event.head, site)) return false;
+    filter_end_epoch(fold->filter, t);
+    known->epoch = 0;
+    thread->kinds[kind]++;
+    known->counts += counts_of(event.tail);
+    *hook_calls += (uint32_t)known->counts;
+    fold_append_kept(fold->builder->trace, number, event.head, site, thread->stack, place,
+                     (uint32_t)known->counts, known->counts >> 32);
+    known->counts = 0;
+    return true;
+}
+
 /* `after`: events that come after these. */
 static inline __attribute__((always_inline)) size_t
 fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
          const struct hd_wire_event *event, size_t count, size_t after, struct hd_pages *shared,
-         uint64_t place) {
+         uint64_t *place) {
     struct hd_trace *trace = fold->builder->trace;
     struct hd_filter *filter = fold->filter;
     struct known known;
     uint32_t stack = thread->stack;
-    uint64_t hook_calls = 0, skipped = 0, kept = 0, kinds = 0;
+    uint64_t hook_calls = 0, skipped = 0, kept = 0, kinds = 0, between = 0;
+    uint64_t first = *place; /* the number of the first event, if there were no calls */
     size_t i = 0;
     fold_need_places(thread);
-    if (shared == NULL) begin_epoch(fold, number);
     find_known(fold, thread, number, &known);
     for (; i < count; kinds += hd_wire_kind(event[i++].head)) {
         uint64_t head = event[i].head, tail = event[i].tail, address = hd_wire_operand(head);
@@ -124,23 +152,33 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         int keep = -1, is_shared = 1;
         struct filter_recent *recent = filter_recent_slot(filter, site);
         bool quick = recent->quick == key_of(event[i]);
+        if (!likely(quick) && !fold_is_access(head)) {
+            if (!fold_between(fold, thread, number, event[i], first + i, &known, &hook_calls))
+                break;
+            stack = thread->stack;
+            if (hd_wire_kind(head) > HD_EV_THREAD) first--;
+            kinds -= hd_wire_kind(head);
+            between++;
+            continue;
+        }
         if (shared != NULL) {
-            is_shared = likely(quick) || fold_is_access(head)
-                            ? hd_sharing_known(shared, address, bytes)
-                            : -1;
+            is_shared = hd_sharing_known(shared, address, bytes);
             if (is_shared == 0 && likely(known.simple)) {
                 known.counts += counts_of(tail);
                 skipped++;
                 continue;
             }
         }
-        if (likely(quick && known.epoch != 0 && is_shared > 0))
-            keep = filter_access_quick(filter, known.thread, known.epoch, address, bytes,
-                                       &recent->range);
+        if (likely(quick && known.simple && is_shared > 0)) {
+            if (known.epoch == 0) begin_epoch(filter, &known);
+            if (likely(known.epoch != 0))
+                keep = filter_access_quick(filter, known.thread, known.epoch, address, bytes,
+                                           &recent->range);
+        }
         if (unlikely(keep < 0)) {
             if (!fold_is_access(head)) break;
             give_back(thread, &known);
-            fold->number = place + i;
+            fold->number = first + i;
             fold->ahead = count - i + after;
             if (!fold_one(fold, thread, number, event[i], shared)) break;
             find_known(fold, thread, number, &known);
@@ -152,15 +190,16 @@ fold_run(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
         if (keep == 0) continue;
         kept++;
         hook_calls += (uint32_t)known.counts;
-        fold_append_kept(trace, number, head, site, stack, place + i, (uint32_t)known.counts,
+        fold_append_kept(trace, number, head, site, stack, first + i, (uint32_t)known.counts,
                          known.counts >> 32);
         known.counts = 0;
     }
     give_back(thread, &known);
-    count_kinds(thread, i, kinds);
+    count_kinds(thread, i - between, kinds);
     trace->hook_calls = fold_add(trace->hook_calls, hook_calls);
-    filter->figures.accesses += i - skipped;
+    filter->figures.accesses += i - between - skipped;
     filter->figures.kept += kept;
+    *place = first + i;
     return i;
 }
 
@@ -179,7 +218,7 @@ size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_ev
 
 size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                      const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
-                     uint64_t place) {
+                     uint64_t *place) {
     size_t some = count < MOST_EVENTS ? count : MOST_EVENTS, after = count - some;
     if (shared == NULL) return fold_run(fold, thread, number, event, some, after, NULL, place);
     return fold_run(fold, thread, number, event, some, after, shared, place);

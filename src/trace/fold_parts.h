@@ -97,13 +97,22 @@ enum { FOLD_LOOK_AHEAD = 16 }; /* events; the memory of later ones is not fetche
 static inline bool fold_is_access(uint64_t head) {
     return hd_wire_kind(head) - 1u < HD_EV_WRITE && hd_wire_flags(head) != 0;
 }
-/* Folds such accesses of one thread, of which the first event is one, with a filter and without
- * marks (fold_access.c). `shared`: the cells of what is shared (sharing_cells.h), or NULL; `place`:
- * the number of the first. Returns how many were folded: one at least, unless fold->error is set.
+static inline bool fold_is_lock(unsigned kind) {
+    return kind - HD_EV_ACQUIRE <= HD_EV_TRY_FAILED - HD_EV_ACQUIRE;
+}
+/* What may stand in a run of accesses, if nothing is particular about it. */
+static inline bool fold_is_of_run(uint64_t head) {
+    unsigned kind = hd_wire_kind(head);
+    return fold_is_access(head) || fold_is_lock(kind) || kind == HD_EV_PUSH || kind == HD_EV_POP;
+}
+/* Folds such events of one thread, with a filter and without marks (fold_access.c), up to one that
+ * has to go another way, or is of another kind. `shared`: the cells of what is shared
+ * (sharing_cells.h), or NULL; *place: the number of the first, and of what comes after them.
+ * Returns how many were folded; accesses all are, unless fold->error is set.
  */
 size_t fold_accesses(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                      const struct hd_wire_event *event, size_t count, struct hd_pages *shared,
-                     uint64_t place);
+                     uint64_t *place);
 
 /* Leaves out accesses, of which the first event is one, up to another event. Returns how many. */
 size_t fold_pass_accesses(struct hd_fold_thread *thread, const struct hd_wire_event *event,
@@ -132,6 +141,17 @@ static inline bool fold_begins_round(unsigned kind) {
  * are pending again. */
 uint64_t fold_poll(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t number,
                    uint64_t head, uint32_t site);
+enum { FOLD_POLL_EVENTS = 48 }; /* of a round */
+/* The same, for what comes first or in the middle of a round; false if it may begin another one. */
+static inline bool fold_poll_begins(struct hd_fold *fold, uint32_t number, uint64_t head,
+                                    uint32_t site) {
+    uint32_t events = fold->builder->trace->events;
+    struct hd_fold_poll *poll = &fold->poll;
+    if (poll->goes_on && poll->thread == number && events - poll->second <= FOLD_POLL_EVENTS)
+        return poll->head != head || poll->site != site;
+    *poll = (struct hd_fold_poll){true, number, head, site, events, events};
+    return true;
+}
 
 /* Do all rounds of a loop have the same operands, and are of one thread? */
 bool fold_is_still(const struct hd_loop_event *body, size_t length);

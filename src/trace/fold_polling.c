@@ -4,8 +4,6 @@
  * calls count for the next event. */
 #include "trace/fold_parts.h"
 
-enum { MOST_EVENTS = 48 }; /* of a round */
-
 static bool changes_nothing(unsigned kind) {
     switch (kind) {
     case HD_EV_READ:
@@ -62,13 +60,7 @@ uint64_t fold_poll(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t
                    uint64_t head, uint32_t site) {
     struct hd_trace *trace = fold->builder->trace;
     struct hd_fold_poll *poll = &fold->poll;
-    bool inside =
-        poll->goes_on && poll->thread == number && trace->events - poll->second <= MOST_EVENTS;
-    if (!inside) {
-        *poll = (struct hd_fold_poll){true, number, head, site, trace->events, trace->events};
-        return 0;
-    }
-    if (poll->head != head || poll->site != site) return 0;
+    if (fold_poll_begins(fold, number, head, site)) return 0;
     if (came_again(trace, poll)) {
         fold->polled++;
         return take_out(trace, thread, poll->second);

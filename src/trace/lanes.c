@@ -17,6 +17,7 @@ enum {
     LANES = BYTE_0 + 6,
     LEVEL = 1,
     LEAST = 48,             /* bytes that are worth compressing */
+    ROOMY = 32,             /* bytes of a record in which there is room for any short parts */
     LENGTHS = LANES * 2 * 4 /* bytes */
 };
 
@@ -35,7 +36,8 @@ struct hd_lanes *hd_lanes_new(void) {
 /* Most traces are too small to be packed. */
 static void make_room(struct hd_lanes *lanes) {
     if (lanes->lane[0] != NULL) return;
-    lanes->lane[0] = hd_alloc(HD_RECORDS_LIMIT, LANES);
+    /* what is behind the last byte of a lane may be looked at */
+    lanes->lane[0] = hd_alloc((size_t)HD_RECORDS_LIMIT * LANES + HD_TOKEN_BYTES, 1);
     for (unsigned i = 1; i < LANES; i++) lanes->lane[i] = lanes->lane[i - 1] + HD_RECORDS_LIMIT;
 }
 
@@ -143,37 +145,61 @@ size_t hd_lanes_pack(struct hd_lanes *lanes, const uint8_t *record, size_t lengt
 /* ---- putting together --------------------------------------------------------------------------
  */
 
+/* Whether a lane ends too early is looked at in the end: since each is read no further than records
+ * are made, there is room for that. */
 static bool put_together(const struct hd_lanes *lanes, const size_t size[LANES], uint8_t *record,
                          size_t length) {
     const struct layout *table = layouts();
-    const uint8_t *from[LANES], *end[LANES];
-    for (unsigned i = 0; i < LANES; i++) {
-        from[i] = lanes->lane[i];
-        end[i] = from[i] + size[i];
-    }
-    uint8_t *stop = record + length;
-    while (from[CONTROL] < end[CONTROL]) {
-        const struct layout *layout = &table[*from[CONTROL]];
+    const uint8_t *from[LANES], *stop = record + length;
+    for (unsigned i = 0; i < LANES; i++) from[i] = lanes->lane[i];
+    const uint8_t *control = from[CONTROL], *control_end = control + size[CONTROL];
+    const uint8_t *met = from[MET], *other = from[REST];
+    for (; control < control_end; control++) {
+        const struct layout *layout = &table[*control];
+        if (layout->met == UINT8_MAX) return false;
         unsigned rest = layout->rest;
-        if (layout->met == UINT8_MAX || (size_t)(end[MET] - from[MET]) < layout->met ||
-            (size_t)(end[REST] - from[REST]) < rest)
-            return false;
-        if (layout->counts && from[REST][rest - 1] == HD_TOKEN_BRANCHES) rest += 4;
-        if (layout->choices) rest += *from[REST];
-        size_t all = 1u + layout->met + rest + layout->operand;
-        if ((size_t)(end[REST] - from[REST]) < rest || (size_t)(stop - record) < all) return false;
-        *record++ = *from[CONTROL]++;
-        for (unsigned i = 0; i < layout->met; i++) *record++ = *from[MET]++;
-        memcpy(record, from[REST], rest);
-        from[REST] += rest;
-        record += rest;
-        for (unsigned i = 0; i < layout->operand; i++) {
-            if (from[BYTE_0 + i] == end[BYTE_0 + i]) return false;
-            *record++ = *from[BYTE_0 + i]++;
+        if (layout->counts && other[rest - 1] == HD_TOKEN_BRANCHES) rest += 4;
+        if (layout->choices) rest += *other;
+        size_t left = (size_t)(stop - record);
+        if (left < 1u + layout->met + rest + layout->operand) return false;
+        *record++ = *control;
+        if (left >= ROOMY && rest <= 8) { /* bytes that are too many are written over */
+            memcpy(record, met, 8);
+            memcpy(record + layout->met, other, 8);
+        } else {
+            memcpy(record, met, layout->met);
+            memcpy(record + layout->met, other, rest);
         }
+        met += layout->met;
+        other += rest;
+        record += layout->met + rest;
+        switch (layout->operand) {
+        case 6:
+            record[5] = *from[BYTE_0 + 5]++;
+            record[4] = *from[BYTE_0 + 4]++;
+            __attribute__((fallthrough));
+        case 4:
+            record[3] = *from[BYTE_0 + 3]++;
+            __attribute__((fallthrough));
+        case 3:
+            record[2] = *from[BYTE_0 + 2]++;
+            __attribute__((fallthrough));
+        case 2:
+            record[1] = *from[BYTE_0 + 1]++;
+            __attribute__((fallthrough));
+        case 1:
+            record[0] = *from[BYTE_0]++;
+            break;
+        default:
+            break;
+        }
+        record += layout->operand;
     }
+    from[CONTROL] = control;
+    from[MET] = met;
+    from[REST] = other;
     for (unsigned i = 0; i < LANES; i++)
-        if (from[i] != end[i]) return false;
+        if (from[i] != lanes->lane[i] + size[i]) return false;
     return record == stop;
 }
 

@@ -332,10 +332,22 @@ static inline bool is_of_word(uint64_t head) {
            (hd_wire_operand(head) & 7) + bytes <= 8;
 }
 
+/* Locks and calls of a thread that was seen, which come between most accesses. */
+static inline bool says_nothing(unsigned kind) {
+    return kind - HD_EV_ACQUIRE <= HD_EV_TRY_FAILED - HD_EV_ACQUIRE || kind == HD_EV_PUSH ||
+           kind == HD_EV_POP;
+}
+
+/* Events that hd_order_event takes. */
+static inline bool orders(unsigned kind) {
+    return kind == HD_EV_FORK || kind == HD_EV_JOIN || kind == HD_EV_BARRIER_ARRIVE ||
+           kind == HD_EV_BARRIER_LEAVE || kind == HD_EV_END;
+}
+
 void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, size_t count,
                        uint32_t *thread, size_t *taken) {
     size_t i = 0;
-    bool seen = false; /* nothing has changed since an access of the thread */
+    bool seen = false; /* the thread is known to be (hd_order_see), and has no extra value */
     struct quiet quiet = none_quiet;
     for (; i < count; i++) {
         uint64_t head = event[i].head;
@@ -343,16 +355,19 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
         uint32_t number = *thread & 0xffff;
         if (i + LOOK_AHEAD < count)
             hd_pages_prefetch(&s->pages, hd_wire_operand(event[i + LOOK_AHEAD].head) >> 3);
-        if (seen && is_of_word(head) && !s->gave_up) {
-            note_word(s, number, head, &quiet);
-            continue;
+        if (seen && !s->gave_up) {
+            if (is_of_word(head)) {
+                note_word(s, number, head, &quiet);
+                continue;
+            }
+            if (says_nothing(kind)) continue;
         }
         if (kind == HD_EV_STAMP) break;
         if (s->gave_up) continue;
         seen = false;
-        quiet = none_quiet;
         if (kind == HD_EV_THREAD) {
             *thread = (uint32_t)hd_wire_operand(head) & 0xffff;
+            quiet = none_quiet;
         } else if (kind == HD_EV_EXT) {
             while (s->extra.size <= number) hd_vector_push(&s->extra, 0);
             s->extra.data[number] = hd_wire_operand(head);
@@ -364,7 +379,8 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
             }
             hd_order_see(&s->states.order, number);
             note_event(s, number, head, extra);
-            seen = kind <= HD_EV_WRITE;
+            seen = !orders(kind);
+            if (!seen) quiet = none_quiet;
         }
     }
     *taken = i;
