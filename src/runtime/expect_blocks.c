@@ -91,7 +91,7 @@ RT_NOINLINE static enum told begins_otherwise(uintptr_t address, struct hd_hook 
     }
     if (t->expect.at == first->link && l->rest == t->passed) return TOLD_NONE;
     uintptr_t a = *rt_stored(t, first);
-    bool clear = IS_CLEAR(serial, l, a, first->shape), told;
+    bool clear = IS_CLEAR(serial, l, a, &first->shape), told;
     if (!clear) rt_tell_hooks(t, first, 0, 1);
     if (clear ? !block_misses(t, first, a, 0, &told) : t->block != first) {
         block_slow(address, last, clear && !told ? 0 : 1);
@@ -108,7 +108,7 @@ RT_NOINLINE static enum told goes_otherwise(struct hd_hook *place, struct hd_hoo
     uintptr_t address = *rt_stored(t, place), end = *rt_stored(t, last);
     unsigned index = place->index, passed = index - t->block_counted;
     bool told;
-    if (IS_CLEAR(serial, l, address, place->shape)) {
+    if (IS_CLEAR(serial, l, address, &place->shape)) {
         if (rt_strays(t, l, address, place, passed, before))
             return place == last ? TOLD_LAST : TOLD_ONE;
         t->expect.operand = before;
@@ -151,7 +151,7 @@ RT_INLINE void closed(uintptr_t address, struct hd_hook *last, bool serial) {
     for (;; place++, stored++) {
         uintptr_t a = *stored;
         l = hd_link_at(e, place->link);
-        bool clear = IS_CLEAR(serial, l, a, place->shape);
+        bool clear = IS_CLEAR(serial, l, a, &place->shape);
         if (likely(clear && l->operand == a)) {
             l->operand = a + l->stride;
         } else if (likely(clear && rt_goes_on_straying(l, a - l->operand, a - before) &&
@@ -216,7 +216,7 @@ static bool takes_round(struct rt_thread *t, const struct hd_hook *last) {
     for (const struct hd_hook *place = last - last->index; place <= last; place++) {
         uintptr_t a = *rt_stored(t, place);
         bool write = (place->shape & 0xff) == HD_EV_WRITE;
-        if (!rt_owns(t, a, place->shape) && rt_owners_take(t, a, write)) any = true;
+        if (!rt_owns(t, a, &place->shape) && rt_owners_take(t, a, write)) any = true;
     }
     return any;
 }
@@ -255,11 +255,11 @@ RT_INLINE void round_of(struct rt_open *o, uintptr_t address, struct hd_hook *la
 #pragma GCC unroll 8
     for (; i != 0; i++) {
         uintptr_t a = t->address[RT_BLOCK_LAST + i];
-        if (unlikely(o->operand[RT_BLOCK_LAST + i] != a) || !IS_OWN(serial, a, last[i].shape))
+        if (unlikely(o->operand[RT_BLOCK_LAST + i] != a) || !IS_OWN(serial, a, &last[i].shape))
             goto unlike;
         o->operand[RT_BLOCK_LAST + i] = a + o->stride[RT_BLOCK_LAST + i];
     }
-    if (unlikely(o->operand[RT_BLOCK_LAST] != address) || !IS_OWN(serial, address, last->shape))
+    if (unlikely(o->operand[RT_BLOCK_LAST] != address) || !IS_OWN(serial, address, &last->shape))
         goto unlike;
     o->operand[RT_BLOCK_LAST] = address + o->stride[RT_BLOCK_LAST];
     *t->met += all;

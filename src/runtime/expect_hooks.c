@@ -270,7 +270,7 @@ static void expect_wide(uintptr_t address, struct hd_hook *place) {
     }
     rt_end_repeats(t);
     if (unlikely(t->left <= 0 || e->at != link || l->rest != t->passed ||
-                 (end >> 3) - (address >> 3) > 1 || !rt_owns_now(t, address, l->shape) ||
+                 (end >> 3) - (address >> 3) > 1 || !rt_owns_now(t, address, &l->shape) ||
                  !rt_fits(t, l, address))) {
         hook_slow(address, place, RT_CALLER);
         return;

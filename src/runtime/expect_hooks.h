@@ -25,7 +25,7 @@ RT_INLINE bool rt_misses(struct rt_thread *t, const struct hd_hook *place, uintp
     uintptr_t end = address + (place->shape >> 8) - 1;
     if (l->shape == 0 || t->closed || t->passed >> 32 != 0 || t->chunk == NULL ||
         t->put >= t->put_end || (end >> 3) - (address >> 3) > 1 ||
-        !rt_owns_now(t, address, l->shape))
+        !rt_owns_now(t, address, &l->shape))
         return false;
     uint64_t met = HD_MET(*t->met);
     uint8_t *at = t->put;

@@ -4,20 +4,21 @@
 
 #include "runtime/windows.h"
 
-/* Is there nothing to be known about 8 bytes of memory before an access to them? */
-RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, unsigned shape) {
+/* Is there nothing to be known about 8 bytes of memory before an access to them? Its shape is
+ * mostly not asked for. */
+RT_INLINE bool rt_owns(const struct rt_thread *t, uintptr_t address, const uint16_t *shape) {
     uint8_t owner = *rt_word(address);
-    return likely(owner == t->owner) || rt_owners_read(t, owner, shape);
+    return likely(owner == t->owner) || rt_owners_read(t, owner, *shape);
 }
 
 /* The same; memory that becomes the thread's own without a stamp is. */
-RT_INLINE bool rt_owns_word(struct rt_thread *t, uintptr_t address, unsigned shape) {
-    return rt_owns(t, address, shape) || rt_owners_take(t, address, (shape & 0xff) == HD_EV_WRITE);
+RT_INLINE bool rt_owns_word(struct rt_thread *t, uintptr_t address, const uint16_t *shape) {
+    return rt_owns(t, address, shape) || rt_owners_take(t, address, (*shape & 0xff) == HD_EV_WRITE);
 }
 
 /* The same of an access, to one word or two. */
-RT_INLINE bool rt_owns_now(struct rt_thread *t, uintptr_t address, unsigned shape) {
-    uintptr_t end = address + (shape >> 8) - 1;
+RT_INLINE bool rt_owns_now(struct rt_thread *t, uintptr_t address, const uint16_t *shape) {
+    uintptr_t end = address + (*shape >> 8) - 1;
     return rt_owns_word(t, address, shape) &&
            (likely((end ^ address) >> 3 == 0) || rt_owns_word(t, end, shape));
 }
@@ -61,7 +62,7 @@ RT_INLINE void rt_met(struct rt_thread *t, uint32_t link, unsigned accesses) {
 RT_INLINE bool rt_meets(struct rt_thread *t, uint32_t link, uintptr_t address) {
     struct hd_expected *l = hd_link_at(&t->expect, link);
     if (unlikely(l->rest != t->passed)) return false; /* of no link it is 0 */
-    if (unlikely(!rt_owns(t, address, l->shape))) return false;
+    if (unlikely(!rt_owns(t, address, &l->shape))) return false;
     rt_window_open(t, link);
     bool fits = rt_fits(t, l, address);
     if (likely(fits)) rt_met(t, link, 1);
