@@ -94,7 +94,7 @@ void rt_expect_begin(struct rt_thread *t) {
     if (rt.check_only) return;
     bool words = rt_words_map();
     if (rt.mode == HD_SCHED_FREE)
-        t->owner = t->number < RT_OWNER_MOST ? (uint8_t)(t->number + 1) : RT_OWNER_NONE;
+        t->owner = t->number < RT_OWNER_THREADS ? (uint8_t)(2 * t->number + 1) : RT_OWNER_NONE;
     if (rt.options.full == HD_FULL_DIRECT || !words) return;
     /* in one piece, too large for the gaps where the program's libraries go */
     char *memory = rt_map(THREAD_BYTES);

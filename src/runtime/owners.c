@@ -16,12 +16,22 @@ static size_t words_of(uintptr_t address, size_t size) {
     return ((address + size + 7) >> 3) - (address >> 3);
 }
 
+/* Threads have two bytes, of which they use one at a time. What they touched while they used the
+ * other one has no later stamp than they had then: so a thread that begins a phase with another
+ * byte lets the others know what it has not touched in this phase. */
+static bool is_own(const struct rt_thread *t, uint8_t owner) {
+    return owner != 0 && (owner - 1u) / 2 == t->number && t->owner != RT_OWNER_NONE;
+}
+
 /* An access by thread t to memory of `owner`, which is not shared: does it need a stamp? */
 static bool changes_hands(const struct rt_thread *t, uint8_t owner) {
-    if (owner == 0) return false;
+    if (owner == 0 || is_own(t, owner)) return false;
     if (owner == RT_OWNER_OTHER) return true;
+    const struct rt_slot *slot = &rt.slot[(owner - 1u) / 2];
     /* what it did is before its present stamp, or begins with it */
-    uint64_t other = atomic_load_explicit(&rt.slot[owner - 1].stamp, memory_order_acquire);
+    uint64_t other = atomic_load(&slot->byte) == ((owner - 1u) & 1)
+                         ? atomic_load_explicit(&slot->stamp, memory_order_acquire)
+                         : atomic_load(&slot->other_stamp);
     return t->stamp <= other;
 }
 
@@ -50,6 +60,23 @@ static unsigned sharing_now(void) {
 
 void rt_owners_phase(void) { atomic_fetch_add(&rt.phases, 1); }
 
+#define MANY_STAMPS 256u
+#define BARRIERS 64u
+
+/* Its next byte costs a thread a look at each word of its own, once a phase. So it takes it where
+ * the last phase had many stamps for memory, and at the next barriers, since it has none then. */
+void rt_owners_at_barrier(struct rt_thread *t) {
+    if (t->stamps_for_memory >= MANY_STAMPS) t->other_bytes = BARRIERS;
+    t->stamps_for_memory = 0;
+    if (t->other_bytes == 0 || t->owner == RT_OWNER_NONE || t->owner == 0) return;
+    t->other_bytes--;
+    struct rt_slot *slot = &rt.slot[t->number];
+    uint32_t byte = ((t->owner - 1u) & 1) ^ 1;
+    atomic_store(&slot->other_stamp, t->stamp);
+    atomic_store(&slot->byte, byte);
+    t->owner = (uint8_t)(2 * t->number + 1 + byte);
+}
+
 /* Memory that is read where it was another thread's alone is shared from now on; under a mutex it
  * is taken for its own, since it is likely that this thread writes there next, and then the next
  * one.
@@ -62,7 +89,7 @@ bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write) {
     unsigned sharing = is_shared(now) ? now - RT_OWNER_SHARED : sharing_now();
     if (is_shared(now) ? share_changes_hands(t, sharing, write) : changes_hands(t, now))
         return false;
-    if (write || now == 0 || (!is_shared(now) && takes_alone(t))) {
+    if (write || now == 0 || is_own(t, now) || (!is_shared(now) && takes_alone(t))) {
         *owner = t->owner;
         return true;
     }
@@ -90,7 +117,8 @@ static uint8_t pass_one(struct passing *p, uint8_t now) {
     if (!p->stamp)
         p->stamp =
             was_shared ? share_changes_hands(p->t, sharing, p->write) : changes_hands(p->t, now);
-    if (p->write || now == 0 || (!was_shared && takes_alone(p->t))) return p->mine;
+    if (p->write || now == 0 || is_own(p->t, now) || (!was_shared && takes_alone(p->t)))
+        return p->mine;
     uint8_t then = was_shared ? now : p->shared;
     p->shares = p->shares || !was_shared;
     p->reads |= 1u << (then - RT_OWNER_SHARED);
@@ -122,7 +150,10 @@ static void pass(struct rt_thread *t, uint8_t *owner, size_t count, bool write) 
         if (then != now) *owner = then;
         owner++;
     }
-    if (p.stamp) rt_stamp(t);
+    if (p.stamp) {
+        t->stamps_for_memory++;
+        rt_stamp(t);
+    }
     if (p.shares) raise_to(&rt.shared_stamp[p.shared - RT_OWNER_SHARED], t->stamp);
     for (; p.reads != 0; p.reads &= p.reads - 1) reads_shared(t, (unsigned)__builtin_ctz(p.reads));
 }

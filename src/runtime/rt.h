@@ -94,6 +94,8 @@ struct rt_thread {
      */
     uint64_t shared_reads[RT_SHARINGS];
     uint32_t mutexes; /* that it holds */
+    /* stamps for memory since it was at a barrier; barriers at which it takes its other byte */
+    uint32_t stamps_for_memory, other_bytes;
     uint32_t *window; /* of each link (windows.h); NULL: there are none */
     uint32_t *sure;   /* links */
     uint32_t sures, sure_next;
@@ -247,6 +249,10 @@ struct rt_slot {
     /* free: its latest stamp. Here, not in the thread's own storage, because others look when that
      * may be gone */
     RT_OWN_LINE _Atomic uint64_t stamp;
+    /* and which of its two bytes in rt_words it uses, and the latest stamp when it used the other
+     */
+    _Atomic uint64_t other_stamp;
+    _Atomic uint32_t byte;
 };
 
 struct rt_global {
@@ -325,7 +331,8 @@ RT_INLINE uint8_t *rt_word(uintptr_t address) {
     return rt_words + (address << (64 - RT_ADDRESS_BITS) >> (64 - RT_ADDRESS_BITS + 3));
 }
 
-#define RT_OWNER_MOST 0xf0u /* of threads */
+/* A thread has two bytes, 1 + 2 * number and the next one (rt_owners_at_barrier). */
+#define RT_OWNER_THREADS 0x78u
 /* Threads have only read it since its last write. Programs work in phases, and what was read in one
  * is written in the next: so it is kept apart when memory became shared (rt_owners_phase). */
 #define RT_OWNER_SHARED 0xf1u /* and RT_SHARINGS - 1 more */
@@ -336,8 +343,10 @@ bool rt_owners_take(struct rt_thread *t, uintptr_t address, bool write);
 void rt_owners_pass(struct rt_thread *t, uintptr_t address, size_t size, bool write);
 bool rt_owners_atomic(uintptr_t address, unsigned log_size);
 void rt_owners_mutex(struct rt_thread *t, uintptr_t address);
-/* Many threads are at one point of the program: what they do after it is another phase. */
+/* Many threads are at one point of the program: what they do after it is another phase. And each of
+ * them is at a barrier, behind its stamp there. */
 void rt_owners_phase(void);
+void rt_owners_at_barrier(struct rt_thread *t);
 /* Free: is it a read of memory that several threads read, and does it need no stamp, nor have to be
  * told to writers? */
 RT_INLINE bool rt_owners_read(const struct rt_thread *t, uint8_t owner, unsigned shape) {

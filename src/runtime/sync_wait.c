@@ -271,6 +271,7 @@ static int barrier_wait(struct rt_thread *t, pthread_barrier_t *b, uintptr_t pc)
         rt_owners_phase();
     }
     rt_emit_sync_extra(t, HD_EV_BARRIER_ARRIVE, 0, (uintptr_t)b, round, pc);
+    rt_owners_at_barrier(t);
     rt_object_put(object);
     int result = last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
     if (!serial_here(b)) {

@@ -1,8 +1,8 @@
 /* Threads take turns in a section that is guarded in one of many ways; in the section each writes
  * the next element of `turn`. The order of these writes in a trace is then the order in which they
- * happened. With "stripes" there are many mutexes, each with turns of its own, and with "versions"
- * atomic counters that are read more often than changed, beside plain data: there each thread says
- * what it saw. */
+ * happened. With "stripes" there are many mutexes, each with turns of its own, with "phases"
+ * barriers, and with "versions" atomic counters that are read more often than changed, beside plain
+ * data: there each thread says what it saw. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
@@ -69,6 +69,22 @@ static void one_of_versions(int *where, int *saw, unsigned *state) {
     else
         *saw = atomic_load(&version[n].count);
     if (what > 12) version[n].plain = (int)what;
+}
+
+enum { CELLS = 200, PHASES = 20 };
+long cell[THREADS][CELLS];
+
+/* In each phase a thread reads what the others have written in the one before. */
+static void *work_in_phases(void *argument) {
+    long me = (long)argument, sum = 0;
+    for (int phase = 1; phase <= PHASES; phase++) {
+        for (int i = 0; i < CELLS; i++) cell[me][i] = phase;
+        pthread_barrier_wait(&barrier);
+        for (int t = 0; t < THREADS; t++)
+            for (int i = 0; t != me && i < CELLS; i++) sum += cell[t][i];
+        pthread_barrier_wait(&barrier);
+    }
+    return (void *)sum;
 }
 
 static void *work_on_many(void *argument) {
@@ -138,15 +154,20 @@ int main(int argc, char **argv) {
     pthread_t thread[THREADS];
     how = argc > 1 ? argv[1] : "mutex";
     bool many = strcmp(how, "stripes") == 0 || strcmp(how, "versions") == 0;
+    bool phases = strcmp(how, "phases") == 0;
     pthread_spin_init(&spin, 0);
     pthread_barrier_init(&barrier, NULL, THREADS);
     sem_init(&semaphore, 0, 1);
     for (int i = 0; i < THREADS; i++) sem_init(&baton[i], 0, i == 0);
     for (int i = 0; i < PLACES; i++) pthread_mutex_init(&stripe[i].mutex, NULL);
     for (long i = 0; i < THREADS; i++)
-        pthread_create(&thread[i], NULL, many ? work_on_many : work, (void *)i);
+        pthread_create(&thread[i], NULL,
+                       phases ? work_in_phases
+                       : many ? work_on_many
+                              : work,
+                       (void *)i);
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
-    if (strcmp(how, "stripes") == 0) return 0;
+    if (strcmp(how, "stripes") == 0 || phases) return 0;
     if (!many) return next != THREADS * TURNS;
     for (int i = 0; i < THREADS; i++)
         for (int k = 0; k < MANY; k++) printf("T%d %d %d\n", i + 1, place[i][k], got[i][k]);
