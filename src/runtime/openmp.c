@@ -49,6 +49,7 @@ static void member(void *argument) {
     t = rt_enter();
     if (t == NULL) return;
     rt_emit_done_too(t, &region->ended, (uintptr_t)region->function);
+    rt_owners_at_barrier(t);
     t->region = around;
     t->blocking = blocking;
     rt_leave(t);
@@ -64,6 +65,7 @@ static struct rt_thread *enter_region(struct region *region, void (*function)(vo
     region->data = data;
     if (t == NULL) return NULL;
     done(t, &region->begun, pc);
+    rt_owners_phase();
     rt_block_enter(t);
     return t;
 }
@@ -129,6 +131,7 @@ RT_EXPORT unsigned GOMP_parallel_reductions(REGION, unsigned flags) {
         struct rt_thread *t = rt_enter();                         \
         if (t == NULL) return REAL(name) arguments;               \
         rt_emit_done_too(t, &region_of(t)->barrier, RT_CALLER);   \
+        rt_owners_at_barrier(t);                                  \
         rt_block_enter(t);                                        \
         result REAL(name) arguments;                              \
         rt_block_leave(t);                                        \
