@@ -35,7 +35,8 @@ struct hd_writer {
     struct hd_lanes *lanes;          /* for these; NULL until they are needed */
     unsigned pause; /* chunks that are not tried, because those before became hardly smaller */
     bool regular;   /* the last one that was tried became much smaller, which takes little time */
-    uint32_t tried;
+    /* while no core is idle: chunks that are not tried after one that was, and how many are left */
+    unsigned leave_out, left_out;
     uint64_t events, chunks;
     bool failed; /* the file is no good any more: nothing further is written */
 };
@@ -157,14 +158,24 @@ static uint64_t first_stamp_of_records(const uint8_t *record, size_t length) {
     return 0;
 }
 
-enum { RECORDS_PAUSE = 15, RECORDS_LEAST = 256, REGULAR = 4, RECORDS_TRY = 16 };
+enum {
+    RECORDS_PAUSE = 15,
+    RECORDS_LEAST = 256,
+    REGULAR = 4,
+    LEAVE_OUT_LEAST = 16,
+    LEAVE_OUT_MOST = 128
+};
 
 /* Returns how many bytes they are, compressed, at *packed; 0: it is not worth it. If no core is
- * idle, it is where they become much smaller; which is tried now and then. */
+ * idle, it is where they become much smaller; which is tried now and then, and less often where
+ * they never do. */
 static size_t pack_records(struct hd_writer *writer, const uint8_t *record, size_t length,
                            bool idle, const uint8_t **packed) {
     if (length < RECORDS_LEAST) return 0;
-    if (!idle && !writer->regular && writer->tried++ % RECORDS_TRY != 0) return 0;
+    if (!idle && !writer->regular && writer->left_out > 0) {
+        writer->left_out--;
+        return 0;
+    }
     if (idle && writer->pause > 0) {
         writer->pause--;
         return 0;
@@ -173,6 +184,11 @@ static size_t pack_records(struct hd_writer *writer, const uint8_t *record, size
     size_t stored = hd_lanes_pack(writer->lanes, record, length, packed);
     if (stored == 0 || stored > length - length / 8) writer->pause = RECORDS_PAUSE;
     writer->regular = stored != 0 && stored <= length / REGULAR;
+    if (writer->regular || writer->leave_out == 0)
+        writer->leave_out = LEAVE_OUT_LEAST;
+    else if (writer->leave_out < LEAVE_OUT_MOST)
+        writer->leave_out *= 2;
+    writer->left_out = writer->leave_out;
     return stored < length ? stored : 0;
 }
 
