@@ -31,7 +31,8 @@ static void take_place(struct rt_thread *t, struct stripe *of, uintptr_t address
                        bool change) {
     struct place *p = &of->place[hash_of(address) >> 52 & (PLACES - 1)];
     uint32_t me = t->number + 1;
-    bool known = p->address == address >> 4 && rt_owners_atomic(address, log_size);
+    bool untouched = rt_owners_atomic(address, log_size);
+    bool known = untouched && p->address == address >> 4;
     bool stamp = !known || (p->only != me && (change || t->stamp <= p->written));
     if (stamp) rt_stamp(t);
     if (stamp || p->only != me) p->only = stamp ? me : 0;

@@ -16,9 +16,9 @@ static size_t words_of(uintptr_t address, size_t size) {
     return ((address + size + 7) >> 3) - (address >> 3);
 }
 
-/* Threads have two bytes, of which they use one at a time. What they touched while they used the
- * other one has no later stamp than they had then: so a thread that begins a phase with another
- * byte lets the others know what it has not touched in this phase. */
+/* A thread has two bytes, of which it uses one at a time. What it touched while it used the other
+ * one has no later stamp than the thread had then. So one that begins a phase with its other byte
+ * lets the others know what it has not touched in this phase. */
 static bool is_own(const struct rt_thread *t, uint8_t owner) {
     return owner != 0 && (owner - 1u) / 2 == t->number && t->owner != RT_OWNER_NONE;
 }
@@ -63,8 +63,9 @@ void rt_owners_phase(void) { atomic_fetch_add(&rt.phases, 1); }
 #define MANY_STAMPS 256u
 #define BARRIERS 64u
 
-/* Its next byte costs a thread a look at each word of its own, once a phase. So it takes it where
- * the last phase had many stamps for memory, and at the next barriers, since it has none then. */
+/* Another byte costs a thread a look at each word of its own, once a phase. So it takes it where
+ * the last phase had many stamps for memory, and then at some more barriers, before it tries
+ * without. */
 void rt_owners_at_barrier(struct rt_thread *t) {
     if (t->stamps_for_memory >= MANY_STAMPS) t->other_bytes = BARRIERS;
     t->stamps_for_memory = 0;
