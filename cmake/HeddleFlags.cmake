@@ -18,13 +18,14 @@ endfunction()
 
 # The runtime lives inside foreign programs: nothing of it is visible but what it exports on purpose,
 # its thread-local data needs no allocation, and no instrumentation may call back into it. Fortified
-# headers, the default of some distributions, would rename the very functions it defines.
+# headers, the default of some distributions, would rename the very functions it defines. Where a hook
+# begins in a line of the cache decides up to a sixth of what it costs: always at its beginning.
 function(heddle_runtime_flags target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:C>:${HEDDLE_WARNINGS}>
     -O2 -g -fPIC -fexceptions -fvisibility=hidden -ftls-model=initial-exec
     -fno-stack-protector -fomit-frame-pointer -fno-tree-slp-vectorize -fno-sanitize=all
-    -U_FORTIFY_SOURCE)
+    -falign-functions=64 -U_FORTIFY_SOURCE)
   target_link_options(${target} PRIVATE -Wl,-z,now -Wl,-z,defs -Wl,-z,nodelete)
   set_target_properties(${target} PROPERTIES NO_SONAME OFF)
 endfunction()

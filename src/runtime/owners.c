@@ -60,15 +60,17 @@ static unsigned sharing_now(void) {
 
 void rt_owners_phase(void) { atomic_fetch_add(&rt.phases, 1); }
 
-#define MANY_STAMPS 256u
+#define CALLS_A_STAMP 16u
 #define BARRIERS 64u
 
-/* Another byte costs a thread a look at each word of its own, once a phase. So it takes it where
- * the last phase had many stamps for memory, and then at some more barriers, before it tries
- * without. */
+/* Another byte costs a thread a look at each word of its own, once a phase, which is about as much
+ * as a stamp for each sixteen accesses. So it takes it where the last phase had more of them, and
+ * then at some more barriers, before it tries without. */
 void rt_owners_at_barrier(struct rt_thread *t) {
-    if (t->stamps_for_memory >= MANY_STAMPS) t->other_bytes = BARRIERS;
+    uint64_t calls = rt_calls(t) - t->calls_at_barrier;
+    if (t->stamps_for_memory >= calls / CALLS_A_STAMP + 1) t->other_bytes = BARRIERS;
     t->stamps_for_memory = 0;
+    t->calls_at_barrier += calls;
     if (t->other_bytes == 0 || t->owner == RT_OWNER_NONE || t->owner == 0) return;
     t->other_bytes--;
     struct rt_slot *slot = &rt.slot[t->number];

@@ -96,6 +96,7 @@ struct rt_thread {
     uint32_t mutexes; /* that it holds */
     /* stamps for memory since it was at a barrier; barriers at which it takes its other byte */
     uint32_t stamps_for_memory, other_bytes;
+    uint64_t calls_at_barrier;
     uint32_t *window; /* of each link (windows.h); NULL: there are none */
     uint32_t *sure;   /* links */
     uint32_t sures, sure_next;
