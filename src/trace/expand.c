@@ -179,13 +179,6 @@ static inline uint64_t some_bytes(const uint8_t *from, unsigned bytes) {
 /* Bytes of an operand, by the way to say it: four bits each. */
 #define OPERAND_BYTES 0x06432100u
 
-/* hd_token_shift. */
-static inline unsigned shift_of(unsigned shape) {
-    static const uint8_t shift[17] = {[2] = 1, [4] = 2, [8] = 3, [16] = 4};
-    unsigned bytes = shape >> 8;
-    return (shape & 0xff) <= HD_EV_WRITE && bytes < sizeof shift ? shift[bytes] : 0;
-}
-
 /* What is found through hashes is most of what has records: accesses, and locks that are taken. */
 static inline bool is_stray(const struct hd_expected *l) {
     return l->flags == HD_LINK_STRAYS && (l->shape & 0xff) <= HD_EV_ACQUIRE;
@@ -271,7 +264,7 @@ static __attribute__((flatten)) size_t take_usual(struct links *links, struct hd
         if (way != HD_OPERAND_WHOLE) {
             operand = strays && !second ? l->operand : hd_link_operand(&e, l, second);
             uint64_t distance = value >> 1 ^ (0 - (value & 1));
-            operand = (operand + (distance << shift_of(l->shape))) & HD_OPERAND_MASK;
+            operand = (operand + (distance << hd_token_shift(l->shape))) & HD_OPERAND_MASK;
         }
         struct hd_wire_event event = {l->shape | operand << 16, l->site | (uint64_t)counts << 32};
         *to++ = event;

@@ -37,8 +37,7 @@ static inline bool expand_between(struct hd_expect *e, const struct hd_expected 
     if (l->operand != HD_LINK_NOWHERE) return false;
     if (way == HD_LINK_GIVES_BACK && hd_gives_lock(kind)) {
         *operand = e->operand = e->lock[0];
-        for (unsigned i = 0; i + 1 < HD_EXPECT_LOCKS; i++) e->lock[i] = e->lock[i + 1];
-        e->lock[HD_EXPECT_LOCKS - 1] = 0;
+        hd_expect_lock(e, false, *operand);
         return true;
     }
     if (way != 0 || (kind != HD_EV_PUSH && kind != HD_EV_POP)) return false;

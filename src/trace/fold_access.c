@@ -109,7 +109,7 @@ fold_between(struct hd_fold *fold, struct hd_fold_thread *thread, uint32_t numbe
              uint64_t *hook_calls) {
     unsigned kind = hd_wire_kind(event.head);
     if (!known->simple) return false;
-    if (!fold_is_lock(kind)) {
+    if (!hd_kind_is_lock(kind)) {
         if (kind != HD_EV_PUSH && kind != HD_EV_POP) return false;
         if (kind == HD_EV_POP) known->counts += counts_of(event.tail); /* a PUSH has none */
         fold_follow_call(fold, thread, event);

@@ -97,13 +97,10 @@ enum { FOLD_LOOK_AHEAD = 16 }; /* events; the memory of later ones is not fetche
 static inline bool fold_is_access(uint64_t head) {
     return hd_wire_kind(head) - 1u < HD_EV_WRITE && hd_wire_flags(head) != 0;
 }
-static inline bool fold_is_lock(unsigned kind) {
-    return kind - HD_EV_ACQUIRE <= HD_EV_TRY_FAILED - HD_EV_ACQUIRE;
-}
 /* What may stand in a run of accesses, if nothing is particular about it. */
 static inline bool fold_is_of_run(uint64_t head) {
     unsigned kind = hd_wire_kind(head);
-    return fold_is_access(head) || fold_is_lock(kind) || kind == HD_EV_PUSH || kind == HD_EV_POP;
+    return fold_is_access(head) || hd_kind_is_lock(kind) || kind == HD_EV_PUSH || kind == HD_EV_POP;
 }
 /* Folds such events of one thread, with a filter and without marks (fold_access.c), up to one that
  * has to go another way, or is of another kind. `shared`: the cells of what is shared

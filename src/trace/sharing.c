@@ -7,6 +7,7 @@
 #include "trace/block_sizes.h"
 #include "trace/sharing_cells.h"
 #include "trace/sharing_states.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -334,8 +335,7 @@ static inline bool is_of_word(uint64_t head) {
 
 /* Locks and calls of a thread that was seen, which come between most accesses. */
 static inline bool says_nothing(unsigned kind) {
-    return kind - HD_EV_ACQUIRE <= HD_EV_TRY_FAILED - HD_EV_ACQUIRE || kind == HD_EV_PUSH ||
-           kind == HD_EV_POP;
+    return hd_kind_is_lock(kind) || kind == HD_EV_PUSH || kind == HD_EV_POP;
 }
 
 /* Events that hd_order_event takes. */

@@ -52,10 +52,9 @@ static inline unsigned hd_token_met_bytes(unsigned control) {
 
 /* Distances are told in units of what is accessed. */
 static inline unsigned hd_token_shift(unsigned shape) {
+    static const uint8_t shift[17] = {[2] = 1, [4] = 2, [8] = 3, [16] = 4};
     unsigned size = shape >> 8;
-    return (shape & 0xff) <= HD_EV_WRITE && size != 0 && size <= 16 && (size & (size - 1)) == 0
-               ? (unsigned)__builtin_ctz(size)
-               : 0;
+    return (shape & 0xff) <= HD_EV_WRITE && size < sizeof shift ? shift[size] : 0;
 }
 
 /* The link that also came after the latest event's; 0: none. */

@@ -204,6 +204,10 @@ enum hd_event_class {
     HD_CLASS_BOOK
 };
 enum hd_event_class hd_kind_class(enum hd_event_kind kind);
+/* Is it of HD_CLASS_LOCK? For where each event is asked. */
+static inline bool hd_kind_is_lock(unsigned kind) {
+    return kind - HD_EV_ACQUIRE <= HD_EV_TRY_FAILED - HD_EV_ACQUIRE;
+}
 
 /* ---- writing binary traces ---------------------------------------------------------------- */
 
