@@ -81,21 +81,13 @@ static void stream(struct hd_predict *predict, struct hd_findings *findings) {
     hd_vector_free(&races.list);
 }
 
-bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
-                      struct hd_error *error) {
+static bool decide(struct hd_predict *predict, const struct hd_conflicts *candidates,
+                   struct hd_findings *findings, struct hd_error *error) {
     const struct hd_predict_options *options = &predict->options;
     struct hd_predict_stats *stats = &predict->stats;
     const struct hd_race_method *method = options->method->race;
-    if (method->stream != NULL && !options->instances && !options->all) {
-        stream(predict, findings);
-        return true;
-    }
     struct hd_race_decisions decisions;
     double start = hd_seconds_now();
-    const struct hd_conflicts *candidates = hd_conflicts(predict->analysis, options->reading);
-    double listed = hd_seconds_now();
-    stats->groups += candidates->group.size;
-    findings->summary.left += candidates->left;
     const struct hd_engine_base *base =
         method->needs_engine ? hd_engine_base(predict->analysis) : NULL;
     struct hd_race_task task = {.candidates = candidates,
@@ -108,11 +100,25 @@ bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
     done = done && relax(predict, &task, &decisions, error);
     double decided = hd_seconds_now();
     if (done) report(predict, candidates, &decisions, findings);
-    stats->candidate_seconds += listed - start;
-    stats->prepare_seconds += prepared - listed;
+    stats->prepare_seconds += prepared - start;
     stats->decide_seconds += decided - prepared;
     stats->report_seconds += hd_seconds_now() - decided;
     hd_race_decisions_free(&decisions);
     hd_race_decider_free(&decider);
     return done;
+}
+
+bool hd_predict_races(struct hd_predict *predict, struct hd_findings *findings,
+                      struct hd_error *error) {
+    const struct hd_predict_options *options = &predict->options;
+    if (options->method->race->stream != NULL && !options->instances && !options->all) {
+        stream(predict, findings);
+        return true;
+    }
+    double start = hd_seconds_now();
+    const struct hd_conflicts *candidates = hd_conflicts(predict->analysis, options->reading);
+    predict->stats.candidate_seconds += hd_seconds_now() - start;
+    predict->stats.groups += candidates->group.size;
+    findings->summary.left += candidates->left;
+    return candidates->group.size == 0 || decide(predict, candidates, findings, error);
 }
