@@ -257,7 +257,12 @@ static enum hd_trace_keep kept(const struct hd_predict_request *request) {
 static bool load(const struct hd_predict_request *request, const char *path,
                  struct hd_progress_bar *bar, struct hd_model *model) {
     struct hd_error error;
-    struct hd_trace_options trace_options = {.keep = kept(request), .progress = &bar->progress};
+    uint64_t room = hd_memory_limit() / HD_EVENT_BYTES_ROOM + 1;
+    struct hd_trace_options trace_options = {
+        .keep = kept(request),
+        .most_events = request->strict ? 0 : (uint32_t)(room < UINT32_MAX ? room : UINT32_MAX),
+        .or_first = !request->strict,
+        .progress = &bar->progress};
     struct hd_model_options model_options = {.lenient = !request->strict};
     if (hd_model_load(path, &trace_options, &model_options, model, &error)) {
         if (model->events == 0)

@@ -80,6 +80,9 @@ struct hd_edge {
 /* What an event takes while a model is made and predicted from: at the least, and at most. */
 #define HD_EVENT_BYTES_LEAST 80u
 #define HD_EVENT_BYTES_MOST 100u
+/* The same with what is known of locations and pairs, and with what vectors have in reserve: then a
+ * prediction fits. */
+#define HD_EVENT_BYTES_ROOM 256u
 
 struct hd_model {
     const struct hd_trace *trace; /* names, sites, stacks, modules; its event columns that the model

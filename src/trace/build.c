@@ -48,9 +48,12 @@ void hd_build_numbers(struct hd_builder *builder) {
 
 bool hd_build_grow(struct hd_builder *builder, size_t more, struct hd_error *error) {
     size_t events = builder->trace->events;
-    if (more > HD_EVENT_LIMIT - events || events > builder->most)
+    if (more > HD_EVENT_LIMIT - events || events > builder->most) {
+        if (!builder->full) builder->full_at = (uint32_t)events;
+        builder->full = true;
         return hd_fail(error, HD_ERR_LIMIT, "more than %zu events; record or cut a shorter trace",
                        builder->most);
+    }
     size_t wanted = events + more, doubled = builder->capacity * 2;
     if (doubled > builder->most) doubled = builder->most;
     if (wanted < doubled) wanted = doubled;
@@ -58,6 +61,12 @@ bool hd_build_grow(struct hd_builder *builder, size_t more, struct hd_error *err
     resize_columns(builder->trace, wanted);
     builder->capacity = wanted;
     return true;
+}
+
+void hd_build_cut(struct hd_builder *builder, uint32_t events) {
+    struct hd_trace *trace = builder->trace;
+    trace->events = events;
+    while (trace->extras > 0 && trace->extra_event[trace->extras - 1] >= events) trace->extras--;
 }
 
 void hd_build_extra(struct hd_builder *builder, uint32_t event, uint64_t value) {
@@ -94,6 +103,7 @@ void hd_build_empty(struct hd_builder *builder) {
     trace->events = trace->extras = trace->threads = 0;
     trace->stacks = 1;
     trace->hook_calls = trace->recorded = 0;
+    builder->full = false;
 }
 
 void hd_build_finish(struct hd_builder *builder) {

@@ -26,6 +26,8 @@ struct hd_builder {
     size_t capacity;       /* of the event columns */
     size_t extra_capacity; /* of the extra columns */
     size_t most;           /* events; a few more may be added */
+    bool full;             /* there would have been more, */
+    uint32_t full_at;      /* and so many came before */
     uint64_t most_recorded;
 };
 
@@ -39,6 +41,8 @@ static inline bool hd_build_reserve(struct hd_builder *builder, size_t more,
     return more <= builder->capacity - builder->trace->events ||
            hd_build_grow(builder, more, error);
 }
+/* Only the first events stay. */
+void hd_build_cut(struct hd_builder *builder, uint32_t events);
 /* So many events more were recorded, whatever is kept of them; false if these are too many. */
 bool hd_build_recorded(struct hd_builder *builder, uint64_t events, struct hd_error *error);
 /* From now on events get their numbers from whoever adds them. */

@@ -345,12 +345,21 @@ static void give_recorded(struct hd_fold *fold) {
     builder->trace->recorded_by = recorded;
 }
 
+static void finish(struct hd_fold *fold) {
+    fold->builder->trace->threads = fold->thread_limit;
+    if (fold_leaves_out(fold)) give_recorded(fold);
+}
+
+void hd_fold_cut(struct hd_fold *fold, uint32_t events) {
+    hd_build_cut(fold->builder, events);
+    finish(fold);
+}
+
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error) {
     fold->ahead = 0;
     fold->number = fold->builder->trace->recorded;
     if (fold->filter != NULL) hd_filter_finish(fold->filter);
-    fold->builder->trace->threads = fold->thread_limit;
-    if (fold_leaves_out(fold)) give_recorded(fold);
+    finish(fold);
     if (fold->error.code == HD_OK) return true;
     *error = fold->error;
     return false;

@@ -89,6 +89,8 @@ bool hd_fold_loop(struct hd_fold *fold, struct hd_loop_event *body, size_t lengt
                   uint32_t *thread, struct hd_error *error);
 /* After the last event. False if there is no room for what had to be put in. */
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error);
+/* The same where there was no room: only so many events stay, and nothing is put in. */
+void hd_fold_cut(struct hd_fold *fold, uint32_t events);
 void hd_fold_free(struct hd_fold *fold);
 
 #endif

@@ -80,7 +80,8 @@ static bool read_once(const void *bytes, size_t length, const char *name,
         options->format_given ? options->format : recognise(bytes, length);
     struct hd_builder builder;
     hd_build_start(&builder, trace, format);
-    if (options->most_events != 0) builder.most = options->most_events;
+    if (options->most_events != 0 && (format == HD_FORMAT_BINARY || !options->or_first))
+        builder.most = options->most_events;
     if (options->most_recorded != 0) builder.most_recorded = options->most_recorded;
     bool good = true;
     if (good && format == HD_FORMAT_BINARY && !hd_binary_recognise(bytes, length))

@@ -48,7 +48,8 @@ struct merge {
     struct hd_progress *progress;
     uint64_t decoded;
     uint64_t expected;             /* one above the highest stamp that was used */
-    bool stopped;                  /* corrupt events: what follows is left out */
+    bool stopped;                  /* corrupt events, or enough: what follows is left out */
+    bool or_first, full;           /* hd_trace_options.or_first, and it came to that */
     HD_VECTOR(struct source) heap; /* lowest stamp first; equal ones by stream */
 };
 
@@ -99,6 +100,16 @@ static void stop_at(struct merge *m, uint32_t chunk, uint32_t stream, const char
              (unsigned long long)m->store->chunk.data[chunk].offset, stream, why);
     say_missing(m, line);
     m->stopped = true;
+}
+
+/* No more may be loaded: what was is the beginning of an execution. */
+static void stop_full(struct merge *m) {
+    m->builder->trace->end.whole = false;
+    m->full = m->stopped = true;
+}
+
+static bool is_full(const struct merge *m) {
+    return m->or_first && m->looking == NULL && m->builder->full;
 }
 
 static bool decode_records(struct merge *m, const struct hd_event_chunk *chunk, uint8_t *record) {
@@ -255,6 +266,11 @@ static bool end_beside(struct merge *m, bool good, const struct hd_trace_end *en
         m->builder->trace->raw_events = taking->wrong.raw_events;
         stop_at(m, taking->wrong.chunk, taking->wrong.stream, m->fold.reason);
         good = true;
+    } else if (!taking->good && is_full(m)) {
+        m->builder->trace->end = *end;
+        m->builder->trace->raw_events = taking->wrong.raw_events;
+        stop_full(m);
+        good = true;
     } else if (!taking->good) {
         *error = taking->error;
         good = false;
@@ -349,6 +365,7 @@ static bool run_source(struct merge *m, struct hd_error *error) {
         if (opening && recorded_so_far(m) != events_before && !m->stopped)
             return stop(m, source, "an event before its first stamp"), true;
         if (good && m->stopped) return true;
+        if (!good && is_full(m)) return stop_full(m), true;
         if (!good) {
             if (error->code != HD_ERR_DAMAGED) return false;
             return stop(m, source, m->fold.reason), true;
@@ -454,7 +471,10 @@ static bool look_for_sharing(struct merge *m, bool damaged, bool marked,
 bool hd_merge(const struct hd_event_store *store, bool damaged,
               const struct hd_trace_options *options, struct hd_builder *builder,
               struct hd_error *error) {
-    struct merge m = {.store = store, .builder = builder, .progress = options->progress};
+    struct merge m = {.store = store,
+                      .builder = builder,
+                      .progress = options->progress,
+                      .or_first = options->or_first};
     enum hd_trace_keep keep = builder->trace->kept;
     bool shared = keep == HD_KEEP_SHARED || keep == HD_KEEP_CONCURRENT;
     struct hd_sharing *sharing = shared ? hd_sharing_new(0, 0, keep == HD_KEEP_CONCURRENT) : NULL;
@@ -470,8 +490,15 @@ bool hd_merge(const struct hd_event_store *store, bool damaged,
     bool good = sharing != NULL && look_for_sharing(&m, damaged, options->marks != 0, sharing);
     if (!good) {
         if (keep != HD_KEEP_ALL) hd_fold_filter(&m.fold, sharing, options->mark, options->marks);
-        good = read_all(&m, damaged, error) && hd_fold_finish(&m.fold, error);
+        good = read_all(&m, damaged, error) && (m.full || hd_fold_finish(&m.fold, error));
+        if (m.full) hd_fold_cut(&m.fold, builder->full_at);
     }
+    if (good && m.full && builder->trace->events != 0)
+        hd_build_warn(
+            builder,
+            "only the first %llu recorded events are looked at: more do not fit in the "
+            "memory allowed (--memory)",
+            (unsigned long long)hd_trace_number(builder->trace, builder->trace->events - 1) + 1);
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
     hd_lanes_free(m.lanes);

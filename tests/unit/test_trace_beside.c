@@ -173,6 +173,37 @@ static void read_limited(const uint8_t *data, size_t length, const struct hd_tra
     hd_trace_free(&trace);
 }
 
+static bool is_event_of(const struct hd_trace *first, const struct hd_trace *whole, uint32_t e) {
+    return e < whole->events && first->kind[e] == whole->kind[e] &&
+           first->thread[e] == whole->thread[e] && first->operand[e] == whole->operand[e] &&
+           first->site[e] == whole->site[e] && hd_trace_name(first, e) == hd_trace_name(whole, e);
+}
+
+static unsigned fulls;
+
+/* Of a recording, only as much as there is room for: the beginning of the whole. */
+static void read_first(const uint8_t *data, size_t length, enum hd_trace_keep keep) {
+    struct hd_trace whole, first;
+    struct hd_error error;
+    struct hd_trace_options options = {.keep = keep, .most_expected = 1 << 20};
+    if (!hd_trace_read(data, length, "file", &options, &whole, &error)) return;
+    options.most_events = 1 + (uint32_t)below(whole.events + 10);
+    options.or_first = true;
+    options.threads = (unsigned)below(3);
+    assert_true(hd_trace_read(data, length, "file", &options, &first, &error));
+    bool ends_early = first.warnings > whole.warnings;
+    fulls += ends_early;
+    assert_int_equal(first.end.whole, whole.end.whole && !ends_early);
+    if (options.most_events > whole.events) assert_false(ends_early);
+    if (!ends_early) assert_int_equal(first.events, whole.events);
+    uint32_t e = 0;
+    while (e < first.events && is_event_of(&first, &whole, e)) e++;
+    if (ends_early && keep == HD_KEEP_ALL) assert_true(e > options.most_events / 2);
+    assert_int_equal(e, first.events);
+    hd_trace_free(&first);
+    hd_trace_free(&whole);
+}
+
 enum { WAYS = 4 };
 static void compare(const uint8_t *data, size_t length) {
     struct hd_trace all;
@@ -209,6 +240,7 @@ static void compare(const uint8_t *data, size_t length) {
             stops += !trace[0].end.whole;
         }
         if (!good[0]) continue;
+        read_first(data, length, (enum hd_trace_keep)keep);
         if (keep != HD_KEEP_ALL) check_counts(&trace[0], &all);
         unshared += keep != HD_KEEP_ALL && trace[0].recorded > 100 && !has_access(&trace[0]);
         for (unsigned i = 0; i < WAYS; i++) hd_trace_free(&trace[i]);
@@ -231,7 +263,7 @@ static void both_ways_are_the_same(void **unused) {
         if (round % 4 == 0) compare(file.data, below(file.size));
         free(file.data);
     }
-    assert_true(stops > 50 && refusals > 4 && unshared > 20);
+    assert_true(stops > 50 && refusals > 4 && unshared > 20 && fulls > 50);
     for (unsigned s = 0; s < STREAMS; s++) free(stream[s]);
 }
 
