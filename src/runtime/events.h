@@ -138,6 +138,7 @@ void rt_blocks_choose(void); /* by the options: rt.whole_blocks, rt.stores */
 typedef void rt_hook_function(uintptr_t address, struct hd_hook *place);
 extern RT_HOOK rt_hook_function *__heddle_table[HD_HOOK_FUNCTIONS];
 void rt_hooks_expect(void); /* a recording begins that keeps expectations */
+void rt_hooks_pass(void);   /* the process is not recorded, and never will be */
 
 /* Branches since the latest event: compiled code adds one to `passed` at each. */
 RT_INLINE uint64_t rt_branches(const struct rt_thread *t) { return t->passed - HD_COUNTS_CALL; }

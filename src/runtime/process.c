@@ -283,7 +283,10 @@ __attribute__((constructor(101))) static void initialise(void) {
     done = true;
     rt_wait_for_runs();
     start(0);
-    if (rt.session == NULL) return;
+    if (rt.session == NULL) {
+        rt_hooks_pass();
+        return;
+    }
     on_exit(at_exit, NULL);
     pthread_atfork(before_fork, forked, forked_child);
     if (rt.startup) rt_startup_arm();
