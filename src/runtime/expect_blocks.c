@@ -154,7 +154,7 @@ RT_INLINE void closed(uintptr_t address, struct hd_hook *last, bool serial) {
         bool clear = IS_CLEAR(serial, l, a, &place->shape);
         if (likely(clear && l->operand == a)) {
             l->operand = a + l->stride;
-        } else if (likely(clear && rt_goes_on_straying(l, a - l->operand, a - before) &&
+        } else if (likely(clear && rt_goes_on_straying(l, a, a - before) &&
                           (at != NULL ? at : t->put) < t->put_end)) {
             uint64_t met = place->index - told;
             if (at == NULL) {

@@ -48,9 +48,10 @@ RT_INLINE bool rt_misses(struct rt_thread *t, const struct hd_hook *place, uintp
 
 /* The access is as expected but for its address, and its link strays (expect.h), which is the usual
  * miss where memory is found through hashes. Does it go on straying? */
-RT_INLINE bool rt_goes_on_straying(const struct hd_expected *l, uint64_t step, uint64_t distance) {
+RT_INLINE bool rt_goes_on_straying(const struct hd_expected *l, uintptr_t address,
+                                   uint64_t distance) {
     unsigned flags = l->flags & (HD_LINK_STRAYS | HD_LINK_TURNS | HD_LINK_TURNING | RT_LINK_SURE);
-    return flags == HD_LINK_STRAYS && step != l->other && distance != l->distance;
+    return flags == HD_LINK_STRAYS && hd_link_strays_on(l, address, distance);
 }
 
 /* Its record, behind so many accesses that came as expected. */
@@ -66,12 +67,10 @@ RT_INLINE uint8_t *rt_put_stray(struct rt_thread *t, uint8_t *token, const struc
     return at;
 }
 
-/* What its link expects then, if it goes on straying (hd_link_strayed). */
+/* What its link expects then, if it goes on straying. */
 RT_INLINE void rt_strayed(struct rt_thread *t, struct hd_expected *l, const struct hd_hook *place,
                           uintptr_t address, uint64_t distance) {
-    l->other = address - l->operand;
-    l->operand = address;
-    l->distance = distance;
+    hd_link_strayed_on(l, address, distance);
     if (l->flags & RT_LINK_WINDOW)
         --*rt_after(t, place->link);
     else
@@ -89,7 +88,7 @@ RT_INLINE bool rt_strays(struct rt_thread *t, struct hd_expected *l, uintptr_t a
     uint8_t *at = t->put;
     if (unlikely(*t->choices != 0)) at = hd_token_put_choices(at, *t->choices);
     at = rt_put_stray(t, at, l, place, address, met);
-    if (likely(rt_goes_on_straying(l, address - l->operand, distance))) {
+    if (likely(rt_goes_on_straying(l, address, distance))) {
         rt_strayed(t, l, place, address, distance);
     } else {
         rt_window_open(t, place->link);

@@ -188,20 +188,15 @@ static inline bool is_stray(const struct hd_expected *l) {
  * not, and nothing was changed. */
 static inline bool learn_stray(struct hd_expect *e, struct hd_expected *l, uint32_t link,
                                uint64_t operand, uint32_t counts, uint64_t met) {
-    uint64_t distance = operand - e->operand, step = operand - l->operand;
+    uint64_t distance = operand - e->operand;
     bool left = e->at != link && e->before != 0;
-    if (left && e->before == link) return false;
-    if (step != 0) {
-        if (step == l->other || distance == l->distance) return false;
-        l->other = step;
-    }
+    if ((left && e->before == link) || !hd_link_strays_on(l, operand, distance)) return false;
     if ((l->shape & 0xff) == HD_EV_ACQUIRE) hd_expect_lock(e, true, operand);
     e->operand = operand;
     hd_expect_counted(e, met);
     if (left) hd_link_left(hd_link_at(e, e->before), link, met);
     l->rest = counts;
-    l->operand = operand + l->stride;
-    l->distance = distance;
+    hd_link_strayed_on(l, operand, distance);
     l->count--;
     e->before = link;
     e->at = l->next;

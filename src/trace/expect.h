@@ -296,6 +296,20 @@ static inline void hd_link_step(struct hd_expected *l, uint64_t operand, uint64_
     }
 }
 
+/* An operand of a link that strays, and does not turn: does it go on straying? */
+static inline bool hd_link_strays_on(const struct hd_expected *l, uint64_t operand,
+                                     uint64_t distance) {
+    uint64_t step = operand - l->operand;
+    return step == 0 || (step != l->other && distance != l->distance);
+}
+
+/* Then this is what it has learned. */
+static inline void hd_link_strayed_on(struct hd_expected *l, uint64_t operand, uint64_t distance) {
+    if (operand != l->operand) l->other = operand - l->operand;
+    l->operand = operand;
+    l->distance = distance;
+}
+
 /* An operand of a link that strays, which is not the same as last time. */
 static inline void hd_link_strayed(struct hd_expected *l, uint64_t operand, uint64_t distance) {
     uint64_t step = operand - l->operand;
