@@ -54,6 +54,7 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
     struct hd_report_input input = {.path = request->path,
                                     .trace = true,
                                     .build = hd_trace_build(trace, build) ? build : NULL,
+                                    .partial = !trace->end.whole,
                                     .format = hd_report_format_name(trace->format),
                                     .command = trace->command,
                                     .events = trace->recorded,
@@ -65,9 +66,10 @@ static int report(struct hd_predict_request *request, const struct hd_model *mod
                                       {"may_see_another_write", nondet->loose},
                                       {"undecided", nondet->doubtful}};
     if (request->nondet) {
-        input.determinism = nondet->loose > 0                          ? "nondeterministic"
-                            : nondet->doubtful > 0 || nondet->left > 0 ? "undecided"
-                                                                       : "deterministic";
+        bool open = nondet->doubtful > 0 || nondet->left > 0 || input.partial;
+        input.determinism = nondet->loose > 0 ? "nondeterministic"
+                            : open            ? "undecided"
+                                              : "deterministic";
         input.read = read;
         input.reads = sizeof read / sizeof *read;
     }
@@ -254,6 +256,18 @@ static enum hd_trace_keep kept(const struct hd_predict_request *request) {
     return request->options.all ? HD_KEEP_SHARED : HD_KEEP_CONCURRENT;
 }
 
+/* Of the time that is allowed, a reading of the trace may take so much, and there are up to two.
+ * What comes before the first question is decided takes ten to fifteen times as long as the second
+ * one. */
+#define LOADING (1.0 / 32)
+#define LOADING_LEAST 0.1 /* seconds */
+
+static double time_to_load(const struct hd_predict_request *request) {
+    double seconds = (double)request->seconds * LOADING;
+    if (request->seconds == 0 || request->strict) return 0;
+    return seconds > LOADING_LEAST ? seconds : LOADING_LEAST;
+}
+
 static bool load(const struct hd_predict_request *request, const char *path,
                  struct hd_progress_bar *bar, struct hd_model *model) {
     struct hd_error error;
@@ -262,6 +276,7 @@ static bool load(const struct hd_predict_request *request, const char *path,
         .keep = kept(request),
         .most_events = request->strict ? 0 : (uint32_t)(room < UINT32_MAX ? room : UINT32_MAX),
         .or_first = !request->strict,
+        .seconds = time_to_load(request),
         .progress = &bar->progress};
     struct hd_model_options model_options = {.lenient = !request->strict};
     if (hd_model_load(path, &trace_options, &model_options, model, &error)) {
@@ -378,7 +393,7 @@ int hd_cmd_predict(int argc, char **argv) {
     const char *budget = NULL;
     unsigned patterns = 0;
     bool no_branches = false;
-    uint64_t jobs = 0, seconds = 0, candidates = HD_MOST_CANDIDATES;
+    uint64_t jobs = 0, candidates = HD_MOST_CANDIDATES;
     bool events = false;
     struct hd_campaign_option campaign = {.path = NULL};
     struct hd_option options[] = {
@@ -407,8 +422,9 @@ int hd_cmd_predict(int argc, char **argv) {
                 "write each finding's schedule to DIR/w1.json, ..., for heddle replay"),
         HD_TEXT("budget", 0, "N|SECONDS", &budget,
                 "give up on a candidate after N choices, or after a time (2s, 0.5s; default 10s)"),
-        HD_NUMBER("time", 't', "SECONDS", &seconds, 1, 1000000,
-                  "decide nothing more after SECONDS; what is left is undecided"),
+        HD_NUMBER("time", 't', "SECONDS", &request.seconds, 1, 1000000,
+                  "decide nothing more after SECONDS; what is left is undecided, and of a "
+                  "recording that is too large for that, only the beginning is looked at"),
         HD_NUMBER("candidates", 0, "N", &candidates, 0, UINT32_MAX,
                   "look at about N candidates of a kind and count the rest, 0 for all (default "
                   "100000)"),
@@ -454,7 +470,7 @@ int hd_cmd_predict(int argc, char **argv) {
                            "time (2s, 0.5s)",
                            budget);
     request.options.method = hd_methods[engine];
-    if (seconds > 0) hd_predict_limit_time(&request.options.budget, seconds);
+    if (request.seconds > 0) hd_predict_limit_time(&request.options.budget, request.seconds);
     request.options.all_patterns = patterns == 1;
     request.options.branches = no_branches ? HD_BRANCHES_NONE : HD_BRANCHES_RECORDED;
     request.options.jobs = (unsigned)jobs;

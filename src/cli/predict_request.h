@@ -31,6 +31,7 @@ struct hd_predict_request {
     struct hd_invariants learned;
     struct hd_correlated_rules rules;
     uint64_t candidates; /* of a kind, at most */
+    uint64_t seconds;    /* for everything; 0: as long as it takes */
 };
 
 /* The first operand may say the kinds; a file that is there is a trace. Without it: every kind that

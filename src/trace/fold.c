@@ -351,8 +351,10 @@ static void finish(struct hd_fold *fold) {
 }
 
 void hd_fold_cut(struct hd_fold *fold, uint32_t events) {
+    struct hd_trace *trace = fold->builder->trace;
     hd_build_cut(fold->builder, events);
     finish(fold);
+    trace->recorded = events > 0 ? hd_trace_number(trace, events - 1) + 1 : 0;
 }
 
 bool hd_fold_finish(struct hd_fold *fold, struct hd_error *error) {

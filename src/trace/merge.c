@@ -3,6 +3,7 @@
  * at 1. */
 #include "trace/merge.h"
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "trace/expand.h"
 #include "trace/fold.h"
 #include "trace/handover.h"
@@ -50,6 +51,9 @@ struct merge {
     uint64_t expected;             /* one above the highest stamp that was used */
     bool stopped;                  /* corrupt events, or enough: what follows is left out */
     bool or_first, full;           /* hd_trace_options.or_first, and it came to that */
+    bool late;                     /* the same of hd_trace_options.seconds */
+    double seconds, until;         /* for a reading; of this one */
+    uint64_t taken, taken_before;  /* events; by the reading before, if that was cut short */
     HD_VECTOR(struct source) heap; /* lowest stamp first; equal ones by stream */
 };
 
@@ -102,10 +106,9 @@ static void stop_at(struct merge *m, uint32_t chunk, uint32_t stream, const char
     m->stopped = true;
 }
 
-/* No more may be loaded: what was is the beginning of an execution. */
-static void stop_full(struct merge *m) {
-    m->builder->trace->end.whole = false;
-    m->full = m->stopped = true;
+/* Is the time over, or has all been read that the reading before has seen? */
+static bool is_late(const struct merge *m) {
+    return m->seconds != 0 && (m->taken >= m->taken_before || hd_seconds_now() > m->until);
 }
 
 static bool is_full(const struct merge *m) {
@@ -195,8 +198,12 @@ static bool take_loop(struct merge *m, uint32_t stream, struct hd_expand_loop *l
 static bool take_made(struct merge *m, uint32_t stream, const struct hd_wire_event *event,
                       size_t count, struct hd_expand_loop *loop, bool cut, struct hd_error *error) {
     size_t taken;
+    m->taken += count;
     if (!take(m, stream, event, count, &taken, error)) return false;
-    if (loop != NULL && loop->rounds != 0 && !take_loop(m, stream, loop, error)) return false;
+    if (loop != NULL && loop->rounds != 0) {
+        m->taken += loop->rounds * loop->length;
+        if (!take_loop(m, stream, loop, error)) return false;
+    }
     if (!cut) return true;
     snprintf(m->fold.reason, sizeof m->fold.reason, "events that nothing led to");
     return hd_fail(error, HD_ERR_DAMAGED, "%s", m->fold.reason);
@@ -221,6 +228,7 @@ static void count_stored(struct merge *m, struct source *source) {
 struct taking {
     struct hd_handover *handover;
     pthread_t thread;
+    bool late; /* is_late */
     bool good; /* if not: the error, and which item had it */
     struct hd_error error;
     struct hd_batch_item wrong;
@@ -232,8 +240,14 @@ static void *take_batches(void *context) {
     const struct hd_batch *batch;
     taking->good = true;
     while ((batch = hd_handover_next(taking->handover)) != NULL)
-        for (uint32_t i = 0; taking->good && i < batch->items; i++) {
+        for (uint32_t i = 0; taking->good && !taking->late && i < batch->items; i++) {
             const struct hd_batch_item *item = &batch->item[i];
+            taking->late = is_late(m);
+            if (taking->late) {
+                taking->wrong = *item;
+                hd_handover_refuse(taking->handover);
+                break;
+            }
             taking->good = take_made(m, item->stream, batch->event + item->first, item->count,
                                      item->loop, item->cut, &taking->error);
             if (taking->good) continue;
@@ -266,11 +280,12 @@ static bool end_beside(struct merge *m, bool good, const struct hd_trace_end *en
         m->builder->trace->raw_events = taking->wrong.raw_events;
         stop_at(m, taking->wrong.chunk, taking->wrong.stream, m->fold.reason);
         good = true;
-    } else if (!taking->good && is_full(m)) {
+    } else if (taking->late || (!taking->good && is_full(m))) {
         m->builder->trace->end = *end;
         m->builder->trace->raw_events = taking->wrong.raw_events;
-        stop_full(m);
-        good = true;
+        m->full = !taking->good;
+        m->late = taking->late;
+        m->stopped = good = true;
     } else if (!taking->good) {
         *error = taking->error;
         good = false;
@@ -361,11 +376,15 @@ static bool run_source(struct merge *m, struct hd_error *error) {
         const struct hd_event_chunk *chunk = &m->store->chunk.data[source->chunk];
         uint64_t events_before = opening ? recorded_so_far(m) : 0;
         bool good = true;
-        while (good && !m->stopped && takes_on(m, source)) good = take_some(m, source, error);
+        while (good && !m->stopped && takes_on(m, source)) {
+            m->late = m->beside == NULL && is_late(m);
+            m->stopped = m->late;
+            if (!m->stopped) good = take_some(m, source, error);
+        }
         if (opening && recorded_so_far(m) != events_before && !m->stopped)
             return stop(m, source, "an event before its first stamp"), true;
         if (good && m->stopped) return true;
-        if (!good && is_full(m)) return stop_full(m), true;
+        if (!good && is_full(m)) return m->full = m->stopped = true;
         if (!good) {
             if (error->code != HD_ERR_DAMAGED) return false;
             return stop(m, source, m->fold.reason), true;
@@ -431,8 +450,9 @@ static bool merge_all(struct merge *m, bool damaged, struct hd_error *error) {
 /* One reading of everything. */
 static bool read_all(struct merge *m, bool damaged, struct hd_error *error) {
     m->expected = 1;
-    m->stopped = false;
-    m->made = 0;
+    m->stopped = m->late = false;
+    m->until = hd_seconds_now() + m->seconds;
+    m->made = m->taken = 0;
     m->builder->trace->raw_events = 0;
     m->beside_after = m->store->beside_after;
     struct hd_trace_end end = m->builder->trace->end;
@@ -459,6 +479,7 @@ static bool look_for_sharing(struct merge *m, bool damaged, bool marked,
     if (m->folding) hd_fold_unshared(&m->fold);
     bool good = read_all(m, damaged, &ignored) && !m->stopped;
     m->looking = NULL;
+    if (m->late) m->taken_before = m->taken;
     if (good && m->folding && hd_fold_finish(&m->fold, &ignored)) return true;
     m->builder->trace->end = end;
     hd_sharing_again(sharing);
@@ -468,13 +489,24 @@ static bool look_for_sharing(struct merge *m, bool damaged, bool marked,
     return false;
 }
 
+static void warn_about_rest(struct merge *m) {
+    struct hd_trace *trace = m->builder->trace;
+    trace->end.whole = false;
+    hd_build_warn(m->builder, "only the first %llu recorded events are looked at: %s",
+                  (unsigned long long)trace->recorded,
+                  m->full ? "more do not fit in the memory allowed (--memory)"
+                          : "to load more takes too long for the time allowed (--time)");
+}
+
 bool hd_merge(const struct hd_event_store *store, bool damaged,
               const struct hd_trace_options *options, struct hd_builder *builder,
               struct hd_error *error) {
     struct merge m = {.store = store,
                       .builder = builder,
                       .progress = options->progress,
-                      .or_first = options->or_first};
+                      .or_first = options->or_first,
+                      .seconds = options->seconds,
+                      .taken_before = UINT64_MAX};
     enum hd_trace_keep keep = builder->trace->kept;
     bool shared = keep == HD_KEEP_SHARED || keep == HD_KEEP_CONCURRENT;
     struct hd_sharing *sharing = shared ? hd_sharing_new(0, 0, keep == HD_KEEP_CONCURRENT) : NULL;
@@ -493,12 +525,7 @@ bool hd_merge(const struct hd_event_store *store, bool damaged,
         good = read_all(&m, damaged, error) && (m.full || hd_fold_finish(&m.fold, error));
         if (m.full) hd_fold_cut(&m.fold, builder->full_at);
     }
-    if (good && m.full && builder->trace->events != 0)
-        hd_build_warn(
-            builder,
-            "only the first %llu recorded events are looked at: more do not fit in the "
-            "memory allowed (--memory)",
-            (unsigned long long)hd_trace_number(builder->trace, builder->trace->events - 1) + 1);
+    if (good && (m.full || m.late)) warn_about_rest(&m);
     hd_vector_free(&m.heap);
     hd_unpacker_free(m.unpacker);
     hd_lanes_free(m.lanes);

@@ -151,6 +151,7 @@ struct hd_trace_options {
     /* Instead of that error, what was loaded so far, which is as a trace that was cut short there; a
      * warning says so. Binary traces only: others have no limit then */
     bool or_first;
+    double seconds; /* likewise when a reading has taken so long; 0: for ever */
     struct hd_progress *progress; /* may be NULL; called by the calling thread */
 };
 
