@@ -148,10 +148,10 @@ struct hd_trace_options {
     uint64_t most_recorded; /* the same of events that the file has */
     /* Instead of that error, HD_KEEP_CONCURRENT of all of them: hd_trace.kept says so */
     bool or_concurrent;
-    /* Instead of that error, what was loaded so far, which is as a trace that was cut short there; a
-     * warning says so. Binary traces only: others have no limit then */
+    /* Instead of that error, what was loaded so far, which is as a trace that was cut short there;
+     * a warning says so. Binary traces only: others have no limit then */
     bool or_first;
-    double seconds; /* likewise when a reading has taken so long; 0: for ever */
+    double seconds;               /* likewise when a reading has taken so long; 0: for ever */
     struct hd_progress *progress; /* may be NULL; called by the calling thread */
 };
 
