@@ -338,12 +338,6 @@ static inline bool says_nothing(unsigned kind) {
     return hd_kind_is_lock(kind) || kind == HD_EV_PUSH || kind == HD_EV_POP;
 }
 
-/* Events that hd_order_event takes. */
-static inline bool orders(unsigned kind) {
-    return kind == HD_EV_FORK || kind == HD_EV_JOIN || kind == HD_EV_BARRIER_ARRIVE ||
-           kind == HD_EV_BARRIER_LEAVE || kind == HD_EV_END;
-}
-
 void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, size_t count,
                        uint32_t *thread, size_t *taken) {
     size_t i = 0;
@@ -378,8 +372,9 @@ void hd_sharing_events(struct hd_sharing *s, const struct hd_wire_event *event, 
                 s->extra.data[number] = 0;
             }
             hd_order_see(&s->states.order, number);
+            uint32_t changes = s->states.order.changes;
             note_event(s, number, head, extra);
-            seen = !orders(kind);
+            seen = s->states.order.changes == changes;
             if (!seen) quiet = none_quiet;
         }
     }
