@@ -38,6 +38,7 @@ void hd_describe_close(struct hd_describe *describe) {
     hd_map_free(&describe->source_names);
     hd_vector_free(&describe->source_name);
     free(describe->thread_name);
+    free(describe->frame_start);
     hd_pool_free(describe->pool);
     free(describe);
 }

@@ -2,6 +2,7 @@
  * the trace tells where each frame began. */
 #include "model/describe_place.h"
 
+#include "base/alloc.h"
 #include "base/search.h"
 
 /* The owner's latest event that is not after `event`, HD_NONE. */
@@ -12,16 +13,27 @@ static uint32_t latest_of(const struct hd_model *model, uint32_t thread, uint32_
     return after > start ? list[after - 1] : HD_NONE;
 }
 
-/* Bytes from the end of the stack down to where the innermost frame of a node begins; 0 if that is
- * not known. */
-static uint64_t frame_start(const struct hd_trace *trace, uint32_t node) {
-    uint64_t all = 0;
-    if (trace->stack_step[node] == 0) return 0;
-    for (; node != 0; node = hd_describe_outer(trace, node)) {
-        if (trace->stack_step[node] == HD_STEP_VARIES) return 0;
-        all += trace->stack_step[node];
+/* Bytes from the end of the stack down to where the innermost frame of each node begins, what is
+ * not known of outer ones left out; HD_FRAME_UNKNOWN if one varies. Parents come before their
+ * children. */
+#define HD_FRAME_UNKNOWN UINT64_MAX
+static const uint64_t *frame_starts(struct hd_describe *describe) {
+    const struct hd_trace *trace = describe->trace;
+    if (describe->frame_start != NULL) return describe->frame_start;
+    uint64_t *start = describe->frame_start = hd_zalloc((size_t)trace->stacks + 1, sizeof *start);
+    for (uint32_t node = 1; node < trace->stacks; node++) {
+        uint64_t outer = start[hd_describe_outer(trace, node)];
+        bool known = outer != HD_FRAME_UNKNOWN && trace->stack_step[node] != HD_STEP_VARIES;
+        start[node] = known ? outer + trace->stack_step[node] : HD_FRAME_UNKNOWN;
     }
-    return all;
+    return start;
+}
+
+/* The same of one; 0 if that is not known. */
+static uint64_t frame_start(struct hd_describe *describe, uint32_t node) {
+    if (describe->trace->stack_step[node] == 0) return 0;
+    uint64_t start = frame_starts(describe)[node];
+    return start != HD_FRAME_UNKNOWN ? start : 0;
 }
 
 /* hd_symbols_local, which walks over debug information, of what was not just asked for. */
@@ -52,7 +64,7 @@ const char *hd_describe_local(struct hd_describe *describe, uint32_t event, uint
     uint64_t inner = 0; /* where the next inner frame begins, if that is known; it is not above */
     for (uint32_t node = hd_model_stack(model, last); node != 0 && node < trace->stacks;
          node = hd_describe_outer(trace, node)) {
-        uint64_t below = frame_start(trace, node);
+        uint64_t below = frame_start(describe, node);
         uint64_t start = below != 0 && below <= stack->bytes ? end - below : 0;
         if (address < start) {
             /* parameters may be on the caller's side */

@@ -62,6 +62,7 @@ struct hd_describe {
     HD_VECTOR(const struct hd_named_frame *) place;
     struct hd_names *names; /* beside the program; NULL: none, or not looked for yet */
     bool looked_for_names;
+    uint64_t *frame_start; /* of each node of the call tree (describe_local.c); NULL: not yet */
     struct hd_map source_names; /* frame, and whether it writes -> source_name */
     HD_VECTOR(struct hd_name) source_name;
 };
