@@ -187,7 +187,9 @@ static void release(void *block, uintptr_t pc) {
     if (unlikely(!resolved())) return;
     struct rt_thread *t = rt_enter_from(pc);
     int64_t left = hush();
-    if (t != NULL) {
+    /* What the loader frees (threads' tables of thread-local storage) it may have allocated out of
+     * our sight, while the runtime makes a thread: such a block would seem to be freed twice. */
+    if (t != NULL && !rt_is_loader(pc)) {
         int saved = errno;
         size_t usable = real.usable(block);
         dies(t, block, usable, heap_type(block, usable), pc);

@@ -302,7 +302,8 @@ void rt_modules_closed(void);
 void rt_modules_forget(void); /* a forked child numbers its modules anew */
 bool rt_is_runtime_code(uintptr_t pc);
 bool rt_is_c_library(uintptr_t pc); /* or the dynamic loader */
-bool rt_is_hooked(uintptr_t pc);    /* compiled for us */
+bool rt_is_loader(uintptr_t pc);
+bool rt_is_hooked(uintptr_t pc); /* compiled for us */
 /* libgomp: what it does to its own memory is ordered out of our sight, and of no interest. */
 bool rt_is_openmp(uintptr_t pc);
 

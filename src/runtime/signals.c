@@ -17,6 +17,7 @@ struct rt_pending {
     uint64_t mask; /* kept signals */
     uint64_t held; /* blocked by us, not by the program */
     siginfo_t info[65];
+    ucontext_t context[65]; /* where they came: in the runtime's code */
 };
 
 volatile int rt_handlers_installed;
@@ -44,12 +45,12 @@ static void call(int number, siginfo_t *info, void *context) {
         action.sa_handler(number);
 }
 
-/* Runs a handler as part of the recorded thread. */
-static void run(struct rt_thread *t, int number, siginfo_t *info, void *context) {
+/* Runs a handler as part of the recorded thread. `kept`: the signal was. */
+static void run(struct rt_thread *t, int number, siginfo_t *info, void *context, bool kept) {
     int saved = errno;
     bool outside = rt.mode == HD_SCHED_SERIAL && t->state == RT_OUTSIDE;
     uint32_t blocking = t->blocking;
-    rt_tell_passed(t, context);
+    if (!kept) rt_tell_passed(t, context);
     rt_settle_for_handler(t);
     uint32_t told = t->told;
     const struct hd_hook *told_block = t->told_block;
@@ -85,6 +86,18 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context)
     errno = saved;
 }
 
+/* Of what the kernel gives, which is less than the C library's type has. */
+static void keep_context(ucontext_t *to, const ucontext_t *from) {
+    to->uc_flags = from->uc_flags;
+    to->uc_link = from->uc_link;
+    to->uc_stack = from->uc_stack;
+    to->uc_mcontext = from->uc_mcontext;
+    memcpy(&to->uc_sigmask, &from->uc_sigmask, sizeof(uint64_t));
+    if (from->uc_mcontext.fpregs != NULL)
+        memcpy(&to->__fpregs_mem, from->uc_mcontext.fpregs, sizeof to->__fpregs_mem);
+    to->uc_mcontext.fpregs = &to->__fpregs_mem;
+}
+
 static void wrapper(int number, siginfo_t *info, void *context) {
     struct rt_thread *t = &rt_self;
     if (rt.mode == HD_SCHED_OFF || (t->state == RT_NEW && !t->busy) || t->state == RT_DEAD ||
@@ -96,15 +109,16 @@ static void wrapper(int number, siginfo_t *info, void *context) {
     if (!t->busy &&
         (t->state == RT_OUTSIDE || t->blocking ||
          !rt_is_runtime_code((uintptr_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]))) {
-        run(t, number, info, context);
+        run(t, number, info, context, false);
         return;
     }
     if (!t->busy && synchronous(number)) {
-        run(t, number, info, context);
+        run(t, number, info, context, false);
         return;
     }
     if (t->pending == NULL) t->pending = rt_map(sizeof *t->pending);
     t->pending->info[number] = *info;
+    keep_context(&t->pending->context[number], context);
     sigaddset(&((ucontext_t *)context)->uc_sigmask, number);
     __atomic_fetch_or(&t->pending->held, 1ull << (number - 1), __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&t->pending->mask, 1ull << (number - 1), __ATOMIC_SEQ_CST);
@@ -142,46 +156,77 @@ static void let_go(struct rt_pending *pending, int number, sigset_t *mask) {
     REAL(pthread_sigmask)(SIG_SETMASK, mask, NULL);
 }
 
-/* Takes the next kept signal, and blocks what its handler is not to be interrupted by. */
-static int take_kept(struct rt_pending *pending, siginfo_t *info, sigset_t *mask) {
-    if (pending == NULL || pending->mask == 0) return 0;
-    int number = __builtin_ctzll(pending->mask) + 1;
-    *info = pending->info[number];
+/* A kept signal whose handler is to run. */
+struct kept {
+    struct rt_thread *t; /* NULL: the trace does not know of it */
+    int number;
+    siginfo_t info;
+    ucontext_t context;
+    sigset_t mask; /* of the thread */
+};
+
+/* Takes the next one, and blocks what its handler is not to be interrupted by. */
+static bool take_kept(struct rt_pending *pending, struct kept *kept) {
+    if (pending == NULL || pending->mask == 0) return false;
+    int number = kept->number = __builtin_ctzll(pending->mask) + 1;
+    kept->info = pending->info[number];
+    keep_context(&kept->context, &pending->context[number]);
     __atomic_fetch_and(&pending->mask, ~(1ull << (number - 1)), __ATOMIC_SEQ_CST);
     sigset_t during = user[number].sa_mask;
     sigdelset(&during, RT_SIGNAL);
-    REAL(pthread_sigmask)(SIG_BLOCK, &during, mask);
-    if (user[number].sa_flags & SA_NODEFER) let_go(pending, number, mask);
-    return number;
+    REAL(pthread_sigmask)(SIG_BLOCK, &during, &kept->mask);
+    if (user[number].sa_flags & SA_NODEFER) let_go(pending, number, &kept->mask);
+    return true;
+}
+
+static void run_one(struct kept *kept) {
+    if (kept->t != NULL)
+        run(kept->t, kept->number, &kept->info, &kept->context, true);
+    else
+        call(kept->number, &kept->info, &kept->context);
+}
+
+/* On the stack on which the kernel would have run its handler. The frame pointer leads back. */
+static RT_NOINLINE void run_on_its_stack(struct kept *kept) {
+    stack_t its;
+    if (!(user[kept->number].sa_flags & SA_ONSTACK) || syscall(SYS_sigaltstack, NULL, &its) != 0 ||
+        its.ss_flags & (SS_DISABLE | SS_ONSTACK)) {
+        run_one(kept);
+        return;
+    }
+    uintptr_t top = ((uintptr_t)its.ss_sp + its.ss_size) & ~15ul;
+    void *frame = __builtin_frame_address(0);
+    __asm__ volatile("movq %%rsp, %%rbx\n\t"
+                     "movq %[top], %%rsp\n\t"
+                     "call *%[run]\n\t"
+                     "movq %%rbx, %%rsp"
+                     : "+D"(kept), [top] "+r"(top), "+r"(frame)
+                     : [run] "r"(run_one)
+                     : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
+                       "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                       "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
 /* Handlers whose signals came at a bad moment. */
 void rt_leave_signals(struct rt_thread *t) {
-    int saved = errno, number;
-    siginfo_t info;
-    sigset_t mask;
+    int saved = errno;
+    struct kept kept = {.t = t};
     t->signals_pending = 0;
-    while ((number = take_kept(t->pending, &info, &mask)) != 0) {
-        ucontext_t context;
-        memset(&context, 0, sizeof context);
+    while (take_kept(t->pending, &kept)) {
         errno = saved;
-        run(t, number, &info, &context);
+        run_on_its_stack(&kept);
         saved = errno;
-        let_go(t->pending, number, &mask);
+        let_go(t->pending, kept.number, &kept.mask);
     }
     errno = saved;
 }
 
 /* The thread has ended as far as the trace goes. */
 void rt_signals_end(struct rt_thread *t) {
-    int number;
-    siginfo_t info;
-    sigset_t mask;
-    while ((number = take_kept(t->pending, &info, &mask)) != 0) {
-        ucontext_t context;
-        memset(&context, 0, sizeof context);
-        call(number, &info, &context);
-        let_go(t->pending, number, &mask);
+    struct kept kept = {.t = NULL};
+    while (take_kept(t->pending, &kept)) {
+        run_on_its_stack(&kept);
+        let_go(t->pending, kept.number, &kept.mask);
     }
     if (t->pending != NULL) rt_unmap(t->pending, sizeof *t->pending);
     t->pending = NULL;

@@ -196,9 +196,9 @@ RT_NOINLINE uint32_t rt_site_slow(struct rt_thread *t, uintptr_t pc) {
 
 bool rt_is_openmp(uintptr_t pc) { return pc - openmp_code.lo < openmp_code.hi - openmp_code.lo; }
 
+bool rt_is_loader(uintptr_t pc) { return pc - loader_code.lo < loader_code.hi - loader_code.lo; }
 bool rt_is_c_library(uintptr_t pc) {
-    return pc - libc_code.lo < libc_code.hi - libc_code.lo ||
-           pc - loader_code.lo < loader_code.hi - loader_code.lo;
+    return pc - libc_code.lo < libc_code.hi - libc_code.lo || rt_is_loader(pc);
 }
 bool rt_is_hooked(uintptr_t pc) {
     for (uint32_t i = 0; i < modules; i++)
