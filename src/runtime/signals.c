@@ -186,6 +186,16 @@ static void run_one(struct kept *kept) {
         call(kept->number, &kept->info, &kept->context);
 }
 
+/* Signals that its handler blocked or let through for when it returns, by the mask in its context.
+ */
+static void take_mask(struct kept *kept, uint64_t before) {
+    uint64_t after, mask;
+    memcpy(&after, &kept->context.uc_sigmask, sizeof after);
+    memcpy(&mask, &kept->mask, sizeof mask);
+    mask = (mask & ~(before ^ after)) | (after & (before ^ after));
+    memcpy(&kept->mask, &mask, sizeof mask);
+}
+
 /* On the stack on which the kernel would have run its handler. The frame pointer leads back. */
 static RT_NOINLINE void run_on_its_stack(struct kept *kept) {
     stack_t its;
@@ -213,9 +223,12 @@ void rt_leave_signals(struct rt_thread *t) {
     struct kept kept = {.t = t};
     t->signals_pending = 0;
     while (take_kept(t->pending, &kept)) {
+        uint64_t before;
+        memcpy(&before, &kept.context.uc_sigmask, sizeof before);
         errno = saved;
         run_on_its_stack(&kept);
         saved = errno;
+        take_mask(&kept, before);
         let_go(t->pending, kept.number, &kept.mask);
     }
     errno = saved;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +14,14 @@
 
 enum { WANTED = 60, LARGE = 192 * 1024, ITS_STACK = 1024 * 1024, SMALL_STACK = 64 * 1024 };
 static volatile sig_atomic_t ready, came, elsewhere, without_place;
+static bool mask_is_right;
 static char *its_stack;
 static long table[256];
 
 static void handle(int number, siginfo_t *info, void *context) {
     volatile char large[LARGE];
     const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    if (came == WANTED / 2) sigaddset(&((ucontext_t *)context)->uc_sigmask, SIGUSR2);
     (void)number;
     (void)info;
     for (int i = 0; i < LARGE; i += 512) large[i] = 1;
@@ -38,6 +41,9 @@ static void *work(void *unused) {
             sum += table[(i * 7) & 255];
             free(malloc(16));
         }
+    sigset_t blocked;
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    mask_is_right = sigismember(&blocked, SIGUSR2) == 1 && sigismember(&blocked, SIGUSR1) == 0;
     return unused;
 }
 
@@ -57,5 +63,5 @@ int main(void) {
     while (came < WANTED && pthread_kill(thread, SIGUSR1) == 0) usleep(500);
     pthread_join(thread, NULL);
     printf("%d elsewhere, %d without a place\n", elsewhere, without_place);
-    return 0;
+    return mask_is_right ? 0 : 1;
 }
