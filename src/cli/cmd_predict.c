@@ -280,7 +280,9 @@ static bool load(const struct hd_predict_request *request, const char *path,
         .progress = &bar->progress};
     struct hd_model_options model_options = {.lenient = !request->strict};
     if (hd_model_load(path, &trace_options, &model_options, model, &error)) {
-        if (model->events == 0)
+        if (model->events == 0 && model->trace->warnings > 0)
+            hd_fail(&error, HD_ERR_LIMIT, "%s: %s", path, model->trace->warning[0]);
+        else if (model->events == 0)
             hd_fail(&error, HD_ERR_FORMAT, "%s has no events: nothing was recorded", path);
         else if (!model->trace->end.whole && request->strict)
             hd_fail(&error, HD_ERR_DAMAGED, "%s is not whole: %s", path, model->trace->end.missing);
