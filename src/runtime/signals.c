@@ -86,15 +86,19 @@ static void run(struct rt_thread *t, int number, siginfo_t *info, void *context,
     errno = saved;
 }
 
-/* Of what the kernel gives, which is less than the C library's type has. */
+#define FP_XSTATE 1ul /* of uc_flags: more of the processor's state follows the usual one */
+
+/* Of what the kernel gives, which is less than the C library's type has; without the state of
+ * registers that there is no room for. */
 static void keep_context(ucontext_t *to, const ucontext_t *from) {
-    to->uc_flags = from->uc_flags;
+    to->uc_flags = from->uc_flags & ~FP_XSTATE;
     to->uc_link = from->uc_link;
     to->uc_stack = from->uc_stack;
     to->uc_mcontext = from->uc_mcontext;
     memcpy(&to->uc_sigmask, &from->uc_sigmask, sizeof(uint64_t));
     if (from->uc_mcontext.fpregs != NULL)
         memcpy(&to->__fpregs_mem, from->uc_mcontext.fpregs, sizeof to->__fpregs_mem);
+    memset(to->__fpregs_mem.__glibc_reserved1, 0, sizeof to->__fpregs_mem.__glibc_reserved1);
     to->uc_mcontext.fpregs = &to->__fpregs_mem;
 }
 
